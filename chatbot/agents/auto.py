@@ -29,13 +29,13 @@ class AutoAgent(BaseAgent):
 
     def answer(self, run: AgentRun) -> Iterator[Event]:
         mode = DEFAULT  # which says so without a call where the scope has no reports
-        if self._resources.catalog.holdings(run.question.scope).documents:
+        if run.resources.catalog.holdings(run.question.scope).documents:
             mode = yield from self._by_model(run) if run.has_model else self._by_rule(run)
         run.question, run.is_mode_chosen = replace(run.question, mode=mode), True
         run.choice_stopped_by, run.stopped_by, run.why_stopped = run.stopped_by, "", ""
 
     def _by_model(self, run: AgentRun) -> Generator[StepEvent, None, str]:
-        compared = sides(run.question.search_text, run.question.scope, self._resources.catalog).compared
+        compared = sides(run.question.search_text, run.question.scope, run.resources.catalog).compared
         names = [name for name in WAYS if name != "compare" or compared]
         ways = "\n".join(f"{number}. {name}: {WAYS[name]}." for number, name in enumerate(names, start=1))
         picked = yield from run.ask("auto", choice(names), f"Answered in mode {DEFAULT}", ways=ways)
@@ -45,7 +45,7 @@ class AutoAgent(BaseAgent):
         return names[picked - 1]
 
     def _by_rule(self, run: AgentRun) -> Generator[StepEvent, None, str]:
-        text, scope, catalog = run.question.search_text, run.question.scope, self._resources.catalog
+        text, scope, catalog = run.question.search_text, run.question.scope, run.resources.catalog
         mode, why = DEFAULT, "it is one question"
         compares = COMPARES.search(text)
         compared = sides(text, scope, catalog).compared if compares or MAY_COMPARE.search(text) else ()

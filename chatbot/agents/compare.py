@@ -43,7 +43,7 @@ class CompareAgent(BaseAgent):
         question = run.question
         if (scope := (yield from open_research(run))) is None:
             return
-        compared = sides(question.search_text, run.question.scope, self._resources.catalog)
+        compared = sides(question.search_text, run.question.scope, run.resources.catalog)
         ready = [side for side in compared.compared if side.ready]
         if not ready:
             yield from answer_text(run, _no_report(compared.compared, run.say) or run.say(NOTHING_TO_COMPARE), scope)
@@ -59,7 +59,7 @@ class CompareAgent(BaseAgent):
         closest = balanced(found)
         found = [_of_its_year(side, one) for side, one in zip(ready, found, strict=True)]
         hits = balanced(found)
-        if is_empty(run, hits) and not self._is_named(ready, found):
+        if is_empty(run, hits) and not self._is_named(run, ready, found):
             yield from answer_empty(run, scope, closest)
             return
         yield from self._answer(run, scope, _Comparison(run, compared, ready, found), hits)
@@ -72,12 +72,12 @@ class CompareAgent(BaseAgent):
 
         For a whole chapter, these are its figures that changed between the reports of one country.
         """
-        catalog, store = self._resources.catalog, self._resources.store
+        catalog, store = run.resources.catalog, run.resources.store
         if not every.bare and not _are_editions(ready):
             return False
-        reports = [newest_reports(self._edition(side), catalog, store) for side in ready]
+        reports = [newest_reports(self._edition(run, side), catalog, store) for side in ready]
         if not every.bare:
-            terms = self._resources.analyzer.terms
+            terms = run.resources.analyzer.terms
             reports = [of_chapter(ready[0].query, chunks, terms) for chunks in reports]
         changes, aspects = changed_figures(reports), list[str]()
         if changes and (every.bare or len(changes) >= LEAST_OF_CHAPTER):
@@ -92,12 +92,12 @@ class CompareAgent(BaseAgent):
             yield from answer_text(run, _offer(ready, aspects, run.say), scope)
         return bool(aspects)
 
-    def _edition(self, side: Side) -> Scope:
+    def _edition(self, run: AgentRun, side: Side) -> Scope:
         """A side that is a year of figures as the edition of that year, where there is one: of a whole chapter no
         single figure is asked for.
         """
         edition = side.scope.having(YEAR, [side.year] if side.year else [])
-        return edition if self._resources.catalog.holdings(edition).ready else side.scope
+        return edition if run.resources.catalog.holdings(edition).ready else side.scope
 
     def _answer(
         self, run: AgentRun, scope: ScopeSummary, comparison: _Comparison, hits: Sequence[SearchHit]
@@ -106,13 +106,13 @@ class CompareAgent(BaseAgent):
         tokens = run.settings.deep_context_tokens
         yield from answer_from(run, scope, hits, way, tokens=tokens)
 
-    def _is_named(self, asked: Sequence[Side], found: Sequence[Retrieval | None]) -> bool:
+    def _is_named(self, run: AgentRun, asked: Sequence[Side], found: Sequence[Retrieval | None]) -> bool:
         """Whether a passage has all the words of its side's question: that is short, and its scores are low.
 
         Of 24 things that the reports have ("coffee", "religion") two lay below the floor of the built-in model, both
         named; of 20 that they have not 19 did, none named. Scores of the whole question do not part them.
         """
-        terms = self._resources.analyzer.terms
+        terms = run.resources.analyzer.terms
         return any(
             set(terms(side.query)) <= set(terms(hit.chunk.search_text))
             for side, one in zip(asked, found, strict=True)

@@ -68,7 +68,7 @@ class DeepAgent(BaseAgent):
         if run.has_model:
             plan = yield from run.ask("plan", asking.queries(most), "Sub-questions by rule", most=str(most))
         if not plan:
-            plan = sub_questions(question.search_text, question.scope, self._resources.catalog, most=most)
+            plan = sub_questions(question.search_text, question.scope, run.resources.catalog, most=most)
         plan = new_questions(plan, [question.search_text]) or [question.search_text]  # which is searched anyway
         if plan != [question.search_text]:
             yield run.step("plan", count_of(len(plan), "sub-question"), items=plan)

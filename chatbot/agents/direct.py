@@ -59,7 +59,7 @@ class DirectAgent(BaseAgent):
         """The passages that say most of the one report in scope, for the question what it is about, to which no
         single passage is near; None for other questions.
         """
-        question, resources = run.question, self._resources
+        question, resources = run.question, run.resources
         names = find_mentions(question.search_text, resources.catalog, question.scope)
         if question.page or not asks_what_it_is_about(question.search_text, [*names.countries, *names.every_year]):
             return None
@@ -82,7 +82,7 @@ class DirectAgent(BaseAgent):
         question, result = run.question, None
         yield run.step("compress", "Looking for the passages that matter")
         with suppress(SecondsUsedUpError), run.limited() as limited:
-            result = self._resources.compressor.retrieve(
+            result = run.resources.compressor.retrieve(
                 question.search_text, question.attachments, top_k=question.top_k, request=limited
             )
         yield from run.note_time(limited)

@@ -123,7 +123,7 @@ class ReportAgent(BaseAgent):
             passages=number_passages(scouted, tokens=run.settings.deep_context_tokens),
         )
         if planned is None:
-            parts = sub_questions(question.search_text, question.scope, self._resources.catalog)
+            parts = sub_questions(question.search_text, question.scope, run.resources.catalog)
             planned = ReportOutline("", tuple(OutlineSection(_title(part), part) for part in parts))
         yield run.step("plan", planned.title or "The outline", items=[section.title for section in planned.sections])
         return scouted, planned
@@ -133,9 +133,7 @@ class ReportAgent(BaseAgent):
     ) -> Iterator[Event]:
         started = time.perf_counter()
         hits = with_rank(distinct(evidence.hits))
-        context = build_context(
-            hits, self._resources.store, budget_tokens=EVERYTHING, margin=run.settings.context_margin
-        )
+        context = build_context(hits, run.resources.store, budget_tokens=EVERYTHING, margin=run.settings.context_margin)
         run.spending.add(StepTiming.since("context", started))
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
         title = f"# {escape_markdown(plan.title or _title(run.question.query))}"

@@ -39,6 +39,7 @@ from ..schema import (
 )
 from ..text import Analyzer, estimate_tokens
 from ..words import speaking
+from . import AGENTS
 from .budget import EXPLORING_SHARE, PLANNING_SHARE, Allowance, SecondsUsedUpError, Spending
 from .searches import Outcome, Search, in_parallel, too_slow
 
@@ -60,8 +61,6 @@ class Resources:
     embedder: Embedder
     analyzer: Analyzer
     collections: tuple[KnowledgeCollection, ...]
-    agent: Callable[[str], BaseAgent]
-    """The agent of a mode."""
     language: str
     """The language of the reports."""
     bounds: Callable[[QuerySettings], Bounds]
@@ -74,9 +73,6 @@ class BaseAgent:
     """One mode of answering."""
 
     needs_language_model = False
-
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
 
     def answer(self, run: AgentRun) -> Iterator[Event]:
         """Yield what happens and an `AnswerEvent` at the end; or set another mode, which then answers.
@@ -107,7 +103,7 @@ class ModeAgent:
         run, mode = AgentRun(self._resources, question, request), ""
         while run.question.mode != mode and not (mode and request.cancelled):
             mode = run.question.mode
-            for event in self._resources.agent(mode).answer(run):
+            for event in AGENTS.builder(mode)().answer(run):
                 if key and isinstance(event, AnswerEvent):
                     self._cache.put(key, event.answer, request)
                     trace = replace(event.answer.trace, caches=dict(request.meter.lookups - before))

@@ -78,10 +78,10 @@ class Services:
         STORES.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
         if settings.embedding_provider is not None:
             EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
-        mode = self.answering.check_mode(None)
+        self.answering.check_mode(None)
         runtime = self.runtime
         runtime.reranker(settings.reranker)
-        runtime.agent_of(mode)
+        _ = runtime.agent
         self.ingesting.check()
         if (verify := getattr(runtime.embedder.uncached, "verify", None)) is not None:
             verify()

@@ -16,8 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..agents import AGENTS
-from ..agents.run import BaseAgent, ModeAgent, Resources
+from ..agents.run import ModeAgent, Resources
 from ..caches import AnswerCache, CachedEmbedder, WarmCache
 from ..chunkers import CHUNKERS
 from ..embedders import EMBEDDERS
@@ -69,7 +68,6 @@ class Runtime:
         self._lock = threading.RLock()
         self._questions = 0
         self._replaced_at: float | None = None
-        self._agents: dict[str, BaseAgent] = {}
         self._rerankers: dict[tuple[str, bool], Reranker] = {}
         self.ingestor = lru_cache(FOR_CHUNKINGS)(self._ingestor)
 
@@ -285,7 +283,6 @@ class Runtime:
             analyzer=analyzer(settings.language),
             language=settings.language,
             collections=storage.collections,
-            agent=self.agent_of,
             bounds=self._bounds,
             settings=QuerySettings.of(settings),
         )
@@ -295,13 +292,6 @@ class Runtime:
         setting, model_id = settings.relevance_floor, self.embedder.model_id
         stored = CalibrationRepository(self._storage.database).get(model_id) if setting == "auto" else None
         return relevance_bounds(setting, model_id, stored)
-
-    def agent_of(self, mode: str) -> BaseAgent:
-        """The agent of this mode. Raises UnknownNameError."""
-        with self._lock:
-            if mode not in self._agents:
-                self._agents[mode] = AGENTS.builder(AGENTS.check(mode, field="mode"))(self.resources)
-            return self._agents[mode]
 
     @lazy
     def agent(self) -> Agent:

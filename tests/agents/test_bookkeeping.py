@@ -6,14 +6,9 @@ import json
 
 import pytest
 
-from chatbot.cancellation import Cancellation
-from chatbot.conversation.service import Saved
-from chatbot.schema import Message, Question, Scope, Usage
-from chatbot.services import Services
-from chatbot.settings import Settings
+from chatbot.schema import Message, Usage
 from tests.agents.bench import Bench, bench, model
 from tests.fakes.openai_replies import Recorded, Reply
-from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
 
 __all__ = ["model"]
@@ -78,26 +73,3 @@ def test_the_closest_passages_are_shown_once(model: Bench) -> None:
     told = model.ask("chain", scripted, "Who rules Kenya?", top_k=1)
     hits = [hit.chunk.id for hit in told.answer.trace.hits]
     assert len(hits) == len(set(hits)) > 0
-
-
-@pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare", "report"])
-def test_without_any_report_nothing_is_asked(tmp_path_factory: pytest.TempPathFactory, mode: str) -> None:
-    with FakeOpenAI() as server:
-        server.always(CHAT, ScriptedModel())
-        settings = Settings(
-            data_dir=tmp_path_factory.mktemp("e"), cache_seconds=0, embedding_provider="hashing", sample_data="off",
-            summaries="off", **server.as_settings,
-        )  # fmt: skip
-        with Services(settings) as services:
-            services.prepare()
-            question = Question("Compare the population of Kenya and Mali", Scope(), 5, "hybrid", mode)
-            *_, last = services.answering.chat.stream(question, cancel=Cancellation())
-        assert isinstance(last, Saved)
-        assert not last.answer.answered
-        assert server.calls(CHAT) == 0
-
-
-def test_a_broken_connection_is_not_taken_for_the_limit(model: Bench) -> None:
-    broken = Reply(["Kenya had 52,428,290 ", "people [1]"], ending="drop")
-    trace = model.ask("compare", ScriptedModel(compare=broken)).answer.trace
-    assert (trace.stopped_by, trace.truncated) == ("model", False)

@@ -381,7 +381,7 @@ def test_who_asks_in_a_language_that_is_not_searched_is_told_so(
 
 
 @pytest.mark.parametrize("on_empty", ["abstain", "relax"])
-@pytest.mark.parametrize("mode", ["direct", "deep", "compare", "auto"])
+@pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare", "report", "auto"])
 def test_where_there_are_no_reports_that_is_the_answer(services, server, mode: str, on_empty: str) -> None:
     with policy(services, on_empty, floor=0.0) as opened:
         found = answer(run(opened, replace(question("Compare the population of Kenya and Mali"), mode=mode)))

@@ -184,7 +184,7 @@ class TestClosing:
         assert services.storage.database is services.storage.database
         assert services.runtime.embedder is services.runtime.embedder
         assert services.runtime.store is services.runtime.store
-        assert services.runtime.agent_of("direct") is services.runtime.agent_of("direct")
+        assert services.runtime.agent is services.runtime.agent
 
     def test_it_can_be_used_again_after_it_was_closed(self, services: Services, kenya) -> None:
         for _ in range(2):
