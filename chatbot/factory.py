@@ -78,7 +78,7 @@ def _start(app: Flask, services: Services) -> None:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     services.ingesting.clear_up()
-    if services.ingesting.finish_deletions() or services.storage.ingestions.active():
+    if services.ingesting.finish_deletions() or services.storage.ingestions.unfinished():
         _run_worker(app)
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()

@@ -44,7 +44,7 @@ LAYERS = (
         "repositories",
     ),
     ("questions", "retrieval", "grounding", "ingestion", "evaluation"),
-    ("agents",),
+    ("jobs", "agents"),
     ("conversation",),
     ("services", "migration"),
     ("doctor", "mcp", "web", "cli", "factory", "similarity", "__main__"),

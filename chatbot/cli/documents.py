@@ -13,10 +13,8 @@ import click
 
 from ..chunkers import CHUNKERS
 from ..errors import CancelledError, LoadError, NotFoundError, SupersededError
-from ..ingestion.originals import WEB
-from ..ingestion.overrides import Overrides
-from ..ingestion.sources import Source, folder_sources
-from ..ingestion.watch import Watch
+from ..ingestion.control import JobControl
+from ..ingestion.sources import WEB, Overrides, Source, folder_sources
 from ..loaders import suffixes
 from ..validation import parse
 
@@ -164,7 +162,7 @@ def _ingest(services: Services, work: _Work, overrides: dict[str, Any], label: _
             kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
             about = _about({name: value for name, value in document.metadata.items() if name != "type"})
             return Row(planned.outcome, 0, document.title, ", ".join(filter(None, [about, kind])))
-        result = service.ingest(work.source(), overrides=overrides, watch=Watch(label.progress, waiting))
+        result = service.ingest(work.source(), overrides=overrides, control=JobControl(label.progress, waiting))
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
         return Row("failed", 0, work.name)

@@ -335,7 +335,7 @@ def ingest_again(reports: Services, target: Services, data: Dataset) -> None:
         _embed(target, parts)
         return
     records = reports.storage.documents.all()
-    if missing := [record.title for record in records if not reports.ingesting.originals.has(record)]:
+    if missing := [record.title for record in records if not reports.ingesting.originals.file_name(record)]:
         raise InvalidRequestError.for_field(
             "--chunkers", f"the originals of {len(missing)} reports are not kept, of {missing[0]!r} for example."
         )

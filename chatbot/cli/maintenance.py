@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from ..caches import CachedEmbedder, WarmCache, write_warm_cache
+from ..cancellation import Cancellation
 from ..database import Location
 from ..embedders import EMBEDDERS
 from ..errors import DatabaseError, InvalidRequestError, SearchEngineError
@@ -181,9 +182,9 @@ def warm_cache(services: Services, output: Path) -> None:
 
 def sample_texts(services: Services) -> list[str]:
     """Return the texts that ingesting the sample reports embeds, each once, sorted."""
-    samples = services.ingesting.sample_reports()
+    samples, summary = services.ingesting.sample_reports(), services.ingesting.sample_summary
     ingestor = services.ingesting.ingestor
-    chunks = (c for d in samples.documents() for c in ingestor.cut(d, samples.summary_of(d)))
+    chunks = (c for d in samples.documents() for c in ingestor.cut(d, summary.make(d, Cancellation())))
     return sorted({chunk.search_text for chunk in chunks})
 
 

@@ -1,7 +1,7 @@
-"""Where documents come from, and how what is said of them is put together.
+"""Where documents come from, and what describes them.
 
-A file's name says something of a report (`kenya-2024.pdf`), its folder's `manifest.json` more; a person has the last
-word (flags, form fields, edits: `overrides`).
+A file's name states something about a report (`kenya-2024.pdf`), its folder's `manifest.json` more; a person has the
+last word (flags, form fields, edits: `Overrides`, which also describes these fields in the API).
 """
 
 from __future__ import annotations
@@ -10,32 +10,168 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import PydanticCustomError
 
-from ..countries import ISO_CODE_LENGTH, country_code
+from ..chunkers import CHUNKERS
+from ..countries import ISO_CODE_LENGTH, country_code, resolve_country
 from ..errors import InvalidRequestError, LoadError
+from ..presets import CHUNKING
 from ..schema import YEAR_IN_REVIEW, Document, Loaded, Section, Value
 from ..text import LETTERS_PATTERN
-from ..validation import parse
-from .overrides import FIRST_YEAR, LAST_YEAR, About, check_country, check_overrides
+from ..validation import NOT_BLANK, parse
 
 MANIFEST = "manifest.json"
 SAMPLES = "sample_data"
-"""The folder in the identities of the sample reports, wherever it lies."""
+"""The folder in the identities of the sample reports."""
 _YEAR_IN_NAME = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-LONGEST_NAME = 5
-"""Words of the longest country names."""
+MAX_COUNTRY_WORDS = 5
 METADATA = ("country_name", "year", "type")
+WEB = ("http://", "https://")
+UPLOADS = "uploads/"
+FIRST_YEAR, LAST_YEAR = 1000, 3000
+LONGEST_LABEL = 60
+MOST_LABELS = 30
+NEEDED = ("title", "collection", *CHUNKING)
+"""Fields that every report has: null means the value of the file or the settings."""
+_WHOLE = re.compile(r"-?\d{1,6}")
+
+
+def _on_one_line(value: Any) -> Any:
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise PydanticCustomError("not_printable", "must not hold control characters.")
+    return text
+
+
+def _number(value: Any) -> Any:
+    """Return the number that a text of a form consists of; anything else unchanged."""
+    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value.strip()) else value
+
+
+def _year(value: Any) -> Any:
+    year = _number(value)
+    if not isinstance(year, int) or not FIRST_YEAR <= year <= LAST_YEAR:
+        raise PydanticCustomError("year", f"must be a year from {FIRST_YEAR} to {LAST_YEAR}, like 2023.")
+    return year
+
+
+def _labels(given: list[str]) -> list[str]:
+    labels = list(dict.fromkeys(filter(None, map(_on_one_line, given))))
+    if any(len(_printable(label)) > LONGEST_LABEL for label in labels):
+        raise PydanticCustomError("label", "must have at most {longest} characters each.", {"longest": LONGEST_LABEL})
+    return labels
+
+
+_ON_ONE_LINE, _PRINTABLE, _NUMBER = BeforeValidator(_on_one_line), AfterValidator(_printable), BeforeValidator(_number)
+Text = Annotated[StrictStr, Field(pattern=NOT_BLANK, max_length=300), _ON_ONE_LINE, _PRINTABLE]
+Kind = Annotated[StrictStr, Field(pattern=NOT_BLANK, max_length=60), _ON_ONE_LINE, _PRINTABLE]
+Description = Annotated[StrictStr, Field(pattern=NOT_BLANK, max_length=2000), _ON_ONE_LINE, _PRINTABLE]
+Year = Annotated[StrictInt, Field(ge=FIRST_YEAR, le=LAST_YEAR), BeforeValidator(_year)]
+Labels = Annotated[
+    list[StrictStr],
+    Field(max_length=MOST_LABELS),
+    AfterValidator(_labels),
+    BeforeValidator(
+        lambda value: value.split(",") if isinstance(value, str) else value,
+        json_schema_input_type=Annotated[
+            list[Annotated[str, Field(max_length=LONGEST_LABEL)]], Field(max_length=MOST_LABELS)
+        ]
+        | str,
+    ),
+]
+"""A list, or a text with commas."""
+Size = Annotated[StrictInt, Field(ge=100, le=999_999), _NUMBER]
+Overlap = Annotated[StrictInt, Field(ge=0, le=999_999), _NUMBER]
+
+
+class About(BaseModel):
+    """Description of a report; null: it has none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Text | None = None
+    country_name: Text | None = None
+    year: Year | None = None
+    type: Kind | None = None
+    labels: Labels | None = None
+    description: Description | None = None
+
+
+class Cutting(BaseModel):
+    """How a report is split into passages; null: as the settings say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    chunk_strategy: StrictStr | None = Field(None, json_schema_extra={"enum": [*CHUNKERS.names(), None]})
+    chunk_size: Size | None = None
+    chunk_overlap: Overlap | None = None
+
+
+class Overrides(About, Cutting):
+    """All fields that a person can state about a report."""
+
+    collection: Text | None = None
+
+
+def check_overrides(stated: About | Cutting, *, countries: Sequence[Value]) -> dict[str, Any]:
+    """Return the given fields as they are stored, a country as the data spells it. None = the report has none.
+
+    ``countries``: those in the data.
+
+    Raises:
+        InvalidRequestError, UnknownNameError: an unknown country or chunk strategy; lists similar or valid ones.
+    """
+    given = stated.model_dump(include=set(Overrides.model_fields), exclude_unset=True)
+    checked = {name: value for name, value in given.items() if value is not None or name not in NEEDED}
+    if country := checked.get("country_name"):
+        checked["country_name"] = check_country(country, countries)
+    if strategy := checked.get("chunk_strategy"):
+        CHUNKERS.check(strategy, field="chunk_strategy")
+    return checked
+
+
+def check_country(name: str, countries: Sequence[Value]) -> str:
+    """Return a country as the data spells it, else by its usual name. Raises InvalidRequestError."""
+    if name in countries:
+        return name
+    found, similar = resolve_country(name, [str(country) for country in countries])
+    if found is None:
+        hint = f" Did you mean {similar[0]}?" if similar else ""
+        message = f"{name!r} is not a country name or ISO code.{hint} For regions use labels."
+        raise InvalidRequestError.for_field("country_name", message, similar)
+    return found
+
+
+def check_collection(name: str | None, searched: Sequence[str]) -> None:
+    """Raise InvalidRequestError for a collection that no question searches."""
+    if name is not None and name not in searched:
+        valid = list(dict.fromkeys(searched))
+        message = f"{name!r} is not searched. Valid: {', '.join(valid)}."
+        raise InvalidRequestError.for_field("collection", message, valid)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to ingest. ``identity`` names it for good: the same identity again is the same document.
+    """A file to ingest. The same ``identity`` is the same document.
 
-    ``listed``: a manifest speaks for it, so that its name is not asked for a country or a year.
+    ``listed``: a manifest describes it, so its name is not searched for a country or a year.
     """
 
     path: Path
@@ -48,9 +184,9 @@ class Source:
 
 
 def folder_sources(folder: Path, *, prefix: str | None = None, pattern: str = "**/*") -> list[Source]:
-    """The files below a folder that match a glob pattern, sorted, with what its manifest says of them.
+    """Return the files below a folder that match a glob pattern, sorted and described by its manifest.
 
-    With a manifest only the listed files are taken. ``prefix`` replaces the folder in identities, so that they do
+    With a manifest only the listed files are returned. ``prefix`` replaces the folder in identities, so that these do
     not depend on where the folder lies.
     """
     entries = read_manifest(folder)
@@ -75,45 +211,47 @@ def _source(path: Path, identity: str, entry: ManifestEntry | None) -> Source:
 def make_document(
     source: Source, loaded: Loaded, *, overrides: Mapping[str, Any] | None = None, countries: Sequence[Value] = ()
 ) -> Document:
-    """The document: what its file holds, described by (the later wins) its name, itself, the manifest, a person.
+    """Return a file as a document, described by (the later wins) its name, its content, the manifest, a person.
 
     ``overrides`` come from `check_overrides`; ``countries`` are those in the data, whose spelling is kept.
 
     Raises:
-        LoadError: the file or the manifest names something that is no country or no year.
+        LoadError: the file or the manifest states an unknown country or an invalid year.
     """
-    said = overrides or {}
+    stated = overrides or {}
     of_parts = {name for section in loaded.sections for name in section.metadata}
     guessed = {} if source.listed else metadata_of(source.path.stem)
     metadata = {name: value for name, value in guessed.items() if name not in of_parts}
     metadata |= _metadata_of_file(source, loaded, countries)
-    metadata |= {name: said[name] for name in METADATA if said.get(name) is not None}
+    metadata |= {name: stated[name] for name in METADATA if stated.get(name) is not None}
     if country := metadata.get("country_name"):
         metadata["country_name"] = check_country(str(country), countries)
-    metadata = {name: value for name, value in metadata.items() if name not in said or said[name] is not None}
-    title = said.get("title") or source.title or loaded.title
+    metadata = {name: value for name, value in metadata.items() if name not in stated or stated[name] is not None}
+    title = stated.get("title") or source.title or loaded.title
+    labels = (stated["labels"] or ()) if "labels" in stated else (*loaded.labels, *source.labels)
+    description = source.description or loaded.description
     return Document(
         id=document_id(source.identity),
         name=title,
         title=title,
         source=source.identity,
-        metadata=typed(metadata, said) if of_parts.isdisjoint(METADATA) else metadata,
+        metadata=typed(metadata, stated) if of_parts.isdisjoint(METADATA) else metadata,
         sections=_spelled(loaded.sections, countries),
         pages=loaded.pages,
-        labels=tuple(dict.fromkeys((said["labels"] or ()) if "labels" in said else (*loaded.labels, *source.labels))),
-        description=(said["description"] or "") if "description" in said else source.description or loaded.description,
+        labels=tuple(dict.fromkeys(labels)),
+        description=(stated["description"] or "") if "description" in stated else description,
         columns=loaded.columns,
     )
 
 
-def typed(metadata: Mapping[str, Value], said: Mapping[str, Any]) -> dict[str, Value]:
-    """A report of a year, no country and no type is a yearly review, unless a person ``said`` that it has no type."""
-    review = "year" in metadata and "country_name" not in metadata and "type" not in {*metadata, *said}
+def typed(metadata: Mapping[str, Value], stated: Mapping[str, Any]) -> dict[str, Value]:
+    """Mark a report of a year without country and type as a yearly review, unless a person removed its type."""
+    review = "year" in metadata and "country_name" not in metadata and "type" not in {*metadata, *stated}
     return {**metadata, **({"type": YEAR_IN_REVIEW} if review else {})}
 
 
 def document_id(identity: str) -> str:
-    """20 hexadecimal digits, the same for the same identity."""
+    """Return the 20 hexadecimal digits of an identity."""
     return hashlib.sha256(identity.encode()).hexdigest()[:20]
 
 
@@ -127,7 +265,7 @@ def _metadata_of_file(source: Source, loaded: Loaded, countries: Sequence[Value]
 
 
 def _spelled(sections: Sequence[Section], countries: Sequence[Value]) -> tuple[Section, ...]:
-    """A table's countries, which its loader has checked, as the data spells them."""
+    """Write a table's countries, which its loader has checked, as the data spells them."""
     spellings: dict[Value, str] = {}
     spelled = []
     for section in sections:
@@ -158,10 +296,10 @@ _ENTRIES = TypeAdapter(list[ManifestEntry])
 
 
 def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
-    """The entries of ``manifest.json`` in a folder, by file; empty where there is none.
+    """Return the entries of ``manifest.json`` in a folder, by file; empty without a manifest.
 
     Raises:
-        LoadError: the manifest is not a list of valid entries; the first wrong one is named.
+        LoadError: the manifest is not a list of valid entries; the message names the first wrong one.
     """
     path = folder / MANIFEST
     if not path.is_file():
@@ -177,7 +315,7 @@ def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
 
 
 def metadata_of(stem: str) -> dict[str, Value]:
-    """Country and year, where the name has exactly one of each kind; short codes ("us", "in") are not trusted."""
+    """Return country and year when the name has exactly one of each; short codes ("us", "in") are ignored."""
     found: dict[str, Value] = {}
     years = set(_YEAR_IN_NAME.findall(stem))
     if len(years) == 1:
@@ -189,11 +327,11 @@ def metadata_of(stem: str) -> dict[str, Value]:
 
 
 def _countries(words: list[str]) -> dict[str, str]:
-    """Names by code; of overlapping names the longest ("Papua New Guinea", not "Guinea")."""
+    """Return names by code; of overlapping names the longest ("Papua New Guinea", not "Guinea")."""
     found: dict[str, str] = {}
     start = 0
     while start < len(words):
-        for end in range(min(len(words), start + LONGEST_NAME), start, -1):
+        for end in range(min(len(words), start + MAX_COUNTRY_WORDS), start, -1):
             name = " ".join(words[start:end])
             if len(name) > ISO_CODE_LENGTH and (code := country_code(name)):
                 found[code] = name
@@ -201,3 +339,16 @@ def _countries(words: list[str]) -> dict[str, str]:
                 break
         start += 1
     return found
+
+
+def uploaded_name(identity: str) -> str:
+    """Return the name that a file was uploaded with; "" for other sources."""
+    # Before the name there may be its owner's digest and a number, for one of several files of that name.
+    match = re.fullmatch(rf"{UPLOADS}(?:[0-9a-f]*:\d+/)?(.+)", identity, re.DOTALL)
+    return match[1] if match else ""
+
+
+def shown_source(identity: str) -> str:
+    """Return a report's source as people may see it: a file's name without its folder, a page's address."""
+    path = PurePath(identity)
+    return uploaded_name(identity) or (path.name if path.is_absolute() else identity)

@@ -1,7 +1,7 @@
-"""Writing a version of a document beside the one that is shown, and showing it in one step.
+"""Writing a version of a document beside the visible one, and making it visible in one step.
 
-Questions see the version that the registered report names (`DocumentRecord.visible_version`), whatever else is there.
-What a kill leaves behind is never seen, and its vectors are used again by the next try.
+Questions see the version that the registered report names (`DocumentRecord.visible_version`), whatever else is stored.
+The passages that a killed process leaves are never visible; the next try uses their vectors again.
 """
 
 from __future__ import annotations
@@ -33,26 +33,25 @@ from ..protocols import Embedder, LateStore, Store
 from ..repositories.corpus import CorpusFacts
 from ..repositories.documents import DocumentRepository
 from ..schema import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
+from .control import JobControl, Retries, lease
 from .sources import METADATA, typed
-from .watch import Retries, Watch, lease
 
 BATCH = 256
-"""Passages embedded and written at a time: what a kill can lose."""
+"""Passages embedded and stored at a time: the work that a kill can lose."""
 LOCAL_BATCH = 8
-"""Passages that are embedded in this process between two looks at the cancellation: less than a second's work."""
+"""Passages that are embedded in this process between two checks of the cancellation: less than a second of work."""
 LONGEST_WAIT = 3.0
-"""Seconds that a request waits for another edit; a report that is being read takes longer."""
+"""Seconds that a request waits for another edit of the report."""
 EDIT_PATIENCE = 60.0
 """Seconds that a request waits for the searches to follow."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds between two looks at how far the searches have followed."""
-PATIENT = Watch()
+"""Seconds between two checks of how far the searches have followed."""
 SUPERSEDED = "A newer version of this file was uploaded after it."
 
 
 @dataclass(frozen=True, kw_only=True)
 class VersionWriter:
-    """Replaces what the store has of a document. ``require_current`` raises once the database has another embedder."""
+    """Replaces the passages of a document. ``require_current`` raises once the database has another embedding model."""
 
     store: Store
     embedder: Embedder
@@ -65,22 +64,20 @@ class VersionWriter:
         record: DocumentRecord,
         known: DocumentRecord | None,
         chunks: Sequence[Chunk],
-        watch: Watch,
+        control: JobControl,
         registered: DocumentRecord,
     ) -> None:
-        """Make ``chunks`` the document's passages. ``known`` is what was registered before, if anything;
-        ``registered`` is what is registered now.
+        """Make ``chunks`` the document's passages. ``known`` was registered before, if anything; ``registered`` is now.
 
         Raises:
-            DependencyError, EmbedderMismatchError, CancelledError, SupersededError: what was shown before is shown
-                still.
+            DependencyError, EmbedderMismatchError, CancelledError, SupersededError: the previous version is visible.
         """
         shown = replace(record, status="ready", chunks=len(chunks), several=_parts(chunks, record))
         replaces = known is not None and (known.version != shown.version or bool(known.replacing))
         try:
             if known is not None and known.status == "ready":
                 registered = self.register(replace(known, replacing=record.version), registered)
-            self._store_all(record, chunks, again=known is not None, watch=watch)
+            self._store_all(record, chunks, again=known is not None, control=control)
             # From this step on questions see the new version; then the old one is removed.
             registered = self.register(
                 replace(shown, replacing=known.version) if known is not None and replaces else shown, registered
@@ -90,7 +87,7 @@ class VersionWriter:
             raise
         if replaces:
             kept = [chunk.id for chunk in chunks]
-            self._retire(shown.id, watch, kept)
+            self._retire(shown.id, control, kept)
             self.store.delete_document(shown.id, keep=kept)
             self.register(shown, registered)
 
@@ -115,42 +112,44 @@ class VersionWriter:
             raise SupersededError(SUPERSEDED)
         raise StoppedError("Stopped here: another worker goes on with this report.")
 
-    def _store_all(self, record: DocumentRecord, chunks: Sequence[Chunk], *, again: bool, watch: Watch) -> None:
-        """Embed and store what is not stored yet. ``again``: some of it may be, from this or another version."""
+    def _store_all(self, record: DocumentRecord, chunks: Sequence[Chunk], *, again: bool, control: JobControl) -> None:
+        """Embed and store the passages that are missing. ``again``: some may be stored, of this or another version."""
         there, vectors = self.store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
         written = {chunk.id: chunk for chunk in there}
         reusable = {chunk.search_text: vector for chunk, vector in zip(there, vectors, strict=True)}
         for start in range(0, len(chunks), BATCH):
             batch = [chunk for chunk in chunks[start : start + BATCH] if written.get(chunk.id) != chunk]
             if batch:
-                matrix = self._embed(batch, reusable, watch)
+                matrix = self._embed(batch, reusable, control)
                 self.require_current()
                 self.store.upsert(batch, matrix)
-            watch.progress(min(start + BATCH, len(chunks)), len(chunks))
-        if not self._followed(record.id, watch, there=[chunk.id for chunk in chunks]):
+            control.progress(min(start + BATCH, len(chunks)), len(chunks))
+        if not self._followed(record.id, control, there=[chunk.id for chunk in chunks]):
             raise SearchEngineError(
-                f"The search engine has not indexed all passages of {record.title} within {watch.patience:.0f} s.",
+                f"The search engine has not indexed all passages of {record.title} within {control.patience:.0f} s.",
                 remedy="See: python -m chatbot doctor. Then ingest it again.",
             )
-        # What may have changed between a check and its write: then the document must not become ready.
-        watch.check()
+        # The last check may have been before a write: then the document must not become ready.
+        control.check()
         self.require_current()
 
-    def _followed(self, document_id: str, watch: Watch, *, there: AnyOf[str] = (), gone: AnyOf[str] = ()) -> bool:
-        """Wait until searches know what was written and retired; False when that takes too long or is broken off."""
-        until, pause, total = time.monotonic() + watch.patience, FIRST_PAUSE, len(there) + len(gone)
-        while behind := self._behind(document_id, watch, there, gone):
-            watch.indexing(total - behind, total)
-            if time.monotonic() >= until or (gone and watch.cancel.cancelled):
+    def _followed(
+        self, document_id: str, control: JobControl, *, there: AnyOf[str] = (), gone: AnyOf[str] = ()
+    ) -> bool:
+        """Wait until searches know the new chunks and not the old; False when it takes too long or is cancelled."""
+        until, pause, total = time.monotonic() + control.patience, FIRST_PAUSE, len(there) + len(gone)
+        while behind := self._behind(document_id, control, there, gone):
+            control.indexing(total - behind, total)
+            if time.monotonic() >= until or (gone and control.cancel.cancelled):
                 return False
-            watch.cancel.wait(pause)
+            control.cancel.wait(pause)
             if there:
-                watch.check()
+                control.check()
             pause = min(2 * pause, LONGEST_PAUSE)
         return True
 
-    def _behind(self, document_id: str, watch: Watch, there: AnyOf[str], gone: AnyOf[str]) -> int:
-        """How many chunks the searches do not know yet; all, while they do not answer."""
+    def _behind(self, document_id: str, control: JobControl, there: AnyOf[str], gone: AnyOf[str]) -> int:
+        """Count the chunks that searches have not followed yet; all, while the engine does not answer."""
         if not isinstance(self.store, LateStore) or not (there or gone):
             return 0
         try:
@@ -159,17 +158,17 @@ class VersionWriter:
             if error.retry_after is None:
                 if there:
                     raise
-                return 0  # nobody can tell: the rows go, as they did before they could be waited for
-            watch.waiting(error.finding)
+                return 0  # unknown: the rows are removed without waiting
+            control.waiting(error.finding)
             return len(there) + len(gone)
 
-    def _retire(self, document_id: str, watch: Watch, keep: Sequence[str] = ()) -> bool:
-        """Take out of the searches what is about to be deleted, and wait for it as `_followed` does."""
+    def _retire(self, document_id: str, control: JobControl, keep: Sequence[str] = ()) -> bool:
+        """Remove passages from the searches before they are deleted, and wait as `_followed` does."""
         if not isinstance(self.store, LateStore):
             return True
-        return self._followed(document_id, watch, gone=self.store.retire(document_id, keep=keep))
+        return self._followed(document_id, control, gone=self.store.retire(document_id, keep=keep))
 
-    def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], watch: Watch) -> Matrix:
+    def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], control: JobControl) -> Matrix:
         texts = [chunk.search_text for chunk in batch]
         new = list(dict.fromkeys(text for text in texts if text not in reusable))
         made: dict[str, Vector] = {}
@@ -177,20 +176,16 @@ class VersionWriter:
             step = LOCAL_BATCH if self.embedder.local else len(new)
             for start in range(0, len(new), step):
                 part = new[start : start + step]
-                vectors = self.retries.run(partial(self.embedder.embed_documents, part), watch)
+                vectors = self.retries.run(partial(self.embedder.embed_documents, part), control)
                 made |= dict(zip(part, vectors, strict=True))
-        watch.check()
+        control.check()
         return np.stack([made[text] if text in made else reusable[text] for text in texts])
 
-    def _deleted(self, document_id: str) -> bool:
-        found = self.documents.get(document_id)
-        return found is None or found.status == "deleting"
-
     def undo(self, record: DocumentRecord, known: DocumentRecord | None, error: ChatbotError) -> None:
-        """Take back what was written: the old version is there again; a new report is marked as failed where trying
-        again may help, else forgotten.
+        """Remove what was written: a previous version stays; a new report is marked as failed where a retry may help,
+        else deleted.
 
-        Where the database itself failed this fails too, and the next ingest of the report does it.
+        After an outage of the database the next ingest of the report does it.
         """
         if isinstance(error, StoppedError):
             return
@@ -206,7 +201,7 @@ class VersionWriter:
             elif current.status == "ready" and (known is None or current.version != known.version):
                 return  # another worker has finished it
             elif known is not None and known.status == "ready":
-                # By their ids, not by what is found: this model's vectors may be gone, the passages must not.
+                # By ids, not by the stored chunks: this model's vectors may be gone, the passages must not.
                 self.store.delete_document(record.id, keep=known.chunk_ids())
                 self.documents.replace(replace(known, replacing=""), current)
             elif isinstance(error, (LoadError, CancelledError)):
@@ -217,16 +212,19 @@ class VersionWriter:
         except DependencyError:
             return
 
-    def delete(self, document_id: str, watch: Watch = PATIENT) -> bool:
-        """Remove a document and every passage of it; False when there is no such document.
+    def delete(self, document_id: str, control: JobControl) -> bool:
+        """Remove a document and all its passages; False when there is no such document.
 
-        Questions see nothing of it from the first step on. Broken off, or where the searches do not let go of it in
-        time, it stays "deleting", and is finished by calling this again.
+        Questions see nothing of it from the first step on. If it is interrupted, or the searches still find it after
+        the patience of ``control``, it stays "deleting"; calling this again finishes it.
         """
         known = self.documents.get(document_id)
         if known is not None and known.version:
             self.documents.put(replace(known, status="deleting"))
-            if not self._retire(document_id, watch) or not self._deleted(document_id):
+            if not self._retire(document_id, control):
+                return True
+            current = self.documents.get(document_id)
+            if current is not None and current.status != "deleting":
                 return True
         return self._forget(document_id)
 
@@ -236,7 +234,7 @@ class VersionWriter:
 
 
 def _parts(chunks: Sequence[Chunk], record: DocumentRecord) -> tuple[Part, ...]:
-    """Passages counted by metadata; none where all have the document's."""
+    """Count passages by metadata; empty when all have the document's."""
     counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
     parts = tuple(Part(dict(metadata), count) for metadata, count in sorted(counts.items(), key=str))
     return () if [part.metadata for part in parts] == [record.metadata] else parts
@@ -244,24 +242,24 @@ def _parts(chunks: Sequence[Chunk], record: DocumentRecord) -> tuple[Part, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Editor:
-    """Rewrites the passages of a report with another title or metadata; vectors are kept where the text is."""
+    """Rewrites the passages of a report with another title or metadata; unchanged texts keep their vectors."""
 
     store: Store
     writer: VersionWriter
     documents: DocumentRepository
     leases: CorpusFacts
 
-    def edit(self, document_id: str, said: Mapping[str, Any]) -> DocumentRecord:
-        """``said``: checked overrides (`check_overrides`), kept with the report.
+    def edit(self, document_id: str, stated: Mapping[str, Any]) -> DocumentRecord:
+        """Apply checked overrides (`check_overrides`), which are stored with the report.
 
         Raises:
             NotFoundError: no such report.
-            ConflictError: it is being read or edited by somebody else.
+            ConflictError: another worker reads or edits it.
             InvalidRequestError: it is not ready to be edited.
-            DependencyError: what was shown before is shown still.
+            DependencyError: the previous version is visible.
         """
-        patient = Watch(patience=EDIT_PATIENCE)
-        with lease(self.leases, f"document:{document_id}", patient, longest=LONGEST_WAIT) as watch:
+        patient = JobControl(patience=EDIT_PATIENCE)
+        with lease(self.leases, f"document:{document_id}", patient, longest=LONGEST_WAIT) as control:
             known = self.documents.get(document_id)
             if known is None:
                 raise NotFoundError(f"There is no report {document_id!r}.")
@@ -269,26 +267,26 @@ class Editor:
                 raise InvalidRequestError.for_field(
                     "document_id", f"this report cannot be edited: it is {known.status}."
                 )
-            edited = _described(known, said)
+            edited = _described(known, stated)
             if edited != known:
                 stored = [c for c in self.store.stored(known.id)[0] if Chunk.version_of(c.id)[1] == known.version]
                 chunks = [_rewritten(chunk, known, edited) for chunk in sorted(stored, key=lambda c: c.ordinal)]
-                self.writer.write(edited, known, chunks, watch, known)
-            return self.documents.get(document_id) or edited  # as it is registered: with the time of the change
+                self.writer.write(edited, known, chunks, control, known)
+            return self.documents.get(document_id) or edited  # with the time of the change
 
 
-def _described(known: DocumentRecord, said: Mapping[str, Any]) -> DocumentRecord:
-    metadata: dict[str, Value] = {**known.metadata, **{name: said[name] for name in METADATA if name in said}}
+def _described(known: DocumentRecord, stated: Mapping[str, Any]) -> DocumentRecord:
+    metadata: dict[str, Value] = {**known.metadata, **{name: stated[name] for name in METADATA if name in stated}}
     metadata = {name: value for name, value in metadata.items() if value is not None}
-    overrides = {**known.overrides, **said}
+    overrides = {**known.overrides, **stated}
     if not known.several:
         was_review = known.metadata.get("type") == YEAR_IN_REVIEW and "country_name" not in known.metadata
         if was_review and "type" not in overrides:
-            del metadata["type"]  # for want of a country, which it may have now
+            del metadata["type"]  # set because it had no country; it may have one now
         metadata = typed(metadata, overrides)
-    title = said.get("title", known.title)
-    labels = tuple(said["labels"] or ()) if "labels" in said else known.labels
-    description = (said["description"] or "") if "description" in said else known.description
+    title = stated.get("title", known.title)
+    labels = tuple(stated["labels"] or ()) if "labels" in stated else known.labels
+    description = (stated["description"] or "") if "description" in stated else known.description
     edited = replace(known, title=title, name=title, metadata=metadata, labels=labels, description=description)
     if edited == known:
         return known
@@ -299,7 +297,7 @@ def _described(known: DocumentRecord, said: Mapping[str, Any]) -> DocumentRecord
 
 
 def _rewritten(chunk: Chunk, known: DocumentRecord, edited: DocumentRecord) -> Chunk:
-    """A table's row keeps what it has of its own."""
+    # A table's row keeps the metadata that differs from its document's.
     own = {name: value for name, value in chunk.metadata.items() if known.metadata.get(name) != value}
     return replace(
         chunk,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..cancellation import Cancellation
 from ..chunkers import CHUNKERS
-from ..ingestion.background import IngestionWorker, SampleReports
-from ..ingestion.originals import Originals
-from ..ingestion.overrides import About, Cutting, check_collection, check_overrides
-from ..ingestion.pipeline import Ingestor
-from ..ingestion.service import IngestionService
+from ..ingestion.control import JobControl
+from ..ingestion.pipeline import IngestionService, Ingestor
+from ..ingestion.samples import SampleReports
+from ..ingestion.sources import About, Cutting, check_collection, check_overrides
 from ..ingestion.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
-from ..ingestion.versions import PATIENT, Editor
-from ..ingestion.watch import Watch
+from ..ingestion.versions import Editor
+from ..jobs.originals import Originals
+from ..jobs.worker import IngestionWorker
 from ..loaders import loader_for
 from ..loaders.isolation import LoaderPool
 from ..presets import CHUNKING
@@ -134,21 +134,21 @@ class Ingesting:
             leases=storage.facts,
         )
 
-    def delete_document(self, record: DocumentRecord, watch: Watch = PATIENT) -> None:
+    def delete_document(self, record: DocumentRecord, control: JobControl | None = None) -> None:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""
         if record.sample:
             self._storage.facts.dismiss_sample(record.id)
         self._storage.quota.reclaim()
         if record.source:
             self._storage.ingestions.withdraw(record.source)  # first, as `Ingestor` relies on
-        self.ingestor.delete(record.id, watch)
+        self.ingestor.delete(record.id, control)
         self.originals.tidy()
         self._storage.cache.forget_answers()
 
     def finish_deletions(self) -> bool:
         """Go on with those that wait for the search engine, or whose process died; whether any is left."""
         for record in self._deleting():
-            self.ingestor.delete(record.id, Watch(patience=0))
+            self.ingestor.delete(record.id, JobControl(patience=0))
         return bool(self._deleting())
 
     def _deleting(self) -> list[DocumentRecord]:
@@ -157,7 +157,7 @@ class Ingesting:
     def clear_up(self) -> None:
         """Remove what processes that died have left beside the versions that are shown, unless a job goes on there."""
         left = [one for one in self._storage.documents.all() if one.status == "ready" and one.replacing]
-        if left and not self._storage.ingestions.active():
+        if left and not self._storage.ingestions.unfinished():
             for record in left:
                 self.service.settle(record.id)
 
@@ -166,7 +166,7 @@ class Ingesting:
         """The files that documents were made of."""
         storage = self._storage
         return Originals(
-            files=storage.files, jobs=storage.ingestions, documents=storage.documents, settings=self.settings
+            files=storage.files, queue=storage.ingestions, documents=storage.documents, settings=self.settings
         )
 
     @lazy

@@ -21,8 +21,8 @@ from ..caches import AnswerCache, CachedEmbedder, WarmCache
 from ..chunkers import CHUNKERS
 from ..embedders import EMBEDDERS
 from ..errors import ChatbotError, EmbedderMismatchError
+from ..ingestion.control import Retries
 from ..ingestion.pipeline import Ingestor
-from ..ingestion.watch import Retries
 from ..protocols import Agent, Chunker, Reranker, Store
 from ..repositories.corpus import CalibrationRepository, StoredEmbedder
 from ..rerankers import RERANKERS

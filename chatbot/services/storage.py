@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..database import open_database
 from ..database.core import Database
+from ..jobs.queue import IngestionQueue
 from ..migration.schema import migrate
 from ..repositories.access import AuditLog, KeyRepository
 from ..repositories.caches import CacheRepository
@@ -12,7 +13,6 @@ from ..repositories.corpus import CorpusChanges, CorpusFacts, ForeignChanges
 from ..repositories.documents import DocumentRepository, OlderReports
 from ..repositories.feedback import FeedbackRepository
 from ..repositories.files import FileRepository, StorageQuota
-from ..repositories.ingestions import IngestionRepository
 from ..repositories.unfinished import UnfinishedRepository
 from ..repositories.usage import Counters, UsageRepository
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
@@ -131,9 +131,9 @@ class Storage:
         return StorageQuota(self.database, self.files, quota=self.settings.upload_quota_mb)
 
     @lazy
-    def ingestions(self) -> IngestionRepository:
+    def ingestions(self) -> IngestionQueue:
         """The queue of ingestion jobs."""
-        return IngestionRepository(self.database)
+        return IngestionQueue(self.database)
 
     @lazy
     def engine(self) -> Engine:

@@ -12,9 +12,9 @@ from pydantic import Field
 from ..database.core import Json
 from ..errors import NotFoundError
 from ..grounding.context import texts_of
-from ..ingestion.originals import shown_source
+from ..ingestion.control import JobControl
 from ..ingestion.pipeline import passages
-from ..ingestion.watch import Watch
+from ..ingestion.sources import shown_source
 from ..schema import Chunk, Chunking, DocumentRecord, Report, SearchHit, Status
 from ..schema.json import Inlines
 from .access import inside_limit, library, may_change, own_record, query_scope
@@ -97,7 +97,7 @@ def update_document(document_id: str, body: Edit) -> LibraryReport:
 @route(need="write", status=204, errors=(409, 422, 507))
 def delete_document(document_id: str) -> None:
     """Delete a report with its passages and its original; no question sees it from now on."""
-    services().ingesting.delete_document(own_record(document_id), Watch(patience=DELETE_PATIENCE))
+    services().ingesting.delete_document(own_record(document_id), JobControl(patience=DELETE_PATIENCE))
     if services().storage.documents.get(document_id) is not None:  # the search engine has not let go of it yet
         wake_worker()
 
@@ -183,7 +183,7 @@ def _shown(record: DocumentRecord) -> LibraryReport:
         record.sample,
         record.chunking,
         parts=sum(part.metadata != record.metadata for part in record.several) or 1,
-        has_file=originals.has(record),
+        has_file=bool(originals.file_name(record)),
         can_reingest=originals.job_file(record) is not None,
         may_change=may_change(record),
     )

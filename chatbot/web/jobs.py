@@ -18,14 +18,11 @@ from typing_extensions import TypedDict
 
 from ..database.core import Json
 from ..errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
-from ..ingestion.originals import UPLOADS, uploaded_name
-from ..ingestion.overrides import Overrides
-from ..ingestion.sources import METADATA, document_id
-from ..ingestion.watch import Watch, lease
+from ..ingestion.control import JobControl, lease
+from ..ingestion.sources import METADATA, UPLOADS, Overrides, document_id, uploaded_name
+from ..jobs.queue import FileState, Ingestion, IngestionFile, IngestionQueue
 from ..repositories.documents import DocumentRepository
-from ..repositories.ingestions import IngestionRepository
 from ..schema import DocumentRecord
-from ..schema.jobs import FileState, Ingestion, IngestionFile
 from ..validation import parse
 from .access import caller, inside_limit, is_shown, may_change, own_record, whose
 from .payloads import Conflict, Pages, Reading, Upload, UploadFields
@@ -110,7 +107,7 @@ def add_documents() -> Response:
         about = inside_limit(_overrides(sent, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         storage.quota.require(sum(map(size_of, files)))
-        with lease(storage.facts, f"names:{owner}", Watch(), longest=LONGEST_WAIT):  # who comes next sees these
+        with lease(storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT):  # who comes next sees these
             queued = []
             for file, (name, _), identity in zip(files, named, naming.identities(named, sent.on_conflict), strict=True):
                 with on_disk(file) as path:
@@ -206,7 +203,7 @@ class Naming:
     """
 
     documents: DocumentRepository
-    jobs: IngestionRepository
+    jobs: IngestionQueue
     owner: str
     is_shown: Callable[[DocumentRecord], bool]
     may_change: Callable[[DocumentRecord], bool]

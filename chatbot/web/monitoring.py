@@ -99,7 +99,7 @@ class DatabaseMetrics(Collector):
         ages = [(datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds() for at in changed if at]
         text = "How long the oldest report has waited to be searchable, or gone."
         yield _gauge("index_lag_seconds", text, {"": max([0.0, *ages])})
-        yield _gauge("ingestion_files", "Files to be read.", {"": self._storage.ingestions.active()})
+        yield _gauge("ingestion_files", "Files to be read.", {"": len(self._storage.ingestions.unfinished())})
         day = next(iter(self._storage.usage.days(1)), DayUsage("", 0, Sums(), ()))
         sums = day.sums
         yield _gauge("tokens_today", "Tokens used since midnight UTC.", {"": day.metered_tokens})

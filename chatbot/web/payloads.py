@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from ..agents import CHOOSES
 from ..errors import InvalidRequestError
-from ..ingestion.overrides import About, Cutting, Overrides, Year
+from ..ingestion.sources import About, Cutting, Overrides, Year
 from ..repositories.feedback import Rating, Reason
 from ..retrieval import RETRIEVAL_METHODS
 from ..schema import Message, QuerySettings, Question, Scope

@@ -29,7 +29,7 @@ from ..settings import MEGABYTE
 from ..validation import NO_OBJECT, POSITION, parse
 
 if TYPE_CHECKING:
-    from ..ingestion.background import SampleReports
+    from ..ingestion.samples import SampleReports
     from ..services import Services
 
 T = TypeVar("T")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from chatbot.embedders.hashing import HashingEmbedder
+from chatbot.ingestion.control import JobControl
 from chatbot.ingestion.pipeline import Ingested
 from chatbot.ingestion.sources import Source, document_id
-from chatbot.ingestion.watch import Watch
 from chatbot.schema import Chunk, DocumentRecord, Matrix
 from chatbot.services import Services
 
@@ -44,12 +44,12 @@ def ingest(
     *,
     identity: str = IDENTITY,
     file_id: str = "",
-    watch: Watch | None = None,
+    control: JobControl | None = None,
     **about: Any,
 ) -> Ingested:
     """Through the one path that uploads, web pages and the command line take."""
     source = Source(path, identity, **about)
-    return services.ingesting.service.ingest(source, overrides=said, file_id=file_id, watch=watch)
+    return services.ingesting.service.ingest(source, overrides=said, file_id=file_id, control=control)
 
 
 def record_of(services: Services, document: str = REPORT_ID) -> DocumentRecord:

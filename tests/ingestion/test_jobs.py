@@ -12,15 +12,16 @@ import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, EmbeddingError
-from chatbot.ingestion import background, versions, watch
-from chatbot.ingestion.background import MOST_TRIES, IngestionWorker
+from chatbot.ingestion import control, versions
+from chatbot.ingestion.control import Retries
 from chatbot.ingestion.sources import Source, document_id, folder_sources
-from chatbot.ingestion.watch import Retries
+from chatbot.jobs import queue as repository
+from chatbot.jobs import worker
+from chatbot.jobs.queue import Ingestion, IngestionFile
+from chatbot.jobs.worker import MAX_TRIES, IngestionWorker
 from chatbot.loaders.isolation import LoaderPool
 from chatbot.repositories import files as file_repository
-from chatbot.repositories import ingestions as repository
 from chatbot.schema import DocumentRecord
-from chatbot.schema.jobs import Ingestion, IngestionFile
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.ingestion.helpers import (
@@ -45,11 +46,11 @@ UPLOAD = document_id("uploads/a.md")
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beats, leases and batches of tests: small."""
     for module, name, value in (
-        (background, "IDLE_SECONDS", 0.05),
-        (background, "BEAT_SECONDS", 0.05),
-        (background, "NOTE_SECONDS", 0.0),
-        (watch, "LEASE_SECONDS", 0.6),
-        (watch, "POLL_SECONDS", 0.02),
+        (worker, "IDLE_SECONDS", 0.05),
+        (worker, "BEAT_SECONDS", 0.05),
+        (worker, "NOTE_SECONDS", 0.0),
+        (control, "LEASE_SECONDS", 0.6),
+        (control, "POLL_SECONDS", 0.02),
         (repository, "LEASE_SECONDS", 0.5),
         (versions, "BATCH", 2),
     ):
@@ -104,14 +105,14 @@ def at_work(services: Services) -> Iterator[IngestionWorker]:
 
 def test_the_files_of_a_job_become_documents_in_order(services: Services, start: Start) -> None:
     job = start(a="zebra", b="lion ant ibex")
-    assert (job.state, job.progress, services.storage.ingestions.active()) == ("queued", 0.0, 2)
+    assert (job.state, job.progress, len(services.storage.ingestions.unfinished())) == ("queued", 0.0, 2)
     assert services.ingesting.worker.work_once() is True
     assert states(services, job) == ["done", "queued"]
     assert services.storage.ingestions.get(job.id).state == "running"
     assert services.ingesting.worker.work_once() is True
     assert services.ingesting.worker.work_once() is False
     done = services.storage.ingestions.get(job.id)
-    assert (done.state, done.progress, services.storage.ingestions.active()) == ("done", 1.0, 0)
+    assert (done.state, done.progress, len(services.storage.ingestions.unfinished())) == ("done", 1.0, 0)
     for file, chunks in zip(done.files, (1, 3), strict=True):
         assert (file.outcome, file.chunks, file.done_chunks) == ("added", chunks, chunks)
         assert (file.error, file.detail) == ("", "")
@@ -295,13 +296,13 @@ def test_a_file_that_takes_its_process_with_it_is_given_up(
 ) -> None:
     job = start(a="zebra", b="lion")
     embedding.at("zebra", raising(KilledError))
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         with pytest.raises(KilledError):
             services.ingesting.worker.work_once()
         time.sleep(0.55)
     work_all(services)
     first, second = services.storage.ingestions.get(job.id).files
-    assert (first.state, first.error) == ("failed", "a.md was given up: the process that read it ended 3 times.")
+    assert (first.state, first.error) == ("failed", "Reading a.md ended the process 3 times. It is not tried again.")
     assert second.state == "done"
     assert record_of(services) is None, "nobody would ever finish it"
     assert record_of(services, "b") is not None
@@ -471,7 +472,7 @@ def test_without_keep_files_nothing_is_left_when_a_file_is_done(settings: Settin
         services.ingesting.worker.work_once()
         assert rows(services) == (0, 0)
         record = registered(services, UPLOAD)
-        assert (record.file_id, services.ingesting.originals.has(record)) == ("", False)
+        assert (record.file_id, services.ingesting.originals.file_name(record)) == ("", "")
 
 
 def test_an_original_goes_with_its_document(services: Services, start: Start) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from chatbot.database.mongo import MongoDatabase
 from chatbot.errors import SearchEngineError
-from chatbot.ingestion.watch import Watch
+from chatbot.ingestion.control import JobControl
 from chatbot.request import RequestContext
 from chatbot.schema import AnswerEvent, Question, Scope, Vector
 from chatbot.services import Services
@@ -96,10 +96,10 @@ def test_insert_replace_and_delete_are_whole_at_every_moment(
             short.append(len(all_words(services, 5)))
 
     indexed: list[tuple[int, int]] = []
-    watch = Watch(indexing=lambda done, total: indexed.append((done, total)))
+    control = JobControl(indexing=lambda done, total: indexed.append((done, total)))
     with running(ask) as errors:
         for path in (write(tmp_path / "old", passages_of(*OLD)), write(tmp_path / "new", passages_of(*NEW))):
-            ingest(services, path, watch=watch)
+            ingest(services, path, control=control)
         assert tuple(words(services)) == tuple(NEW)
         services.ingesting.ingestor.delete(REPORT_ID)
         assert words(services) == []
@@ -153,8 +153,8 @@ def test_nothing_is_cached_while_a_report_is_written_or_removed(
         ask()
         asked.append(kept())
 
-    ingest(services, write(tmp_path / "old", passages_of(*OLD)), watch=Watch(indexing=meanwhile))
-    services.ingesting.ingestor.delete(REPORT_ID, Watch(indexing=meanwhile))
+    ingest(services, write(tmp_path / "old", passages_of(*OLD)), control=JobControl(indexing=meanwhile))
+    services.ingesting.ingestor.delete(REPORT_ID, JobControl(indexing=meanwhile))
     assert len(asked) >= 2
     assert set(asked) == {0}
     assert [ask(), ask(), kept()] == [False, True, 1]
@@ -165,7 +165,7 @@ def test_a_deletion_that_nobody_waits_for_is_finished_later(
 ) -> None:
     ingest(services, write(tmp_path / "old", passages_of(*OLD)))
     client.engine.lag = 1e6
-    services.ingesting.ingestor.delete(REPORT_ID, Watch(patience=0))
+    services.ingesting.ingestor.delete(REPORT_ID, JobControl(patience=0))
     assert record_of(services).status == "deleting"
     assert words(services) == []
     for top_k in range(1, 7):
@@ -202,7 +202,7 @@ def test_an_engine_that_never_follows_ends_in_an_error_and_the_old_version(
     ingest(services, write(tmp_path / "old", passages_of(*OLD)))
     client.engine.lag = 1e6
     with pytest.raises(SearchEngineError, match="has not indexed all passages"):
-        ingest(services, write(tmp_path / "new", passages_of(*NEW)), watch=Watch(patience=0.2))
+        ingest(services, write(tmp_path / "new", passages_of(*NEW)), control=JobControl(patience=0.2))
     assert words(services) == OLD
     client.engine.lag = 0
     client.engine.states.clear()
@@ -220,7 +220,7 @@ def test_an_engine_that_is_away_for_a_while_is_waited_for(
         said.append(reason)
         client.engine.failure = None
 
-    ingest(services, write(tmp_path / "old", passages_of(*OLD)), watch=Watch(waiting=come_back))
+    ingest(services, write(tmp_path / "old", passages_of(*OLD)), control=JobControl(waiting=come_back))
     assert said == ["MongoDB cannot reach its search engine."]
     assert words(services) == OLD
 

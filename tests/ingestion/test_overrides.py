@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.chunkers import CHUNKERS
 from chatbot.errors import InvalidRequestError
-from chatbot.ingestion.overrides import Overrides, check_overrides
+from chatbot.ingestion.sources import Overrides, check_overrides
 from chatbot.validation import parse
 
 KNOWN = ["Turkey (Turkiye)", "Kenya", "Burma"]

@@ -10,8 +10,8 @@ import pytest
 
 from chatbot.caches import CachedEmbedder
 from chatbot.errors import InvalidRequestError, LoadError
+from chatbot.ingestion.control import JobControl
 from chatbot.ingestion.pipeline import Ingested, Registration
-from chatbot.ingestion.watch import Watch
 from chatbot.request import RequestContext
 from chatbot.schema import Document, Matrix, Scope, Section, Values
 from chatbot.services import Services
@@ -156,7 +156,7 @@ def test_a_report_is_registered_before_its_passages(services: Services) -> None:
 def test_progress_counts_passages_in_batches(services: Services) -> None:
     document = Document("d1", "n", "t", "s", {}, tuple(Section((), f"text {n}", n * 10) for n in range(600)))
     seen: list[tuple[int, int]] = []
-    services.ingesting.ingestor.ingest(document, watch=Watch(lambda done, total: seen.append((done, total))))
+    services.ingesting.ingestor.ingest(document, control=JobControl(lambda done, total: seen.append((done, total))))
     assert seen[-1] == (600, 600)
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
     assert len(seen) > 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.ingestion.background import SampleReports
+from chatbot.ingestion.samples import SampleReports
 from chatbot.ingestion.summaries import NONE
 from chatbot.loaders import loader_for
 from chatbot.services import Services

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from chatbot.errors import CancelledError, InvalidRequestError, LoadError
+from chatbot.ingestion.control import JobControl
 from chatbot.ingestion.pipeline import passages
 from chatbot.ingestion.sources import Source, folder_sources
-from chatbot.ingestion.watch import Watch
 from chatbot.loaders.isolation import LoaderPool
 from chatbot.schema import Part, Scope, Values
 from chatbot.services import Services
@@ -324,10 +324,10 @@ def test_an_ingestion_that_nobody_goes_on_with_is_taken_back(
 
 
 def test_a_cancelled_watch_ends_before_the_file_is_read(services: Services, tmp_path: Path, read: list[str]) -> None:
-    watch = Watch()
-    watch.cancel.cancel()
+    control = JobControl()
+    control.cancel.cancel()
     with pytest.raises(CancelledError):
-        ingest(services, write(tmp_path, passages_of("zebra")), watch=watch)
+        ingest(services, write(tmp_path, passages_of("zebra")), control=control)
     assert services.storage.documents.all() == []
     assert leases(services) == []
 

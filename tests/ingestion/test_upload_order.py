@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from chatbot.errors import EmbeddingError
-from chatbot.ingestion import background, watch
+from chatbot.ingestion import control
 from chatbot.ingestion.pipeline import Ingestor
 from chatbot.ingestion.sources import Source
-from chatbot.repositories import ingestions as repository
+from chatbot.jobs import queue as repository
+from chatbot.jobs import worker
+from chatbot.jobs.queue import WITHDRAWN, Ingestion, IngestionFile
 from chatbot.repositories.documents import DocumentRepository
-from chatbot.repositories.ingestions import WITHDRAWN
 from chatbot.schema import DocumentRecord
-from chatbot.schema.jobs import Ingestion, IngestionFile
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.ingestion.helpers import (
@@ -45,10 +45,10 @@ SUPERSEDED = "A newer version of this file was uploaded after it."
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
-        (background, "IDLE_SECONDS", 0.05),
-        (background, "BEAT_SECONDS", 0.05),
-        (watch, "LEASE_SECONDS", 0.6),
-        (watch, "POLL_SECONDS", 0.02),
+        (worker, "IDLE_SECONDS", 0.05),
+        (worker, "BEAT_SECONDS", 0.05),
+        (control, "LEASE_SECONDS", 0.6),
+        (control, "POLL_SECONDS", 0.02),
         (repository, "LEASE_SECONDS", 0.5),
     ):
         monkeypatch.setattr(module, name, value)
@@ -90,7 +90,7 @@ def assert_gone(services: Services) -> None:
     assert services.storage.documents.get(REPORT_ID) is None
     assert stored(services) == []
     assert services.storage.ingestions.file_ids() == set()
-    assert services.storage.ingestions.active() == 0
+    assert len(services.storage.ingestions.unfinished()) == 0
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def test_two_workers_serve_the_newest_of_several_uploads(services: Services, upl
     with two_workers(services):
         jobs = [upload(LARGE), upload("lion"), upload("ant"), upload("ibex okapi")]
         services.ingesting.worker.wake()
-        until(lambda: services.storage.ingestions.active() == 0)
+        until(lambda: len(services.storage.ingestions.unfinished()) == 0)
     assert states(services, *jobs) == ["done"] * 4
     assert words(services) == "ibex okapi"
     assert_consistent(services)
@@ -177,13 +177,13 @@ def test_a_worker_that_slept_does_not_replace_what_came_after_it(
         return replace(documents, record, registered)
 
     first = record_of(services).upload_number
-    monkeypatch.setattr(watch, "heartbeat", lambda *arguments: running())
-    monkeypatch.setattr(background, "heartbeat", lambda *arguments: running())
+    monkeypatch.setattr(control, "heartbeat", lambda *arguments: running())
+    monkeypatch.setattr(worker, "heartbeat", lambda *arguments: running())
     monkeypatch.setattr(DocumentRepository, "replace", sleeping)
     with running(services.ingesting.worker.work_once) as errors:
         assert asleep.wait(60)
         with Services(settings) as other:
-            until(lambda: other.ingesting.worker.work_once() and not other.storage.ingestions.active())
+            until(lambda: other.ingesting.worker.work_once() and not len(other.storage.ingestions.unfinished()))
         awake.set()
     assert errors == []
     assert states(services, *jobs) == ["done", "done"]
@@ -235,7 +235,7 @@ def test_a_deletion_wins_over_a_worker_at_any_moment(
 ) -> None:
     upload("zebra")
     services.ingesting.worker.work_once()
-    monkeypatch.setattr(background, "BEAT_SECONDS", 60)  # no heartbeat says it in time
+    monkeypatch.setattr(worker, "BEAT_SECONDS", 60)  # no heartbeat says it in time
     job = upload("lion ant")
     owner, method = {
         "claimed": (services.ingesting.worker, "_work"),
@@ -278,14 +278,14 @@ def test_a_deletion_after_a_kill_is_final(
 
         monkeypatch.setattr(store, "upsert", dying)
     else:
-        monkeypatch.setattr(repository.IngestionRepository, "release", raising(KilledError))
+        monkeypatch.setattr(repository.IngestionQueue, "release", raising(KilledError))
     with pytest.raises(KilledError):
         services.ingesting.worker.work_once()
     if killed != "upsert":
         delete(services)
     monkeypatch.undo()
     time.sleep(0.6)
-    until(lambda: not services.ingesting.worker.work_once() and not services.storage.ingestions.active())
+    until(lambda: not services.ingesting.worker.work_once() and not len(services.storage.ingestions.unfinished()))
     assert states(services, *jobs) == ["cancelled", "cancelled"]
     assert_gone(services)
 
@@ -299,7 +299,7 @@ def test_the_name_of_a_deleted_report_is_free_at_once(services: Services, upload
     delete(services)
     again = upload("gnu")
     assert services.ingesting.worker.work_once() is False, "the older upload is not finished yet"
-    until(lambda: services.ingesting.worker.work_once() and not services.storage.ingestions.active())
+    until(lambda: services.ingesting.worker.work_once() and not len(services.storage.ingestions.unfinished()))
     assert (states(services, again), words(services)) == (["done"], "gnu")
     assert_consistent(services)
 

@@ -13,7 +13,7 @@ import pytest
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.errors import CancelledError, DatabaseError, EmbedderMismatchError, EmbeddingError, StoppedError
 from chatbot.ingestion import versions
-from chatbot.ingestion.watch import Retries, Watch
+from chatbot.ingestion.control import JobControl, Retries
 from chatbot.migration.reembed import Reembedding
 from chatbot.schema import Scope
 from chatbot.services import Services
@@ -292,8 +292,8 @@ def test_a_refusal_for_now_is_waited_for_and_only_its_batch_is_repeated(
     embedding.before = refuse
     said: list[str] = []
     progress: list[int] = []
-    watch = Watch(lambda done, total: progress.append(done), said.append)
-    assert ingest(services, old, watch=watch).chunks == 6
+    control = JobControl(lambda done, total: progress.append(done), said.append)
+    assert ingest(services, old, control=control).chunks == 6
     assert calls == [2, 2, 2, 2, 2]
     assert [text.split()[1] for text in embedding.taken()] == OLD, "each once"
     assert len(said) == 2
@@ -334,9 +334,9 @@ def test_cancelling_takes_back(
 ) -> None:
     if not first:
         ingest(services, old)
-    watch = Watch(lambda done, total: watch.cancel.cancel() if done > 2 * after else None)
+    control = JobControl(lambda done, total: control.cancel.cancel() if done > 2 * after else None)
     with pytest.raises(CancelledError) as raised:
-        ingest(services, new, watch=watch)
+        ingest(services, new, control=control)
     assert not isinstance(raised.value, StoppedError)
     if first:
         assert (services.storage.documents.get(REPORT_ID), stored(services), leases(services)) == (None, [], [])
@@ -349,9 +349,9 @@ def test_stopping_keeps_what_is_done_for_the_next_process(
     services: Services, old: Path, new: Path, embedding: Embedding
 ) -> None:
     ingest(services, old)
-    watch = Watch(lambda done, total: watch.cancel.cancel() if done == 6 else None, stopping=lambda: True)
+    control = JobControl(lambda done, total: control.cancel.cancel() if done == 6 else None, stopping=lambda: True)
     with pytest.raises(StoppedError):
-        ingest(services, new, watch=watch)
+        ingest(services, new, control=control)
     assert len(stored(services)) == len(OLD) + 6
     assert words(services) == OLD
     embedding.taken()

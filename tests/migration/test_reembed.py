@@ -14,7 +14,7 @@ from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.errors import ChatbotError, DatabaseError, EmbedderMismatchError, EmbeddingError, SearchEngineError
-from chatbot.ingestion.watch import Watch
+from chatbot.ingestion.control import JobControl
 from chatbot.migration.reembed import SIGN_OF_LIFE_SECONDS, AtlasSlotIndexes, Reembedding, ReembedState
 from chatbot.repositories.corpus import CorpusFacts, StoredEmbedder
 from chatbot.request import RequestContext
@@ -299,7 +299,7 @@ class TestNewcomers:
 
         outdated, document = services.ingesting.ingestor, report("second", 3, "giraffe")
         with pytest.raises(EmbedderMismatchError):
-            outdated.ingest(document, watch=Watch(change_the_model))
+            outdated.ingest(document, control=JobControl(change_the_model))
         record = services.storage.documents.get("second")
         assert record is not None
         assert record.status != "ready"

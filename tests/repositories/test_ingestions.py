@@ -9,15 +9,14 @@ import pytest
 
 from chatbot.database.core import Database
 from chatbot.errors import NotFoundError
-from chatbot.repositories import ingestions as module
-from chatbot.repositories.ingestions import IngestionRepository
-from chatbot.schema.jobs import Ingestion, IngestionFile
+from chatbot.jobs import queue as module
+from chatbot.jobs.queue import Ingestion, IngestionFile, IngestionQueue
 from tests.ingestion.helpers import running
 
 
 @pytest.fixture
-def jobs(database: Database) -> IngestionRepository:
-    repository = IngestionRepository(database)
+def jobs(database: Database) -> IngestionQueue:
+    repository = IngestionQueue(database)
     repository.ensure_indexes()
     return repository
 
@@ -26,7 +25,7 @@ def files(*names: str, **values: object) -> list[IngestionFile]:
     return [IngestionFile("", "", name, f"uploads/{name}", **values) for name in names]  # type: ignore[arg-type]
 
 
-def claim(jobs: IngestionRepository, owner: str = "me") -> IngestionFile:
+def claim(jobs: IngestionQueue, owner: str = "me") -> IngestionFile:
     found = jobs.claim(owner)
     assert found is not None
     return found
@@ -36,7 +35,7 @@ def states(job: Ingestion) -> list[str]:
     return [file.state for file in job.files]
 
 
-def test_a_job_comes_back_as_it_was_made(jobs: IngestionRepository) -> None:
+def test_a_job_comes_back_as_it_was_made(jobs: IngestionQueue) -> None:
     said = {"country_name": None, "labels": ["a", "b"], "year": 2023}
     about = {"title": "T", "metadata": {"year": 2020}, "listed": True}
     made = jobs.create(files("a", "b", file_id="f", overrides=said, about=about))
@@ -47,13 +46,13 @@ def test_a_job_comes_back_as_it_was_made(jobs: IngestionRepository) -> None:
     assert made.created_at.endswith("+00:00")
 
 
-def test_an_unknown_job(jobs: IngestionRepository) -> None:
+def test_an_unknown_job(jobs: IngestionQueue) -> None:
     for call in (jobs.get, jobs.cancel, jobs.retry):
         with pytest.raises(NotFoundError, match="no ingestion 'x'"):
             call("x")
 
 
-def test_the_latest_come_first_and_the_oldest_is_worked_on_first(jobs: IngestionRepository) -> None:
+def test_the_latest_come_first_and_the_oldest_is_worked_on_first(jobs: IngestionQueue) -> None:
     made = []
     for name in "abc":
         made.append(jobs.create(files(name)))
@@ -61,10 +60,10 @@ def test_the_latest_come_first_and_the_oldest_is_worked_on_first(jobs: Ingestion
     assert [job.id for job in jobs.latest(2)] == [made[2].id, made[1].id]
     assert [claim(jobs).name for _ in range(3)] == ["a", "b", "c"]
     assert jobs.claim("me") is None
-    assert jobs.active() == 3
+    assert len(jobs.unfinished()) == 3
 
 
-def test_a_file_has_one_owner_among_threads(jobs: IngestionRepository, request: pytest.FixtureRequest) -> None:
+def test_a_file_has_one_owner_among_threads(jobs: IngestionQueue, request: pytest.FixtureRequest) -> None:
     if "mongomock" in request.node.name:
         pytest.skip("mongomock filters a row and copies it in two steps: a write in between makes it look free")
     jobs.create(files(*(f"{n:02}" for n in range(8))))
@@ -82,7 +81,7 @@ def test_a_file_has_one_owner_among_threads(jobs: IngestionRepository, request: 
     assert sorted(taken) == [f"{n:02}" for n in range(8)]
 
 
-def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionRepository) -> None:
+def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionQueue) -> None:
     made = jobs.create(files("a"))
     first = claim(jobs, "first")
     assert (first.owner, first.tries) == ("first", 1)
@@ -107,7 +106,7 @@ def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionRepository) -> Non
     assert jobs.claim("third") is None
 
 
-def test_notes_are_read_back(jobs: IngestionRepository) -> None:
+def test_notes_are_read_back(jobs: IngestionQueue) -> None:
     made = jobs.create(files("a", "b"))
     jobs.note(claim(jobs), state="embedding", done_chunks=5, chunks=10)
     job = jobs.get(made.id)
@@ -115,7 +114,7 @@ def test_notes_are_read_back(jobs: IngestionRepository) -> None:
     assert (job.files[0].done_chunks, job.files[0].chunks) == (5, 10)
 
 
-def test_cancelling(jobs: IngestionRepository) -> None:
+def test_cancelling(jobs: IngestionQueue) -> None:
     """What is queued ends now; what somebody works on, by whoever works on it; what is finished stays."""
     made = jobs.create(files("done", "working", "queued"))
     done = claim(jobs)
@@ -131,7 +130,7 @@ def test_cancelling(jobs: IngestionRepository) -> None:
     assert jobs.claim("me") is None
 
 
-def test_cancelling_what_was_claimed_just_now_is_heard(jobs: IngestionRepository) -> None:
+def test_cancelling_what_was_claimed_just_now_is_heard(jobs: IngestionQueue) -> None:
     made = jobs.create(files("a"))
     file = claim(jobs)
     jobs.cancel(made.id)
@@ -140,7 +139,7 @@ def test_cancelling_what_was_claimed_just_now_is_heard(jobs: IngestionRepository
 
 
 def test_what_a_dead_worker_left_is_handed_on_with_the_wish_to_cancel(
-    jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch
+    jobs: IngestionQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LEASE_SECONDS", 0.05)
     made = jobs.create(files("a"))
@@ -150,7 +149,7 @@ def test_what_a_dead_worker_left_is_handed_on_with_the_wish_to_cancel(
     assert claim(jobs).cancel
 
 
-def test_retrying_queues_what_failed_or_was_cancelled(jobs: IngestionRepository) -> None:
+def test_retrying_queues_what_failed_or_was_cancelled(jobs: IngestionQueue) -> None:
     made = jobs.create(files("done", "failed", "cancelled"))
     for state in ("done", "failed"):
         jobs.release(claim(jobs), state=state, error="why" if state == "failed" else "")
@@ -179,7 +178,7 @@ def test_the_state_of_a_job_is_that_of_its_files(of_files: list[str], expected: 
 
 
 def test_old_jobs_are_forgotten_once_they_are_finished(
-    jobs: IngestionRepository, database: Database, monkeypatch: pytest.MonkeyPatch
+    jobs: IngestionQueue, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "KEPT_JOBS", 2)
     made = []
@@ -197,7 +196,7 @@ def test_old_jobs_are_forgotten_once_they_are_finished(
         jobs.get(made[1].id)
 
 
-def test_jobs_take_turns(jobs: IngestionRepository) -> None:
+def test_jobs_take_turns(jobs: IngestionQueue) -> None:
     """A job of many files holds up nobody else's."""
     jobs.create(files(*(f"many{n}" for n in range(5))))
     first = claim(jobs)
@@ -210,7 +209,7 @@ def test_jobs_take_turns(jobs: IngestionRepository) -> None:
 
 @pytest.mark.parametrize("hours", [1, 24 * 400])
 def test_a_clock_that_is_set_back_makes_nobody_wait(
-    jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch, hours: int
+    jobs: IngestionQueue, monkeypatch: pytest.MonkeyPatch, hours: int
 ) -> None:
     jobs.create(files("a"))
     claim(jobs, "dead")
@@ -221,7 +220,7 @@ def test_a_clock_that_is_set_back_makes_nobody_wait(
     assert jobs.claim("other") is None
 
 
-def test_an_upload_waits_until_the_older_ones_of_its_identity_are_finished(jobs: IngestionRepository) -> None:
+def test_an_upload_waits_until_the_older_ones_of_its_identity_are_finished(jobs: IngestionQueue) -> None:
     first, second = jobs.create(files("a", "b")), jobs.create(files("a"))
     assert [file.upload_number for job in (first, second) for file in job.files] == sorted(
         {file.upload_number for job in (first, second) for file in job.files}
@@ -235,7 +234,7 @@ def test_an_upload_waits_until_the_older_ones_of_its_identity_are_finished(jobs:
     assert claim(jobs).ingestion_id == second.id
 
 
-def test_uploads_of_a_deleted_report_are_withdrawn(jobs: IngestionRepository) -> None:
+def test_uploads_of_a_deleted_report_are_withdrawn(jobs: IngestionQueue) -> None:
     """All but what is done: none is read again, and their stored files are not needed any more."""
     made = [jobs.create(files("a", file_id=f"f{n}")) for n in range(4)]
     other = jobs.create(files("b", file_id="other"))
@@ -252,7 +251,7 @@ def test_uploads_of_a_deleted_report_are_withdrawn(jobs: IngestionRepository) ->
     assert jobs.get(made[3].id).files[0].error == module.WITHDRAWN
 
 
-def test_files_that_a_job_still_may_need(jobs: IngestionRepository) -> None:
+def test_files_that_a_job_still_may_need(jobs: IngestionQueue) -> None:
     jobs.create([*files("queued", file_id="1"), *files("done", file_id="2"), *files("web", url="https://x")])
     jobs.create(files("failed", file_id="3"))
     ends = {"done": "done", "failed": "failed"}
@@ -264,7 +263,7 @@ def test_files_that_a_job_still_may_need(jobs: IngestionRepository) -> None:
 
 
 def test_a_job_whose_rows_have_more_fields_than_this_program_knows_is_read(
-    jobs: IngestionRepository, database: Database
+    jobs: IngestionQueue, database: Database
 ) -> None:
     made = jobs.create(files("a"))
     database["ingestion_items"].update_one({"_id": made.files[0].id}, {"$set": {"new_field": 1}})

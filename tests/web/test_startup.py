@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from flask import Flask
 
-from chatbot.ingestion.background import SampleReports
 from chatbot.ingestion.pipeline import Registration
+from chatbot.ingestion.samples import SampleReports
 from chatbot.ingestion.summaries import NONE
 from chatbot.loaders import loader_for
 from chatbot.protocols import Loader

@@ -1,28 +1,21 @@
-"""The files that documents are made of: where they are, and which of the stored ones are still needed."""
+"""The original files of documents: where they are, and which of the stored ones are still needed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from ..cancellation import Cancellation
 from ..errors import NotFoundError
 from ..fetching.fetch import fetch
+from ..ingestion.sources import SAMPLES, WEB
 from ..repositories.documents import DocumentRepository
 from ..repositories.files import PIECE_BYTES, FileRepository
-from ..repositories.ingestions import IngestionRepository
 from ..schema import DocumentRecord
-from ..schema.jobs import IngestionFile
 from ..settings import Settings
 from ..shipped import SAMPLE_DATA
-from .sources import SAMPLES
-
-WEB = ("http://", "https://")
-UPLOADS = "uploads/"
-_UPLOADED = re.compile(rf"{UPLOADS}(?:[0-9a-f]*:\d+/)?(.+)", re.DOTALL)
-"""Where it is of an owner, or one of several of a name, that stands before the name."""
+from .queue import IngestionFile, IngestionQueue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +23,12 @@ class Originals:
     """Stored files, web pages, the sample folder, and files on this machine that were ingested from it."""
 
     files: FileRepository
-    jobs: IngestionRepository
+    queue: IngestionQueue
     documents: DocumentRepository
     settings: Settings
 
     def fetch(self, file: IngestionFile, folder: Path, cancel: Cancellation) -> tuple[Path, str]:
-        """The file of a job on disk, and the id it is stored under ("" = it is not).
+        """Return the path of a job's file on disk and the id of the stored file ("" = not stored).
 
         Raises:
             LoadError: the web address cannot be read.
@@ -57,7 +50,7 @@ class Originals:
         return fetch(url, folder, allow_private=settings.fetch_private_urls, cancel=cancel, max_bytes=limit).path
 
     def job_file(self, record: DocumentRecord) -> IngestionFile | None:
-        """What a job needs to ingest a document again; None where its original is not at hand."""
+        """Return what a job needs to ingest a document again; None when its original is not available."""
         if record.source.startswith(WEB):
             return IngestionFile("", "", record.source, record.source, url=record.source)
         if record.file_id:
@@ -74,16 +67,12 @@ class Originals:
         return IngestionFile("", "", _name(record), record.source, about=about)
 
     def file_name(self, record: DocumentRecord) -> str:
-        """What `open` will find is called so; "" where it finds nothing."""
+        """Return the name of the file that `open` reads; "" when there is none."""
         path = _on_disk(record)
         return _name(record) if record.file_id else path.name if path else ""
 
-    def has(self, record: DocumentRecord) -> bool:
-        """Whether `open` will find it."""
-        return bool(self.file_name(record))
-
     def open(self, record: DocumentRecord) -> tuple[str, Iterator[bytes]]:
-        """The original's name and content. Raises NotFoundError: it is not kept."""
+        """Return the original's name and content. Raises NotFoundError: it is not kept."""
         if record.file_id:
             return _name(record), self.files.read(record.file_id)
         if (path := _on_disk(record)) is None:
@@ -91,25 +80,13 @@ class Originals:
         return path.name, _pieces(path)
 
     def tidy(self) -> None:
-        """Forget old jobs, and the files that neither a job nor a document needs."""
-        self.jobs.prune()
-        self.files.keep_only(lambda: self.jobs.file_ids() | {record.file_id for record in self.documents.all()})
-
-
-def uploaded_name(source: str) -> str:
-    """The name that a file was uploaded by; "" for what was not uploaded."""
-    found = _UPLOADED.fullmatch(source)
-    return found[1] if found else ""
-
-
-def shown_source(source: str) -> str:
-    """A report's source as people may see it: of a file its name without its folder, of a page its address."""
-    path = PurePath(source)
-    return uploaded_name(source) or (path.name if path.is_absolute() else source)
+        """Delete old jobs, and the files that neither a job nor a document needs."""
+        self.queue.prune()
+        self.files.keep_only(lambda: self.queue.file_ids() | {record.file_id for record in self.documents.all()})
 
 
 def _on_disk(record: DocumentRecord) -> Path | None:
-    """The sample reports lie beside the package; what the command line ingested, where it was."""
+    """Return the path of a sample report, or of a file that the command line ingested; None when it is gone."""
     source = record.source
     path = SAMPLE_DATA / source.removeprefix(f"{SAMPLES}/") if record.sample else Path(source)
     return path if path.is_absolute() and path.is_file() else None
@@ -122,5 +99,4 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _name(record: DocumentRecord) -> str:
-    """The file's name: the last part of where it came from."""
     return record.source.rpartition("/")[2] or "document"

@@ -1,0 +1,228 @@
+"""Ingestion jobs in the database: any worker claims the next file, and continues where another one died."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from ..database.core import Database, Json
+from ..errors import NotFoundError
+from ..repositories.corpus import CorpusFacts
+
+LEASE_SECONDS = 20.0
+KEPT_JOBS = 200
+CANDIDATES = 20
+WITHDRAWN = "The report was deleted after this upload. Upload the file again to add it."
+FileState = Literal[
+    "queued", "loading", "embedding", "indexing", "waiting", "done", "failed", "cancelled", "superseded"
+]
+FINISHED: tuple[FileState, ...] = ("done", "failed", "cancelled", "superseded")
+
+
+@dataclass(frozen=True, slots=True)
+class IngestionFile:
+    """One file of a job. It is stored (``file_id``), fetched (``url``), or both after the first fetch.
+
+    ``identity`` names the document it becomes. ``owner`` works on it until ``until`` (seconds since 1970); then
+    any worker may continue with it.
+    """
+
+    id: str
+    ingestion_id: str
+    name: str
+    identity: str
+    file_id: str = ""
+    url: str = ""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of a `Source` that the file alone does not state, from the document's previous ingestion."""
+    state: FileState = "queued"
+    outcome: str = ""
+    error: str = ""
+    detail: str = ""
+    chunks: int = 0
+    done_chunks: int = 0
+    document_id: str = ""
+    cancel: bool = False
+    upload_number: int = 0
+    """Grows with every accepted file: of one identity, a lower number never replaces a higher one."""
+    withdrawn: bool = False
+    """The report was deleted after this upload: it is never read again, not even by a retry."""
+    tries: int = 0
+    uploader: str = ""
+    """The job's owner; "" = nobody."""
+    owner: str = ""
+    until: float = 0.0
+
+    @property
+    def progress(self) -> float:
+        """The finished share of this file, from 0 to 1."""
+        if self.state in FINISHED:
+            return 1.0
+        if self.state == "indexing":
+            return 0.97
+        return 0.95 * self.done_chunks / self.chunks if self.chunks else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ingestion:
+    """A job: the files of one request."""
+
+    id: str
+    created_at: str
+    files: tuple[IngestionFile, ...]
+
+    @property
+    def state(self) -> str:
+        """queued, running, or how it ended: done, failed (at least one file) or cancelled."""
+        states = {file.state for file in self.files}
+        if states <= set(FINISHED):
+            return next((state for state in ("failed", "cancelled") if state in states), "done")
+        return "queued" if states == {"queued"} else "running"
+
+    @property
+    def progress(self) -> float:
+        """The finished share of all files, from 0 to 1."""
+        return round(sum(file.progress for file in self.files) / max(1, len(self.files)), 3)
+
+
+class IngestionQueue:
+    """Collections `ingestions` and `ingestion_items`, one row for each file.
+
+    A caller sees the jobs of its ``uploader`` only; None sees everybody's.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._jobs = database["ingestions"]
+        self._files = database["ingestion_items"]
+        self._facts = CorpusFacts(database)
+
+    def ensure_indexes(self) -> None:
+        """Create the indexes that are missing."""
+        for name in ("ingestion_id", "state", "identity"):
+            self._files.create_index(name)
+
+    def create(self, files: Sequence[IngestionFile], uploader: str = "") -> Ingestion:
+        """Queue files as one job; their ids are made here. Anybody who has the id may see a job without uploader."""
+        job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served
+        first = self._facts.next_upload_number(len(files))
+        rows = tuple(
+            replace(file, id=f"{job}-{n:05d}", ingestion_id=job, uploader=uploader, upload_number=first + n)
+            for n, file in enumerate(files)
+        )
+        created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._files.replace_many([{"_id": (values := asdict(row)).pop("id"), **values} for row in rows])
+        # Last, so that a job which is listed has all its files.
+        self._jobs.replace_many([{"_id": job, "created_at": created_at, "files": len(rows), "owner": uploader}])
+        return Ingestion(job, created_at, rows)
+
+    def get(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
+        """Return a job of this uploader or of nobody. Raises NotFoundError."""
+        owners = {} if uploader is None else {"owner": {"$in": [None, "", uploader]}}  # None: rows of version 0.4
+        job = self._jobs.find_one({"_id": ingestion_id, **owners})
+        if job is None:
+            raise NotFoundError(f"There is no ingestion {ingestion_id!r}.")
+        return self._with_files(job)
+
+    def latest(self, limit: int, uploader: str | None = None) -> list[Ingestion]:
+        """Return the newest jobs first. Jobs without uploader are in nobody's list."""
+        if uploader == "":
+            return []
+        owners = {} if uploader is None else {"owner": uploader}
+        return [self._with_files(job) for job in self._jobs.find(owners, sort=[("created_at", -1)], limit=limit)]
+
+    def _with_files(self, job: Json) -> Ingestion:
+        rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])
+        return Ingestion(job["_id"], job["created_at"], tuple(map(_file_of, rows)))
+
+    def unfinished(self) -> list[IngestionFile]:
+        """Return the files that wait or are being read."""
+        return list(map(_file_of, self._files.find({"state": {"$nin": list(FINISHED)}}, sort=[("_id", 1)])))
+
+    def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
+        """Cancel a job: files that nobody works on now, the others by their worker."""
+        for file in self.get(ingestion_id, uploader).files:
+            self._cancel(file)
+        return self.get(ingestion_id, uploader)
+
+    def _cancel(self, file: IngestionFile) -> None:
+        if file.state == "queued":
+            self._files.update_one({"_id": file.id, "state": "queued", "owner": ""}, {"$set": {"state": "cancelled"}})
+        if file.state not in FINISHED:
+            self._files.update_one({"_id": file.id}, {"$set": {"cancel": True}})
+
+    def withdraw(self, identity: str) -> None:
+        """Cancel every upload of a report that is about to be deleted, so that none brings it back.
+
+        Their stored files are not needed any more.
+        """
+        for row in self._files.find({"identity": identity, "state": {"$ne": "done"}}):
+            file = _file_of(row)
+            error = {} if file.state in FINISHED else {"error": WITHDRAWN}
+            self._files.update_one({"_id": file.id}, {"$set": {"withdrawn": True, "file_id": "", **error}})
+            self._cancel(file)
+
+    def retry(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
+        """Queue the failed and the cancelled files of a job again."""
+        queued = {"state": "queued", "error": "", "detail": "", "cancel": False, "tries": 0, "until": 0.0}
+        for file in self.get(ingestion_id, uploader).files:
+            if file.state in {"failed", "cancelled"} and not file.withdrawn:
+                self._files.update_one({"_id": file.id, "state": file.state}, {"$set": queued})
+        return self.get(ingestion_id, uploader)
+
+    def claim(self, owner: str) -> IngestionFile | None:
+        """Give ``owner`` the next free file for LEASE_SECONDS; None when there is none.
+
+        A file waits for unfinished older uploads of its identity. The jobs take turns: the one with the fewest files
+        in progress, then with the fewest before, then the oldest.
+        """
+        unfinished, now = self.unfinished(), time.time()
+        oldest: dict[str, IngestionFile] = {}
+        for file in sorted(unfinished, key=lambda file: (file.upload_number, file.id)):
+            oldest.setdefault(file.identity, file)
+        # A lease that ends much later than one made now was made before the clock was set back: it counts as expired.
+        leased = [file for file in unfinished if now <= file.until <= now + 2 * LEASE_SECONDS]
+        busy, held = Counter(file.ingestion_id for file in leased), {file.id for file in leased}
+        free = [file for file in unfinished if file.id not in held and oldest[file.identity] is file]
+        free.sort(key=lambda file: (busy[file.ingestion_id], file.id.rpartition("-")[2], file.id))
+        for file in free[:CANDIDATES]:
+            unchanged = {"_id": file.id, "state": file.state, "until": file.until}
+            lease = {"owner": owner, "until": time.time() + LEASE_SECONDS, "tries": file.tries + 1}
+            if self._files.update_one(unchanged, {"$set": lease}) == 1:
+                return replace(file, owner=owner, tries=file.tries + 1)
+        return None
+
+    def renew(self, file: IngestionFile) -> bool | None:
+        """Extend the lease; return whether the file is to be cancelled, None when another worker has it."""
+        lease = {"$set": {"until": time.time() + LEASE_SECONDS}}
+        row = self._files.find_one_and_update({"_id": file.id, "owner": file.owner}, lease)
+        return None if row is None else bool(row["cancel"])
+
+    def note(self, file: IngestionFile, **values: Any) -> None:
+        """Store values of a file's row; without effect when another worker has the file."""
+        self._files.update_one({"_id": file.id, "owner": file.owner}, {"$set": values})
+
+    def release(self, file: IngestionFile, **values: Any) -> None:
+        """Give a file back; ``values`` say how it ended, or "queued" or "waiting" for another worker."""
+        self.note(file, until=0.0, owner="", **values)
+
+    def prune(self) -> None:
+        """Delete finished jobs, except the KEPT_JOBS newest."""
+        for job in list(self._jobs.find(sort=[("created_at", -1)]))[KEPT_JOBS:]:
+            if self._with_files(job).state in FINISHED:
+                self._files.delete_many({"ingestion_id": job["_id"]})
+                self._jobs.delete_many({"_id": job["_id"]})
+
+    def file_ids(self) -> set[str]:
+        """Return the stored files that a job may still need; a finished document names its file itself."""
+        needed = {"file_id": {"$ne": ""}, "state": {"$ne": "done"}}
+        return {row["file_id"] for row in self._files.find(needed, {"file_id": 1})}
+
+
+def _file_of(row: Json) -> IngestionFile:
+    return IngestionFile(id=row["_id"], **{name: row[name] for name in IngestionFile.__slots__ if name in row})

@@ -1,0 +1,193 @@
+"""Work beside the requests: threads of every process claim the queued files, each one at a time."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import threading
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..cancellation import Cancellation
+from ..errors import CancelledError, ChatbotError, DependencyError, DiskFullError, StoppedError, SupersededError
+from ..ingestion.control import JobControl, heartbeat
+from ..ingestion.pipeline import IngestionService
+from ..ingestion.sources import Source
+from .queue import IngestionFile, IngestionQueue
+
+log = logging.getLogger(__name__)
+IDLE_SECONDS = 2.0
+BEAT_SECONDS = 0.5
+NOTE_SECONDS = 0.5
+MAX_TRIES = 3
+"""How often a file may end its process before it fails."""
+
+
+class Worker(ABC):
+    """Does one piece of work after the other until it is closed; several threads may `run` it."""
+
+    outage = ""
+    """Begins the log line when the database does not answer."""
+
+    def __init__(self, idle_seconds: float) -> None:
+        """``idle_seconds``: pause after a `work_once` that found nothing to do."""
+        self._idle_seconds = idle_seconds
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+
+    @abstractmethod
+    def work_once(self) -> bool:
+        """Do one piece of work; return False when there is none. Raises DependencyError: the database is down."""
+
+    def run(self) -> None:
+        """Work until `close` is called."""
+        while not self._stopping.is_set():
+            try:
+                busy = self.work_once()
+            except DependencyError as error:
+                # A thread has nobody to raise to: /ready reports the same. A lease ends by itself.
+                log.warning("%s: %s", self.outage, error.message)
+                busy = False
+            if not busy:
+                self._woken.wait(self._idle_seconds)
+                self._woken.clear()
+
+    def wake(self) -> None:
+        """Look for work now instead of after the pause."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """Make `run` return after the work in progress."""
+        self._stopping.set()
+        self._woken.set()
+
+
+class IngestionWorker(Worker):
+    """Reads the queued files. The files in progress when it is closed go to the next worker.
+
+    ``fetch(file, folder, cancel)`` puts the file's original on disk and returns its path and the stored file's id.
+    """
+
+    outage = "The ingestion waits"
+
+    def __init__(
+        self,
+        queue: IngestionQueue,
+        *,
+        service: Callable[[], IngestionService],
+        fetch: Callable[[IngestionFile, Path, Cancellation], tuple[Path, str]],
+        tidy: Callable[[], None] = lambda: None,
+        idle: Callable[[], object] = lambda: None,
+    ) -> None:
+        """``tidy`` is called after each file, ``idle`` when there is none."""
+        super().__init__(IDLE_SECONDS)
+        self._queue = queue
+        self._service = service
+        self._fetch = fetch
+        self._tidy = tidy
+        self._idle = idle
+        self._cancellations: set[Cancellation] = set()
+
+    def close(self) -> None:
+        """Stop soon; `run` returns when the file in progress has been released."""
+        super().close()
+        for cancel in list(self._cancellations):
+            cancel.cancel()
+
+    def work_once(self) -> bool:
+        file = self._queue.claim(uuid.uuid4().hex)
+        if file is None or not self._work(file):
+            self._idle()
+            return False
+        self._tidy()
+        return True
+
+    def _work(self, file: IngestionFile) -> bool:
+        """Return False when the disk is full: the file is tried again later."""
+        if file.cancel or file.tries > MAX_TRIES:
+            self._service().abandon(file.identity)
+            error = f"Reading {file.name} ended the process {MAX_TRIES} times. It is not tried again."
+            outcome = {"state": "cancelled"} if file.cancel else {"state": "failed", "error": error}
+            self._queue.release(file, **outcome, detail="")
+            return True
+        cancel, lost = Cancellation(), threading.Event()
+        self._cancellations.add(cancel)
+        if self._stopping.is_set():
+            cancel.cancel()
+
+        def renew() -> bool:
+            """Extend the lease; cancel the work when it was cancelled or another worker has the file."""
+            is_cancelled = self._queue.renew(file)
+            if is_cancelled is None:
+                lost.set()
+            if is_cancelled is not False:
+                cancel.cancel()
+            return is_cancelled is False
+
+        noted_at, noted_state = 0.0, ""
+
+        def note(state: str, done: int, total: int) -> None:
+            nonlocal noted_at, noted_state
+            if state != noted_state or time.monotonic() - noted_at >= NOTE_SECONDS:
+                noted_at, noted_state = time.monotonic(), state
+                self._queue.note(file, state=state, done_chunks=done, chunks=total, detail="")
+
+        control = JobControl(
+            partial(note, "embedding"),
+            lambda reason: self._queue.note(file, state="waiting", detail=reason),
+            cancel,
+            stopping=lambda: self._stopping.is_set() or lost.is_set(),
+            indexing=partial(note, "indexing"),
+            refresh=renew,
+        )
+        try:
+            with heartbeat("ingestion-beat", BEAT_SECONDS, renew):
+                outcome = self._ingest(file, control)
+        finally:
+            self._cancellations.discard(cancel)
+        self._queue.release(file, **outcome)
+        return outcome["state"] != "waiting" or self._stopping.is_set()
+
+    def _ingest(self, file: IngestionFile, control: JobControl) -> dict[str, Any]:
+        """Return how it ended, as values of the file's row."""
+        cancel = control.cancel
+        try:
+            with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
+                self._queue.note(file, state="loading", detail="", error="")
+                path, file_id = self._fetch(file, Path(folder), cancel)
+                result = self._service().ingest(
+                    Source(path, file.identity, **file.about),
+                    overrides=file.overrides,
+                    file_id=file_id,
+                    owner=file.uploader,
+                    upload_number=file.upload_number,
+                    control=control,
+                )
+        except DiskFullError as error:
+            return {"state": "waiting", "detail": error.message, "tries": file.tries - 1}
+        except SupersededError as error:
+            return {"state": "superseded", "detail": error.message}
+        except ChatbotError as error:
+            control.refresh()
+            # Interrupted work may fail with another error than its cancellation.
+            if isinstance(error, StoppedError) or (cancel.cancelled and control.stopping()):
+                # Not queued: cancelling a queued file would leave the passages that are written.
+                return {"state": "waiting", "detail": "The server was stopped.", "tries": file.tries - 1}
+            if cancel.cancelled:
+                return {"state": "cancelled", "detail": ""}
+            state = "cancelled" if isinstance(error, CancelledError) else "failed"
+            return {"state": state, "error": error.message, "detail": ""}
+        return {
+            "state": "done",
+            "detail": "",
+            "outcome": result.outcome,
+            "chunks": result.chunks,
+            "done_chunks": result.chunks,
+            "document_id": result.document_id,
+            "file_id": file_id,
+        }
