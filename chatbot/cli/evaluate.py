@@ -44,7 +44,6 @@ from ..evaluation.runner import (
 from ..evaluation.scores import ScoreCollector, Scores, unrelated_questions
 from ..ingestion.pipeline import Registration
 from ..ingestion.sources import Source, make_document
-from ..repositories.corpus import CalibrationRepository
 from ..request import RequestContext
 from ..retrieval.ranking import SHIPPED
 from ..schema import Chunk, Document, DocumentRecord, Section, lay_out
@@ -222,16 +221,16 @@ def calibrate(services: Services, dataset: Path, as_json: bool, dry_run: bool, f
 
     Example: python -m chatbot calibrate my_questions.csv
     """
-    repository = CalibrationRepository(services.storage.database)
+    facts = services.storage.facts
     if forget:
-        removed = repository.delete(services.runtime.embedder.model_id)
+        removed = facts.delete_calibration(services.runtime.embedder.model_id)
         click.echo("The stored calibration is removed." if removed else "There is no stored calibration.")
         return
     scores, model_id = _collect_scores(services, dataset)
     calibration = scores.calibration(model_id, dataset=dataset.stem, date=datetime.now(UTC).date().isoformat())
-    before = repository.get(model_id) or SHIPPED.get(model_id)
+    before = facts.calibration(model_id) or SHIPPED.get(model_id)
     if not dry_run:
-        repository.put(calibration)
+        facts.put_calibration(calibration)
     if as_json:
         print_json(asdict(calibration))
         return

@@ -151,8 +151,8 @@ class Copier:
             DatabaseError: they differ; running the copy again copies everything again.
         """
         verified = [self._verify(name, report) for name in self.collections]
-        CorpusChanges(self._target).record_everything()
-        CorpusChanges(self._target, CATALOG).record_everything()
+        CorpusChanges(self._target).record(None)
+        CorpusChanges(self._target, CATALOG).record(None)
         self._progress.finish()
         return verified
 

@@ -93,7 +93,7 @@ class Reembedding:
             if not self._facts.replace_embedder(old, new):
                 changed = "The stored embedding model was changed by another process."
                 raise DatabaseError(changed, remedy="Run it again.")
-            self._changes.record_everything()
+            self._changes.record(None)
         elif phase is None:
             self._fill_all(new.slot, report)
             self._state.finish()
@@ -131,7 +131,7 @@ class Reembedding:
                 report(len(ids))
         stored = self._facts.embedder()
         if self.embedded > before and stored is not None and stored.slot == slot:
-            self._changes.record_everything()  # searches can find these passages by their vectors now
+            self._changes.record(None)  # searches can find these passages by their vectors now
 
     def _fill_documents(self, slot: str, document_ids: Iterable[str]) -> None:
         for collection in self._collections:

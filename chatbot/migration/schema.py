@@ -177,7 +177,7 @@ class Mender:
                     chunks = sum(collection.count({"document_id": record.id}) for collection in self._collections)
                     if chunks != record.chunks:
                         self._documents.put(replace(record, chunks=chunks))
-            CorpusChanges(self._database).record_everything()  # others may have changed rows, too
+            CorpusChanges(self._database).record(None)  # others may have changed rows, too
         return self._mended
 
     def _changes(self, row: Mapping[str, Any]) -> Json:

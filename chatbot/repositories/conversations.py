@@ -289,11 +289,10 @@ class ConversationRepository:
         for start in range(0, len(ids), BATCH):
             batch = {"$in": ids[start : start + BATCH]}
             # Messages go first, so that a kill leaves no orphans; and again, for those that were added meanwhile.
-            for collection in (self._events, self._feedback, self._messages):
-                collection.delete_many({"conversation_id": batch})
-            self._conversations.delete_many({"_id": batch})
-            for collection in (self._events, self._feedback, self._messages):
-                collection.delete_many({"conversation_id": batch})
+            for _ in range(2):
+                for collection in (self._events, self._feedback, self._messages):
+                    collection.delete_many({"conversation_id": batch})
+                self._conversations.delete_many({"_id": batch})
         return len(ids)
 
 

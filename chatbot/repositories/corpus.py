@@ -38,12 +38,12 @@ IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 
 def _shared_rows(database: Database) -> dict[str, Json]:
     """Read the rows that every question needs at once, without the entries of the logs."""
-
-    def read() -> dict[str, Json]:
-        rows = database["meta"].find({"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}, {"recent": 0})
-        return {row["_id"]: row for row in rows}
-
-    return cached(database, "meta", read)
+    rows = cached(
+        database,
+        "meta",
+        lambda: list(database["meta"].find({"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}, {"recent": 0})),
+    )
+    return {row["_id"]: row for row in rows}
 
 
 class CorpusChanges:
@@ -70,21 +70,16 @@ class CorpusChanges:
         row = _shared_rows(self._database).get(self._log)
         return int(row["position"]) if row else 0
 
-    def record(self, document_ids: Iterable[str], *, in_place: bool = False) -> int:
+    def record(self, document_ids: Iterable[str] | None, *, in_place: bool = False) -> int:
         """Append one entry after the write that it describes, and return the new position.
 
-        ``in_place``: chunks changed and kept their ids.
+        ``document_ids`` None: anything may have changed. ``in_place``: chunks changed and kept their ids.
         """
-        # One string per entry, as every version has written them.
-        push = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
-        return self._move({"$push": push}, in_place=in_place)
-
-    def record_everything(self) -> int:
-        """Tell readers that anything may have changed, and return the new position."""
-        return self._move({"$set": {"recent": []}}, in_place=True)
-
-    def _move(self, update: Json, *, in_place: bool) -> int:
-        update = {"$inc": {"position": 1, "epoch": int(in_place)}, **update}
+        update: Json = {"$inc": {"position": 1, "epoch": int(in_place or document_ids is None)}}
+        if document_ids is None:
+            update["$set"] = {"recent": []}
+        else:  # one string per entry, as every version has written them
+            update["$push"] = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
         row = self._meta.find_one_and_update({"_id": self._log}, update, upsert=True)
         assert row is not None
         refresh(self._database)
@@ -128,7 +123,7 @@ _CALIBRATION = TypeAdapter(Calibration)
 
 
 class CorpusFacts:
-    """The stored embedder, deleted sample reports, and leases for work that one process at a time should do."""
+    """The stored embedder, calibrations, deleted sample reports, and leases for work of one process at a time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -149,7 +144,7 @@ class CorpusFacts:
         refresh(self._database)
 
     def replace_embedder(self, old: StoredEmbedder | None, new: StoredEmbedder) -> bool:
-        """Change the stored embedder in one step; False where it is no longer ``old``."""
+        """Change the stored embedder in one step; False if it is no longer ``old``."""
         if old is None:
             self.remember_embedder(new)
             return self.embedder() == new
@@ -159,6 +154,20 @@ class CorpusFacts:
         replaced = self._meta.update_one(condition, {"$set": asdict(new)}) == 1
         refresh(self._database)
         return replaced
+
+    def calibration(self, model_id: str) -> Calibration | None:
+        """Return what `calibrate` measured for this embedding model on this database."""
+        row = self._meta.find_one({"_id": f"{CALIBRATION}{model_id}"})
+        return None if row is None else _CALIBRATION.validate_python(row)
+
+    def put_calibration(self, calibration: Calibration) -> None:
+        """Store a calibration, replacing an earlier one of the same model."""
+        row = {"_id": f"{CALIBRATION}{calibration.model_id}", **_CALIBRATION.dump_python(calibration, mode="json")}
+        self._meta.replace_many([row])
+
+    def delete_calibration(self, model_id: str) -> bool:
+        """Return to the shipped values; False if nothing was measured."""
+        return self._meta.delete_many({"_id": f"{CALIBRATION}{model_id}"}) > 0
 
     def dismiss_sample(self, document_id: str) -> None:
         """Note that a sample report was deleted, so that it is not added again."""
@@ -204,34 +213,12 @@ class CorpusFacts:
         self._meta.delete_many({"until": {"$lt": time.time() - ABANDONED_SECONDS}})
 
 
-class CalibrationRepository:
-    """Results of `calibrate`, one document for each embedding model in the collection `meta`."""
-
-    def __init__(self, database: Database) -> None:
-        self._meta = database["meta"]
-
-    def get(self, model_id: str) -> Calibration | None:
-        """Return the calibration of this embedding model on this database."""
-        row = self._meta.find_one({"_id": f"{CALIBRATION}{model_id}"})
-        return None if row is None else _CALIBRATION.validate_python(row)
-
-    def put(self, calibration: Calibration) -> None:
-        """Store a calibration, replacing an earlier one of the same model."""
-        row = {"_id": f"{CALIBRATION}{calibration.model_id}", **_CALIBRATION.dump_python(calibration, mode="json")}
-        self._meta.replace_many([row])
-
-    def delete(self, model_id: str) -> bool:
-        """Return to the shipped values; False where nothing was measured."""
-        return self._meta.delete_many({"_id": f"{CALIBRATION}{model_id}"}) > 0
-
-
 class ForeignChanges:
-    """Follows the server's change stream of passages that other programs change in place, and logs these changes.
+    """Follows the server's change stream of passages, and logs those that other programs change in place.
 
-    Our own writes are logged when they are made, and the number of rows shows what others insert or delete. Once a
-    change is in the log, every process reads the row again and repeats no earlier answer. Every serving process
-    follows the stream; logging a change twice does no harm. The position is stored, so that changes are noticed that
-    happen while nobody serves.
+    Own writes are logged when they are made, and the number of rows shows what others insert or delete. Every serving
+    process follows the stream: logging a change twice does no harm. The position is stored, so changes are noticed
+    that happen while no process serves.
     """
 
     def __init__(self, database: Database, collections: Sequence[str]) -> None:
@@ -272,7 +259,7 @@ class ForeignChanges:
         state = None if anew else self._meta.find_one({"_id": STREAM})
         with self._database.watch(self._collections, state["token"] if state else None) as stream:
             if state is None:
-                self._changes.record_everything()  # earlier changes are unknown
+                self._changes.record(None)  # earlier changes are unknown
             self._keep_position(stream)
             kept = time.monotonic()
             while stream.alive and not stop.is_set():

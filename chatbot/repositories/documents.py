@@ -67,17 +67,13 @@ class DocumentRepository:
             return state.index
         # The position before the rows: what is written meanwhile is read the next time.
         position, ids = self._log.since(state.position)
-        index = state.index
+        index, condition = state.index, {"_id": {"$in": sorted(ids or ())}}
         if ids is None or state.older is not older:
-            index = ReportIndex((*self._fields, *RULES))
-            changes: dict[str, DocumentRecord | None] = {**older, **self._registered({})}
-        else:
-            changes = {id: older.get(id) for id in ids} | self._registered({"_id": {"$in": sorted(ids)}})
+            index, ids, condition = ReportIndex((*self._fields, *RULES)), set(older), {}
+        changes = {id: older.get(id) for id in ids}
+        changes |= {row["_id"]: _read(row) for row in self._documents.find(condition)}
         self._state = _State(index.changed(changes), position, older)
         return self._state.index
-
-    def _registered(self, filter: Json) -> dict[str, DocumentRecord | None]:
-        return {row["_id"]: _read(row) for row in self._documents.find(filter)}
 
     def position(self) -> int:
         """Return the number of the last change of a report."""

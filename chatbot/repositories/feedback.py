@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import PlainSerializer
+from pydantic import PlainSerializer, TypeAdapter
 
 from ..database.core import Database, Json
 from ..errors import NotFoundError
@@ -38,8 +38,7 @@ class Asked:
         return [] if chosen is None or isinstance(chosen, dict) else chosen if isinstance(chosen, list) else [chosen]
 
 
-def _given(reason: Reason | Literal[""]) -> Reason | None:
-    return reason or None
+_ASKED = TypeAdapter(Asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Feedback(Inlines):
 
     INLINED: ClassVar = ("asked",)
     rating: Rating
-    reason: Annotated[Reason | Literal[""], PlainSerializer(_given, return_type=Reason | None)]
+    reason: Annotated[Reason | Literal[""], PlainSerializer(lambda reason: reason or None, return_type=Reason | None)]
     comment: str
     asked: Asked
 
@@ -137,9 +136,7 @@ def _asked_json(row: Json, question: Json) -> Json:
 
 
 def _asked(row: Json) -> Asked:
-    scope, collections, chunk_ids = dict(row["scope"]), tuple(row["collections"]), tuple(row["chunk_ids"])
-    about = (row["question"], scope, collections, row["mode"], row["answered"], chunk_ids)
-    return Asked(row["_id"], row["rated_at"], *about)
+    return _ASKED.validate_python({**row, "message_id": row["_id"], "at": row["rated_at"], "filters": row["scope"]})
 
 
 def _feedback(row: Json) -> Feedback:

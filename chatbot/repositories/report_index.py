@@ -5,10 +5,8 @@ An index is never changed: the next one is made from it and the reports that cha
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from ..schema import Condition, DocumentRecord, Holdings, Part, Scope, Value, Values
@@ -22,24 +20,6 @@ K = TypeVar("K")
 T = TypeVar("T")
 Ids = frozenset[str]
 ByValue = Mapping[Value | None, Ids]
-
-
-class Texts:
-    """Short texts that are searched as one long text, which is faster."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        folded = [text.casefold().replace("\n", " ") for text in texts]
-        self._all = "\n".join(folded)
-        self._starts = [0, *accumulate(len(text) + 1 for text in folded)]
-
-    def containing(self, part: str) -> list[int]:
-        """Return the positions of the texts that contain ``part``, in any case."""
-        part, places = part.casefold().replace("\n", " "), list[int]()
-        at = self._all.find(part)
-        while at >= 0:
-            places.append(bisect_right(self._starts, at) - 1)
-            at = self._all.find(part, self._starts[places[-1] + 1])
-        return places
 
 
 class ReportIndex:
@@ -56,10 +36,8 @@ class ReportIndex:
         self._all = Holdings()
         self._inside: dict[Scope, list[DocumentRecord]] = {}
         self._holdings: dict[Scope, Holdings] = {}
-        self._counts: dict[tuple[str, Scope], Mapping[Value, int]] = {}
-        self._listed: dict[tuple[str, Scope], Sequence[Value]] = {}
-        self._named: dict[Scope, Texts] = {}
-        self._texts: dict[tuple[str, Scope], Texts] = {}
+        self._counts: dict[tuple[str, Scope], dict[Value, int]] = {}
+        self._names: dict[Scope, list[str]] = {}
 
     def changed(self, changes: Mapping[str, DocumentRecord | None]) -> ReportIndex:
         """Return a new index with these reports replaced; None = deleted."""
@@ -83,11 +61,13 @@ class ReportIndex:
 
     def inside(self, scope: Scope) -> Sequence[DocumentRecord]:
         """Return the reports in a scope, sorted by title. The list is shared: do not change it."""
-        return _kept(self._inside, scope, lambda: self._find(scope))
+        return self._inside.get(scope) or _keep(self._inside, scope, self._find(scope))
 
     def holdings(self, scope: Scope) -> Holdings:
         """Count the reports and their passages inside the scope."""
-        return _kept(self._holdings, scope, lambda: _count(self.inside(scope), scope)) if scope else self._all
+        if not scope:
+            return self._all
+        return self._holdings.get(scope) or _keep(self._holdings, scope, _count(self.inside(scope), scope))
 
     def values(self, field: str) -> Sequence[Value]:
         """Return the values of a field, sorted. The list is shared: do not change it."""
@@ -97,14 +77,12 @@ class ReportIndex:
 
     def counts(self, field: str, scope: Scope) -> Mapping[Value, int]:
         """Count the reports for each value of a field, sorted by value. Of a report only the parts inside count."""
-
-        def count() -> Mapping[Value, int]:
-            if not scope and field in self._ids:
-                return {value: len(self._ids[field][value]) for value in self._values[field]}
-            counts = Counter(value for record in self.inside(scope) for value in values_inside(record, field, scope))
-            return {value: counts[value] for value in _sorted(counts)}
-
-        return _kept(self._counts, (field, scope), count)
+        if not scope and field in self._ids:
+            return {value: len(self._ids[field][value]) for value in self._values[field]}
+        if counts := self._counts.get((field, scope)):
+            return counts
+        numbers = Counter(value for record in self.inside(scope) for value in values_inside(record, field, scope))
+        return _keep(self._counts, (field, scope), {value: numbers[value] for value in _sorted(numbers)})
 
     def pairs(self, one: str, other: str, scope: Scope) -> Mapping[tuple[Value | None, Value | None], int]:
         """Count the reports for each pair of values of two fields. A table counts for each pair in its rows."""
@@ -116,20 +94,19 @@ class ReportIndex:
 
     def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
         """Return the reports with this in their title or source, in any case. The list is shared: do not change it."""
-        inside = self.inside(scope)
+        inside, part = self.inside(scope), part.casefold()
         if not part:
             return inside
-        texts = _kept(self._named, scope, lambda: Texts(f"{record.title}\0{record.source}" for record in inside))
-        return [inside[position] for position in texts.containing(part)]
+        names = self._names.get(scope)
+        if names is None:
+            names = [f"{record.title}\0{record.source}".casefold() for record in inside]
+            _keep(self._names, scope, names)
+        return [record for record, name in zip(inside, names, strict=True) if part in name]
 
     def having(self, part: str, field: str, scope: Scope) -> Sequence[Value]:
         """Return the values of `counts` that contain ``part``, in any case."""
-        key = field, scope
-        values = _kept(self._listed, key, lambda: list(self.counts(field, scope)))
-        if not part:
-            return values
-        texts = _kept(self._texts, key, lambda: Texts(map(str, values)))
-        return [values[position] for position in texts.containing(part)]
+        part = part.casefold()
+        return [value for value in self.counts(field, scope) if part in str(value).casefold()]
 
     def _find(self, scope: Scope) -> list[DocumentRecord]:
         indexed = [(self._ids[name], condition) for name, condition in scope.conditions if name in self._ids]
@@ -144,12 +121,10 @@ class ReportIndex:
         return [record for record in ordered if (exact and not record.several) or is_inside(record, scope)]
 
 
-def _kept(results: dict[K, T], key: K, make: Callable[[], T]) -> T:
-    result = results.get(key)
-    if result is None:
-        if len(results) >= KEPT_SCOPES:
-            results.clear()
-        result = results[key] = make()
+def _keep(results: dict[K, T], key: K, result: T) -> T:
+    if len(results) >= KEPT_SCOPES:
+        results.clear()
+    results[key] = result
     return result
 
 

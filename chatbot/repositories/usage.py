@@ -134,8 +134,9 @@ class UsageRepository:
         for row in rows:
             usage = row.usage
             stage = StageSums(row.stage, row.runs, usage.calls, usage.tokens, usage.embedding_tokens, row.ms)
-            values = ((part.name, getattr(stage, part.name)) for part in fields(StageSums) if part.name != "stage")
-            counters |= {f"{STAGE_PREFIX}{row.stage}:{name}": value for name, value in values if value}
+            for name, value in asdict(stage).items():
+                if name != "stage" and value:
+                    counters[f"{STAGE_PREFIX}{row.stage}:{name}"] = value
         if counters:
             self._count(counters)
 

@@ -24,7 +24,7 @@ from ..errors import ChatbotError, EmbedderMismatchError
 from ..ingestion.control import Retries
 from ..ingestion.pipeline import Ingestor
 from ..protocols import Agent, Chunker, Reranker, Store
-from ..repositories.corpus import CalibrationRepository, StoredEmbedder
+from ..repositories.corpus import StoredEmbedder
 from ..rerankers import RERANKERS
 from ..retrieval.compression import Compressor
 from ..retrieval.ordering import HeadingOrder, Refiner
@@ -290,7 +290,7 @@ class Runtime:
     def _bounds(self, settings: QuerySettings) -> Bounds:
         """Asked at each question: `calibrate` may have run in another process."""
         setting, model_id = settings.relevance_floor, self.embedder.model_id
-        stored = CalibrationRepository(self._storage.database).get(model_id) if setting == "auto" else None
+        stored = self._storage.facts.calibration(model_id) if setting == "auto" else None
         return relevance_bounds(setting, model_id, stored)
 
     @lazy

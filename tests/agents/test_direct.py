@@ -290,7 +290,7 @@ class TestStillIndexing:
 
         old = {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}}
         services.storage.database["documents"].update_one({"_id": document.id}, old)
-        CorpusChanges(services.storage.database, CATALOG).record_everything()
+        CorpusChanges(services.storage.database, CATALOG).record(None)
         assert answer(run(services, question())).response == "Hello world."
 
 

@@ -17,7 +17,7 @@ from chatbot.database.core import Database
 from chatbot.errors import DatabaseError, EmbedderMismatchError, InvalidRequestError, SettingsError
 from chatbot.migration.copy import DERIVED, OTHERS, Copier
 from chatbot.migration.schema import set_version
-from chatbot.repositories.corpus import CalibrationRepository, CorpusChanges, CorpusFacts, StoredEmbedder
+from chatbot.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
 from chatbot.schema import Scope
 from chatbot.schema.documents import Calibration
 from chatbot.settings import Settings
@@ -72,10 +72,10 @@ def test_samples_that_were_deleted_and_what_was_measured_go_along(embedded: Data
     write_corpus(embedded, 3)
     CorpusFacts(embedded).dismiss_sample("peru-2021")
     measured = Calibration("hashing:8", 0.5, 0.7, "measured", "questions.csv", "2026-11-24")
-    CalibrationRepository(embedded).put(measured)
+    CorpusFacts(embedded).put_calibration(measured)
     copy(embedded, other)
     assert CorpusFacts(other).dismissed_samples() == {"peru-2021"}
-    assert CalibrationRepository(other).get("hashing:8") == measured
+    assert CorpusFacts(other).calibration("hashing:8") == measured
 
 
 class KilledError(Exception):

@@ -12,7 +12,6 @@ from chatbot.database.core import Database
 from chatbot.repositories.corpus import (
     ABANDONED_SECONDS,
     KEPT_CHANGES,
-    CalibrationRepository,
     CorpusChanges,
     CorpusFacts,
     StoredEmbedder,
@@ -158,23 +157,23 @@ FOUND = Calibration(
 
 
 def test_it_comes_back_as_it_was_put_from_another_worker(database: Database) -> None:
-    CalibrationRepository(database).put(FOUND)
-    assert CalibrationRepository(database).get(FOUND.model_id) == FOUND
+    CorpusFacts(database).put_calibration(FOUND)
+    assert CorpusFacts(database).calibration(FOUND.model_id) == FOUND
 
 
 def test_the_latest_counts_and_other_models_have_none(database: Database) -> None:
-    repository = CalibrationRepository(database)
-    repository.put(FOUND)
-    repository.put(replace(FOUND, floor=0.65, errors=()))
-    found = repository.get(FOUND.model_id)
+    facts = CorpusFacts(database)
+    facts.put_calibration(FOUND)
+    facts.put_calibration(replace(FOUND, floor=0.65, errors=()))
+    found = facts.calibration(FOUND.model_id)
     assert found is not None
     assert (found.floor, found.errors) == (0.65, ())
-    assert repository.get("openai:some/model") is None
+    assert facts.calibration("openai:some/model") is None
 
 
 def test_it_can_be_forgotten(database: Database) -> None:
-    repository = CalibrationRepository(database)
-    repository.put(FOUND)
-    assert repository.delete(FOUND.model_id)
-    assert repository.get(FOUND.model_id) is None
-    assert not repository.delete(FOUND.model_id)
+    facts = CorpusFacts(database)
+    facts.put_calibration(FOUND)
+    assert facts.delete_calibration(FOUND.model_id)
+    assert facts.calibration(FOUND.model_id) is None
+    assert not facts.delete_calibration(FOUND.model_id)

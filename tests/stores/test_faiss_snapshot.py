@@ -278,7 +278,7 @@ def test_after_a_change_of_everything_all_is_read(
     reader = open_store(tmp_path, database)
     reader.count(Scope())
     database["chatbot_data"].update_each([("d000-v-00000", {"$set": {"data": "mended"}})])
-    CorpusChanges(database).record_everything()
+    CorpusChanges(database).record(None)
     reads = Reads(monkeypatch)
 
     assert len(reader.keyword_search("mended", top_k=5, scope=Scope())) == 1
