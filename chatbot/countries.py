@@ -1,4 +1,4 @@
-"""Country names, ISO codes and common aliases, brought to one code per country."""
+"""Map country names, ISO codes and common aliases to one code per country."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALIASES = {
     "uk": "GBR", "us": "USA", "usa": "USA", "vatican": "VAT", "vatican city": "VAT", "venezuela": "VEN",
     "vietnam": "VNM", "west bank": "PSE", "xk": "XKX", "zaire": "COD",
 }  # fmt: skip
-"""What people write and ISO 3166 does not list."""
+"""Names that ISO 3166 does not list."""
 
 FOREIGN_LANGUAGES = ("es", "fr", "de", "pt", "pt_PT", "ar")
 FOREIGN_ALIASES = {
@@ -35,7 +35,7 @@ FOREIGN_ALIASES = {
     "demokratische republik kongo": "COD", "republica democratica do congo": "COD",
     "السعودية": "SAU", "الامارات": "ARE", "البيرو": "PER", "امريكا": "USA", "بريطانيا": "GBR",
 }  # fmt: skip
-"""What people write in those languages and Babel does not list."""
+"""Names in these languages that Babel does not list."""
 _WITH_ARTICLE = re.compile(
     "Bahamas|Comoros|Gambia|Holy See|Isle of Man|Ivory Coast|Maldives|Netherlands|Philippines|Seychelles"
     r"|(?:[\w.'’-]+ )*(?:Republic|Federation|Kingdom|States|Emirates|Islands|Territory|Territories)(?: of [^,]+)?"
@@ -47,17 +47,14 @@ ISO_CODE_LENGTH = 3
 
 @lru_cache(maxsize=8192)
 def normalise(name: str) -> str:
-    """Lower case without accents, punctuation and article: "The Gambia", "Gambia, The" and "gambia" are one."""
+    """Return a name in lower case without accents, punctuation and article: "Gambia, The" is "gambia"."""
     plain = name.lower()
     if not plain.isascii():
         plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
     words = re.sub(r"[\W_]+", " ", re.sub(r"['’.]", "", plain.replace("&", " and "))).split()
     words = ["saint" if word == "st" else word for word in words]
-    if len(words) > 1 and words[0] == "the":
-        words = words[1:]
-    if len(words) > 1 and words[-1] == "the":
-        words = words[:-1]
-    return " ".join(words)
+    words = words[1:] if len(words) > 1 and words[0] == "the" else words
+    return " ".join(words[:-1] if len(words) > 1 and words[-1] == "the" else words)
 
 
 @lru_cache(maxsize=1)
@@ -73,14 +70,14 @@ def _codes() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def country_names() -> dict[str, str]:
-    """ISO-3 code by normalised name or alias, without the ISO codes themselves."""
+    """Return the ISO-3 codes by normalised name or alias, without the ISO codes themselves."""
     codes = {normalise(code) for c in pycountry.countries for code in (c.alpha_2, c.alpha_3)} | {"xk"}
     return {name: code for name, code in _codes().items() if name not in codes}
 
 
 @lru_cache(maxsize=1)
 def foreign_names() -> dict[str, str]:
-    """ISO-3 code by normalised name in Spanish, French, German, Portuguese and Arabic, where it is no English name."""
+    """Return the ISO-3 codes by normalised name in `FOREIGN_LANGUAGES`, without names that are English, too."""
     from babel import Locale  # late: its tables take a third of a second, and most commands need none
 
     codes = dict(FOREIGN_ALIASES)
@@ -94,37 +91,36 @@ def foreign_names() -> dict[str, str]:
 
 
 def usual_name(code: str) -> str:
-    """The name by ISO-3 code. Raises KeyError."""
+    """Return the usual English name by ISO-3 code. Raises KeyError."""
     return _names()[code]
 
 
 def takes_article(name: str) -> bool:
-    """Whether English says "the" before it: the United States, the Gambia."""
+    """Whether the name has "the" before it in English: the United States, the Gambia."""
     return _WITH_ARTICLE.fullmatch(name) is not None
 
 
 def country_code(name: str) -> str | None:
-    """ISO-3 code of a country given by name, ISO code or alias, any case; None when it is no country."""
+    """Return the ISO-3 code of a country given by name, ISO code or alias in any case, or None."""
     return _codes().get(normalise(name))
 
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    """The usual English name of each country, by ISO 3166-1 alpha-3 code."""
     return {c.alpha_3: getattr(c, "common_name", c.name) for c in pycountry.countries} | {"XKX": "Kosovo"}
 
 
-def resolve_country(text: str, known: Sequence[str]) -> tuple[str | None, list[str]]:
-    """A country's name: as one of ``known`` spells it, else the text itself if it is a name, else its usual name.
+def resolve_country(text: str, spellings: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return a country's name: as one of ``spellings``, else the text itself if it is a name, else its usual name.
 
-    (None, similar names) where the text is no country.
+    Return None and similar names if the text is no country.
     """
     code = country_code(text)
     if code is None:
         names = [name for name in _codes() if len(name) > ISO_CODE_LENGTH]
         similar = get_close_matches(normalise(text), names, n=3, cutoff=0.75)
         return None, list(dict.fromkeys(_names()[_codes()[name]] for name in similar))
-    for name in known:
+    for name in spellings:
         if country_code(name) == code:
             return name, []
     spelled_out = len(normalise(text)) > ISO_CODE_LENGTH and text not in {text.lower(), text.upper()}

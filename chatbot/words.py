@@ -1,5 +1,6 @@
-"""The program's fixed words in the reader's language. The English text is the key; `static/words/<code>.json` has it
-in the others, for the page's scripts, too.
+"""Translate the program's fixed texts. The English text is the key in `static/words/<code>.json`.
+
+The page's scripts read the same files.
 """
 
 from __future__ import annotations
@@ -14,16 +15,14 @@ from .text import count_of
 
 Language = Literal["en", "es", "fr"]
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
-"""The name of each language by its code, as its speakers call it."""
+"""Each language's own name by its code."""
 ENGLISH: Language = "en"
 
 
 class Say(Protocol):
-    """Says fixed words in one language."""
+    """Translates fixed texts into one language. ``text`` is the English, with its {places} for ``values``."""
 
-    def __call__(self, text: str, /, **values: object) -> str:
-        """``text`` is the English, with its {places} for ``values``."""
-        ...
+    def __call__(self, text: str, /, **values: object) -> str: ...
 
 
 def in_english(text: str, /, **values: object) -> str:
@@ -32,15 +31,14 @@ def in_english(text: str, /, **values: object) -> str:
 
 
 def speaking(language: str) -> Say:
-    """What says everything in one of `LANGUAGES`; what has no translation is said in English (a test finds it)."""
+    """Return the translator for one of `LANGUAGES`. A text without a translation stays English (a test finds it)."""
     words = _words(language)
     return lambda text, /, **values: in_english(words.get(text, text), **values)
 
 
 def counted(say: Say, number: int, noun: str) -> str:
-    """`text.count_of` in the language of ``say``: "1 report", "1,200 countries"."""
-    shown = count_of(number, noun)
-    figure, _, word = shown.partition(" ")
+    """Return `text.count_of` in the language of ``say``: "1 report", "1,200 countries"."""
+    figure, _, word = count_of(number, noun).partition(" ")
     return say(f"{{number}} {word}", number=figure)
 
 

@@ -27,7 +27,6 @@ LAYERS = (
         "scores",
         "shipped",
         "model_output",
-        "invisible",
         "logs",
         "words",
     ),

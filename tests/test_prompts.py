@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from chatbot.chat_models.metered import MeteredChatModel
-from chatbot.invisible import visible
 from chatbot.prompts import passage_fence, render, sealed
 from chatbot.request import RequestContext
 from chatbot.schema import Context, Delta, Message, Prompt
 from chatbot.services import Services
+from chatbot.text import visible
 
 FENCE = re.compile(r'<passage-(\w{8}) number="1">\ntext\n</passage-\1>')
 

@@ -14,10 +14,9 @@ from functools import lru_cache
 
 import Stemmer
 
-from ..invisible import visible
 from ..questions.english import RuleWords
 from ..schema import Context
-from ..text import sentences
+from ..text import sentences, visible
 
 _RULES = RuleWords(__package__, "claims.toml")
 pattern, word_list = _RULES.pattern, _RULES.words

@@ -10,9 +10,9 @@ from pathlib import Path, PurePath
 from typing import Protocol
 
 from ..errors import LoadError, ReaderFailedError
-from ..invisible import visible
 from ..protocols import Loader
 from ..schema import Loaded, Section, lay_out
+from ..text import visible
 from .sections import WidthError
 
 

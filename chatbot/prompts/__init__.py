@@ -14,8 +14,8 @@ from functools import lru_cache
 from importlib.resources import files
 from string import Template, ascii_lowercase
 
-from ..invisible import visible
 from ..schema import Message
+from ..text import visible
 
 
 def _new_mark() -> str:
