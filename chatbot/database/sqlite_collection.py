@@ -1,7 +1,6 @@
-"""The operations of a collection on a table of SQLite: PyMongo's names and arguments, one statement each.
+"""The operations of a collection on a table of SQLite: PyMongo's names and arguments.
 
-Updates are Python functions that the statement calls (`updated`), so that reading, changing and writing a row is one
-atomic step.
+An update reads a row, changes it in Python and writes it, in one transaction.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import DatabaseError
-from .rows import BYTE_FIELDS
 from .sqlite_documents import (
     COLUMNS,
     LAYOUT,
     Json,
+    Sql,
     Update,
     apply,
-    as_bytes,
     check_update,
     field,
     projected,
@@ -58,31 +56,21 @@ class Writer:
         self.connection = connection
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._updates: Sequence[Update] = ()
-        self.latest: Json = {}
-        """The document of the latest update."""
-        connection.create_function("updated", -1, self._updated)
-
-    def _updated(self, number: int, *row: Any) -> str:
-        """Return the JSON of a row of COLUMNS after the update with this number; called by SQL."""
-        self.latest = apply(to_document(row), self._updates[number])
-        return str(to_row(self.latest)[1])
 
     @contextmanager
-    def turn(self, updates: Sequence[Update] = ()) -> Iterator[sqlite3.Connection]:
+    def turn(self) -> Iterator[sqlite3.Connection]:
         """Wait for the turn. Raises sqlite3.OperationalError: others write for too long."""
         if not self._lock.acquire(timeout=self._seconds):
             raise sqlite3.OperationalError("database is locked by another thread")
         try:
-            self._updates = updates
             yield self.connection
         finally:
             self._lock.release()
 
     @contextmanager
-    def transaction(self, updates: Sequence[Update] = ()) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
         """Run all statements or none."""
-        with self.turn(updates) as connection:
+        with self.turn() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -169,38 +157,29 @@ class SqliteCollection:
 
     def _update(self, filter: Mapping[str, Any], update: Update, *, upsert: bool) -> tuple[Updated, Json | None]:
         check_update(update)
-        columns, blobs = self._assignments(update)
-        condition, values = where(filter)
-        if upsert:
-            new = apply({"_id": _only_id(filter)}, update, inserting=True)
-            text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {columns}"
-            values = [*to_row(new), 0, *blobs]
-        else:
-            first = f"SELECT rowid FROM {self._table} WHERE {condition} LIMIT 1"
-            text = f"UPDATE {self._table} SET {columns} WHERE rowid = ({first})"
-            values = [0, *blobs, *values]
+        if upsert and set(filter) != {"_id"}:
+            raise DatabaseError("The embedded database upserts by the _id alone.")
+        condition = where(filter)
 
         def run(db: sqlite3.Connection) -> tuple[Updated, Json | None]:
-            writer.latest = {}
-            count = db.execute(text, values).rowcount
-            if upsert and not writer.latest:
-                return Updated(0, new["_id"]), new
-            return Updated(count), (writer.latest if count else None)
+            document = self._change(db, condition, update)
+            if document is None and upsert:
+                document = apply({"_id": filter["_id"]}, update, inserting=True)
+                db.execute(self._insert, to_row(document))
+                return Updated(0, document["_id"]), document
+            return Updated(int(document is not None)), document
 
-        writer = self._writer()
-        return self._write(run, updates=[update])
+        return self._write(run, several=True)
 
-    def _assignments(self, update: Update) -> tuple[str, list[Any]]:
-        """Return the assignments of an update, and their parameters after the update's number."""
-        columns = {
-            name: value
-            for operator, fields in update.items()
-            for name, value in fields.items()
-            if name in BYTE_FIELDS and operator != "$setOnInsert"
-        }
-        blobs = [as_bytes(value) for value in columns.values()]
-        document = f"doc = updated(?, {NAMES})"
-        return ", ".join((document, *(f'"{name}" = ?' for name in columns))), blobs
+    def _change(self, db: sqlite3.Connection, condition: Sql, update: Update) -> Json | None:
+        """Update the first match and return it."""
+        text, values = condition
+        row = db.execute(f"SELECT rowid, {NAMES} FROM {self._table} WHERE {text} LIMIT 1", values).fetchone()
+        if row is None:
+            return None
+        document = apply(to_document(row[1:]), update)
+        db.execute(f"UPDATE {self._table} SET ({NAMES}) = ({PLACES}) WHERE rowid = ?", [*to_row(document), row[0]])
+        return document
 
     def update_each(self, updates: Sequence[tuple[Any, Update]]) -> None:
         """Apply one update to each ``_id``, all or none; missing ids are skipped."""
@@ -208,11 +187,10 @@ class SqliteCollection:
             check_update(update)
 
         def run(db: sqlite3.Connection) -> None:
-            for number, (id, update) in enumerate(updates):
-                columns, blobs = self._assignments(update)
-                db.execute(f"UPDATE {self._table} SET {columns} WHERE _id = ?", [number, *blobs, id])
+            for id, update in updates:
+                self._change(db, ("_id = ?", [id]), update)
 
-        self._write(run, updates=[update for _, update in updates], several=True)
+        self._write(run, several=True)
 
     def delete_many(self, filter: Mapping[str, Any]) -> Deleted:
         """Delete all matches."""
@@ -233,9 +211,7 @@ class SqliteCollection:
 
         self._write(run, several=True)
 
-    def _write(
-        self, run: Callable[[sqlite3.Connection], Result], *, updates: Sequence[Update] = (), several: bool = False
-    ) -> Result:
+    def _write(self, run: Callable[[sqlite3.Connection], Result], *, several: bool = False) -> Result:
         """Run it, in a transaction where it takes ``several`` statements.
 
         ``run`` returns no cursor: one that is freed outside of the lock resets a statement that another thread is
@@ -244,21 +220,15 @@ class SqliteCollection:
         writer = self._writer()
         turn = writer.transaction if several else writer.turn
         try:
-            with turn(updates) as connection:
+            with turn() as connection:
                 return run(connection)
         except sqlite3.OperationalError as error:
             if not _no_table(error):
                 raise
-        with turn(updates) as connection:
+        with turn() as connection:
             connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} ({LAYOUT})")
             return run(connection)
 
 
 def _no_table(error: sqlite3.OperationalError) -> bool:
     return str(error).startswith("no such table")
-
-
-def _only_id(filter: Mapping[str, Any]) -> Any:
-    if set(filter) != {"_id"}:
-        raise DatabaseError("The embedded database upserts by the _id alone.")
-    return filter["_id"]

@@ -253,11 +253,19 @@ FILTERS: dict[str, Callable[[Field, Any], Sql]] = {
 
 
 def apply(document: Json, update: Update, *, inserting: bool = False) -> Json:
-    """Change the document as MongoDB's update operators say, and return it."""
+    """Change the document as MongoDB's update operators say, and return it.
+
+    Raises:
+        DatabaseError: the stored value has the wrong type.
+    """
     for operator, fields in update.items():
         if operator != "$setOnInsert" or inserting:
             for name, value in fields.items():
-                UPDATES[operator](document, name, value)
+                try:
+                    UPDATES[operator](document, name, value)
+                except TypeError as error:
+                    kind = type(document.get(name)).__name__
+                    raise DatabaseError(f"{operator} cannot change the field {name!r}, which is a {kind}.") from error
     return document
 
 

@@ -200,6 +200,6 @@ def test_what_cannot_be_is_said(embedded: Database, call: Any, words: str) -> No
 def test_a_batch_is_written_whole_or_not_at_all(embedded: Database) -> None:
     rows = embedded["rows"]
     rows.replace_many([{"_id": "a", "n": "text"}, {"_id": "b", "n": 1}])
-    with pytest.raises(DatabaseError):
+    with pytest.raises(DatabaseError, match=r"\$inc cannot change the field 'n', which is a str"):
         rows.update_each([("b", {"$inc": {"n": 1}}), ("a", {"$inc": {"n": 1}})])
     assert rows.find_one({"_id": "b"}) == {"_id": "b", "n": 1}
