@@ -11,7 +11,14 @@ from typing import TypeVar
 
 from ..caches import AnswerCache, ChatModels
 from ..database.time_limits import begin_request
-from ..errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatbotError, ChatModelError, ContextLengthError
+from ..errors import (
+    NOTHING_WRITTEN,
+    BudgetExhaustedError,
+    ChatbotError,
+    ChatModelError,
+    ContextLengthError,
+    SearchEngineError,
+)
 from ..model_output.asking import Shape, ask, shape_prompt
 from ..prompts import render
 from ..protocols import Catalog, Embedder, Quoter, Store
@@ -41,7 +48,7 @@ from ..text import Analyzer, estimate_tokens
 from ..words import speaking
 from . import AGENTS
 from .budget import EXPLORING_SHARE, PLANNING_SHARE, Allowance, SecondsUsedUpError, Spending
-from .searches import Outcome, Search, in_parallel, too_slow
+from .searches import Outcome, Search, in_parallel
 
 T = TypeVar("T")
 SEARCH_THREADS = 8
@@ -295,7 +302,9 @@ class AgentRun:
         if seconds < most and any(failure.error is None for failure in failures):
             yield from self.stop("seconds")
         elif failures and len(failures) == len(searches) and not self._has_searched:
-            raise next((failure.error for failure in failures if failure.error), too_slow(seconds))
+            slow = f"The search did not answer within {round(seconds, 1):g} s."
+            too_slow = SearchEngineError(slow, remedy="Raise SEARCH_SECONDS.", retry_after=5)
+            raise next((failure.error for failure in failures if failure.error), too_slow)
         self._has_searched = self._has_searched or len(failures) < len(searches)
         return results
 

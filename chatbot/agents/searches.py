@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Generic, TypeVar
 
-from ..errors import ChatbotError, SearchEngineError
+from ..errors import ChatbotError
 from ..grounding.context import render_passage
 from ..protocols import Catalog
 from ..questions.mentions import find_mentions
@@ -120,13 +120,6 @@ def number_passages(hits: Sequence[SearchHit], *, tokens: int | None = None) -> 
 def bullet_list(queries: Sequence[str]) -> str:
     """Queries as a bulleted list, for a prompt."""
     return "\n".join(f"- {query}" for query in queries)
-
-
-def too_slow(seconds: float) -> SearchEngineError:
-    """The error of a search that did not come back in time."""
-    return SearchEngineError(
-        f"The search did not answer within {round(seconds, 1):g} s.", remedy="Raise SEARCH_SECONDS.", retry_after=5
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,18 +189,19 @@ class ChatService:
         saved = Saved(answer, None, None, sums)
         if not place.kept:
             return saved
-        citations = [
-            {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported}
-            for c in answer.citations
-            if not question.attachments
-        ]
-        row: Json = {
-            "role": "assistant", "content": _kept_text(question, answer), "answered": answer.answered,
-            "citations": citations,
-        }  # fmt: skip
-        if place.describe is not None and owner and not question.attachments:  # of these nothing is kept (R-A1)
-            # As text: not every database takes all of its field names.
-            row["response"] = json.dumps(place.describe(saved), ensure_ascii=False)
+        row: Json = {"role": "assistant", "answered": answer.answered, "content": answer.response, "citations": []}
+        if not question.attachments:
+            row["citations"] = [
+                {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported} for c in answer.citations
+            ]
+            if place.describe is not None and owner:
+                # As text: not every database takes all of its field names.
+                row["response"] = json.dumps(place.describe(saved), ensure_ascii=False)
+        elif answer.trace.hits and not answer.trace.usage.calls:  # no text of an attachment is kept (R-A1)
+            names = ", ".join(escape_markdown(document.name) for document in question.attachments)
+            row["content"] = f"Quoted from {names}: attached to this one question, and not kept."
+        elif answer.trace.hits:
+            row["content"] = without_text_of(answer.response, [hit.chunk.text for hit in answer.trace.hits])
         try:
             added = self.conversations.add(conversation_id, [asked_json(question), row], sums, owner, place.message_id)
         except DiskFullError as error:
@@ -223,16 +224,6 @@ def asked_json(question: Question) -> Json:
         "auto_scope": question.auto_scope,
         "attached": [document.name for document in question.attachments],
     }
-
-
-def _kept_text(question: Question, answer: Answer) -> str:
-    """The text of an answer as it is kept, without any text of an attachment (R-A1), which quotations are all of."""
-    if not question.attachments or not answer.trace.hits:
-        return answer.response
-    if not answer.trace.usage.calls:
-        names = ", ".join(escape_markdown(document.name) for document in question.attachments)
-        return f"Quoted from {names}: attached to this one question, and not kept."
-    return without_text_of(answer.response, [hit.chunk.text for hit in answer.trace.hits])
 
 
 def cost(usage: Usage, chat: ModelPrice | None, embedding: ModelPrice | None) -> float | None:

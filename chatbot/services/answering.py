@@ -92,14 +92,14 @@ class Answering:
         """
         field = "mode" if mode or preset else "MODE"
         mode = AGENTS.check(mode or self.default_mode(preset), field=field)
+        if self.chat_model.is_language_model or not AGENTS.module(mode).build.needs_language_model:
+            return mode
         valid = [name for name, usable, _ in self.modes() if usable]
-        if mode not in valid:
-            message = (
-                f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
-                f"Without one: {', '.join(valid)}."
-            )
-            raise UnknownNameError.for_field(field, message, valid)
-        return mode
+        message = (
+            f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
+            f"Without one: {', '.join(valid)}."
+        )
+        raise UnknownNameError.for_field(field, message, valid)
 
     def default_mode(self, preset: str = "") -> str:
         """The mode of a question that names none; without a setting, `auto` where choosing costs no call of a model."""
@@ -113,7 +113,8 @@ class Answering:
 
     def budget(self, limits: Mapping[str, Any]) -> Budget:
         """What one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
-        most = {name: getattr(self.settings, f"budget_{name}") for name in ("calls", "tokens", "seconds")}
+        settings = self.settings
+        most = {"calls": settings.budget_calls, "tokens": settings.budget_tokens, "seconds": settings.budget_seconds}
         for name, value in limits.items():
             if not 1 <= value <= most[name]:
                 raise InvalidRequestError.for_field(f"budget.{name}", f"must be from 1 to {most[name]:g}.")
