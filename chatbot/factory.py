@@ -26,7 +26,7 @@ from .web.observing import tracing_of
 from .web.openai_protocol import openai_protocol
 from .web.openapi import openapi
 from .web.pages import assets, pages
-from .web.resuming import UnderWay
+from .web.resuming import ActiveStreams
 from .web.routes import PAGE, check_routes
 from .web.startup import Startup
 
@@ -47,7 +47,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
-    app.extensions["under_way"] = UnderWay(services)
+    app.extensions["active_streams"] = ActiveStreams(services)
     for views in (
         assets, pages, asking, openai_protocol, mcp, conversations, catalog, documents, jobs,
         monitoring, sessions, openapi,
@@ -106,7 +106,7 @@ def close_app(app: Flask) -> None:
     """Stop what runs beside the requests, and close what was opened."""
     stop_work(app)
     services: Services = app.extensions["services"]
-    app.extensions["under_way"].close()
+    app.extensions["active_streams"].close()
     app.extensions["startup"].close()
     if samples := app.extensions.get("samples"):
         samples.close()

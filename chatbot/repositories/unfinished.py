@@ -1,7 +1,7 @@
-"""Events of answers that are being written, kept so that any process can resume them.
+"""Events of answers that are being written, stored so that any process can resume them.
 
-Nothing here compares clocks of machines: who writes counts ``beat`` up, who listens counts ``heard`` up, and each looks
-whether the other's number changes.
+No clocks of machines are compared: the writer increments ``beat``, a listener ``heard``, and each observes whether the
+other's number changes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SHOWN = {"conversation_id": 1, "state": 1, "beat": 1, "heard": 1, "stop": 1, "re
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An answer as others see it; ``state`` "" = it is complete."""
+    """An answer as other processes see it; ``state`` "" = complete."""
 
     conversation_id: str
     state: State
@@ -41,27 +41,27 @@ class UnfinishedRepository:
         self._events = database["message_events"]
 
     def find(self, message_id: str, owner: str) -> Unfinished:
-        """An answer, complete or not. Raises NotFoundError."""
-        wanted = {"_id": message_id, "role": "assistant", "owner": own_or_nobodys(owner)}
-        row = self._messages.find_one(wanted, SHOWN)
+        """Return an answer, complete or not. Raises NotFoundError."""
+        mine = {"_id": message_id, "role": "assistant", "owner": own_or_nobodys(owner)}
+        row = self._messages.find_one(mine, SHOWN)
         if row is None:
             raise NotFoundError(f"There is no answer {message_id!r}.")
         return Unfinished.of(row)
 
     def keep(self, begun: Begun, first: int, events: Sequence[str]) -> None:
-        """Store events of an answer; the first of them has the number ``first``."""
+        """Store events of an answer, numbered from ``first``."""
         number = first + len(events) - 1
         row = {"_id": f"{begun.message_id}-{first}", "message_id": begun.message_id, "number": number, "first": first}
         self._events.insert_one({**row, "conversation_id": begun.conversation_id, "events": list(events)})
 
     def events(self, message_id: str, after: int) -> list[tuple[int, str]]:
-        """The stored events after the number ``after``, each with its number."""
+        """Return the stored events after the number ``after``, each with its number."""
         rows = self._events.find({"message_id": message_id, "number": {"$gt": after}}, sort=[("number", 1)])
         numbered = [pair for row in rows for pair in enumerate(row["events"], int(row["first"]))]
         return [(number, text) for number, text in numbered if number > after]
 
     def beat(self, message_ids: Collection[str]) -> dict[str, Unfinished]:
-        """Say that these are being written; returns what others said of them. Those that are gone are not in it."""
+        """Note that these answers are being written; return them as others see them, without deleted ones."""
         self._messages.update_each([(id, {"$inc": {"beat": 1}}) for id in message_ids])
         rows = self._messages.find({"_id": {"$in": sorted(message_ids)}}, SHOWN)
         return {row["_id"]: Unfinished.of(row) for row in rows}
@@ -71,14 +71,13 @@ class UnfinishedRepository:
         self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$inc": {"heard": 1}})
 
     def stop(self, message_id: str) -> None:
-        """Have whoever writes it end; one that has ended stays as it is."""
+        """Ask the process that writes an answer to end it."""
         self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$set": {"stop": True}})
 
     def end(self, message_id: str, state: State, text: str | None = None) -> None:
-        """Note that an answer has ended; with ``state`` "" it was completed. ``text``: what there is of it, None = not
-        known.
+        """Note that an answer has ended; ``state`` "" = it is complete. ``text``: the part written, None = unknown.
 
-        An answer that was to take another's place leaves that one where it was, and goes.
+        If it was to replace another answer, that one stays and this one is deleted.
         """
         self._events.delete_many({"message_id": message_id})
         if not state:
@@ -89,7 +88,7 @@ class UnfinishedRepository:
         if replaced and self._messages.find_one({"_id": replaced}, {"_id": 1}) is not None:
             self._messages.delete_many({"_id": {"$in": both}, "state": RUNNING})
         elif row is not None:
-            said = {} if text is None else {"content": text}
+            partial = {} if text is None else {"content": text}
             self._messages.update_each(
-                [(message_id, {"$set": {"state": state, **said}}), (both[1], {"$set": {"state": state}})]
+                [(message_id, {"$set": {"state": state, **partial}}), (both[1], {"$set": {"state": state}})]
             )

@@ -27,7 +27,7 @@ from .access import caller, question_slot
 from .observing import Error
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, require_samples, safe_name, services
-from .resuming import Resumable, under_way
+from .resuming import ResumableAnswer, active_streams
 from .routes import EVENTS, route
 from .streaming import BEGUN, FULL, HAND_OVER, NAMES, STREAM_HEADERS, Events, EventStream, Item, client_of, write_event
 
@@ -138,7 +138,7 @@ def _answer(*, may_resume: bool) -> EventStream:
         raise InvalidRequestError.for_field("resume", "is not supported with attachments, which are not kept.")
     attachments = Attachments(services(), body.attachments) if body.attachments or request.files else None
     place = Place(body.conversation_id, replaces=body.replaces, describe=without_passages)
-    kept: Resumable | None = None
+    kept: ResumableAnswer | None = None
     if body.resume and who.owner:
         # Without space on the disk it is not kept; the answer itself says so.
         with suppress(DiskFullError):
@@ -146,7 +146,7 @@ def _answer(*, may_resume: bool) -> EventStream:
                 body.conversation_id, asked_json(question), who.owner, body.replaces
             )
             place = replace(place, conversation_id=begun.conversation_id, message_id=begun.message_id)
-            kept = under_way().take(begun)
+            kept = active_streams().add(begun)
 
     def stream(question: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
         return chat_service.stream(question, place=place, previous_messages=body.messages(), cancel=cancel, caller=who)
@@ -157,7 +157,7 @@ def _answer(*, may_resume: bool) -> EventStream:
 
 
 def event_stream(
-    events: Events, *, write: Callable[[Item], Iterable[str]] = write_event, keeping: Resumable | None = None
+    events: Events, *, write: Callable[[Item], Iterable[str]] = write_event, keeping: ResumableAnswer | None = None
 ) -> EventStream:
     """Return the stream of the current request's question, counted as one of its caller's."""
     product, who, observed = services(), caller(), g.observed

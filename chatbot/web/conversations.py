@@ -23,7 +23,7 @@ from .access import caller, library, whose
 from .asking import STREAM, refuse_more, stream_response, with_passages
 from .payloads import FeedbackRequest, Rename
 from .request import Number, Query, answer_type, disposition, page_size, services
-from .resuming import refuse_ended, replay, under_way
+from .resuming import active_streams, refuse_ended, replay
 from .routes import EVENTS, JSON, route
 from .streaming import BEGUN, EventStream, client_of, encode
 
@@ -262,7 +262,7 @@ def stop_answer(message_id: str) -> None:
     unfinished = services().storage.unfinished
     unfinished.find(message_id, caller().owner)
     unfinished.stop(message_id)
-    under_way().stop(message_id)
+    active_streams().stop(message_id)
 
 
 @conversations.post("/api/messages/<message_id>/feedback")

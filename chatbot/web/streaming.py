@@ -21,7 +21,7 @@ from ..schema.json import to_json
 from .observing import error_body, unexpected
 
 if TYPE_CHECKING:
-    from .resuming import Resumable
+    from .resuming import ResumableAnswer
 
 CLIENT = "report_chat.client"
 """Key of the environ: a `Cancellation` that the server cancels when the client disconnects."""
@@ -77,7 +77,7 @@ class EventStream:
         watch: Watch = lambda: nullcontext(lambda event: None),
         write: Callable[[Item], Iterable[str]] = write_event,
         tell_begun: Callable[[], object] = lambda: None,
-        keeping: Resumable | None = None,
+        keeping: ResumableAnswer | None = None,
     ) -> None:
         """``tell_begun`` is called once, before the first event that is not a step."""
         self._events = events

@@ -147,7 +147,7 @@ def test_nobody_waits_for_it_for_long(
 
 
 def ended(app: Flask, message_id: str) -> None:
-    answers = app.extensions["under_way"]
+    answers = app.extensions["active_streams"]
     for _ in range(200):
         if message_id not in answers.ids():
             return
@@ -187,7 +187,7 @@ def test_what_is_being_written_at_its_end_is_removed_too(services: Services, mon
     """It stayed for good, and who resumed the answer was told its second half as the whole."""
     unfinished = services.storage.unfinished
     kept = services.storage.conversations.begin(None, {"role": "user", "content": QUESTION}, "visitor:a")
-    answer = resuming.UnderWay(services).take(kept)
+    answer = resuming.ActiveStreams(services).add(kept)
     keep, ending = unfinished.keep, threading.Thread(target=answer.end)
 
     def late(*events: Any) -> None:
