@@ -45,7 +45,6 @@ def cache_key(*parts: Any) -> str:
 
 
 def text_key(text: str) -> bytes:
-    """Return the hash under which a shipped vector is stored."""
     return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).digest()
 
 
@@ -178,7 +177,6 @@ class CachedEmbedder:
         return None if stored is None else np.frombuffer(base64.b64decode(stored), dtype="<f4")
 
     def _store(self, name: str, text: str, vector: Vector) -> None:
-        """Store a vector as float32 in base64."""
         if self._cache is not None:
             encoded = base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
             self._cache.put("embedding", cache_key(name, normalise(text)), encoded)
@@ -238,7 +236,6 @@ class ChatModels:
         return self.cached.is_language_model
 
     def of(self, question: Question) -> ChatModel:
-        """Return the one that answers this question."""
         return self.cached if question.cache else self.uncached
 
 

@@ -86,7 +86,6 @@ class OpenAIChatModel:
             )
 
     def close(self) -> None:
-        """Close idle connections."""
         self._client.close()
 
     def _open(self, client: OpenAI, prompt: Prompt) -> Stream[object]:

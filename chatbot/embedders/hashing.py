@@ -42,7 +42,6 @@ class HashingEmbedder:
         return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Return shape (len(texts), dimensions)."""
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.vstack([self.embed_query(text) for text in texts])

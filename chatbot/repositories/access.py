@@ -37,7 +37,6 @@ class KeyRepository:
         self._keys = database["keys"]
 
     def ensure_indexes(self) -> None:
-        """Create the index that is missing."""
         self._keys.create_index("digest")
 
     def create(
@@ -120,12 +119,10 @@ class AuditLog:
         self._rows = database["audit"]
 
     def record(self, action: str, target: str, actor: str = COMMAND_LINE) -> None:
-        """Add an entry after the action."""
         id = f"{time.time_ns():016x}{secrets.token_hex(4)}"
         self._rows.insert_one({"_id": id, "at": _time(), "actor": actor, "action": action, "target": target})
 
     def latest(self, limit: int) -> Iterator[AuditEntry]:
-        """Yield the newest entries, newest first."""
         for row in self._rows.find(sort=[("_id", -1)], limit=limit):
             yield AuditEntry(row["at"], row["actor"], row["action"], row["target"])
 

@@ -67,11 +67,9 @@ class CacheRepository:
 
     @property
     def enabled(self) -> bool:
-        """False where a setting of 0 turns the cache off."""
         return self._seconds > 0 and self._entries > 0
 
     def ensure_indexes(self) -> None:
-        """Create the indexes that are missing."""
         self._cache.create_expiry_index()
         self._cache.create_index("at")
 
@@ -114,5 +112,4 @@ class CacheRepository:
             self._cache.delete_many({"_id": {"$gte": f"{level}:", "$lt": f"{level};"}})
 
     def clear(self) -> None:
-        """Remove all entries."""
         self._cache.delete_many({})

@@ -75,7 +75,6 @@ class ConversationRepository:
         self._feedback = database["feedback"]
 
     def ensure_indexes(self) -> None:
-        """Create the indexes that are missing."""
         self._conversations.create_index([("owner", 1), ("updated_at", -1)])
         self._conversations.create_index("share")
         self._messages.create_index([("conversation_id", 1), ("ordinal", 1)])
@@ -297,7 +296,6 @@ class ConversationRepository:
 
 
 def title_of(text: str) -> str:
-    """Return the beginning of a text on one line."""
     return " ".join(text.split())[:MAX_TITLE_CHARACTERS]
 
 

@@ -38,11 +38,8 @@ IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 
 def _shared_rows(database: Database) -> dict[str, Json]:
     """Read the rows that every question needs at once, without the entries of the logs."""
-    rows = cached(
-        database,
-        "meta",
-        lambda: list(database["meta"].find({"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}, {"recent": 0})),
-    )
+    condition = {"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}
+    rows = cached(database, "meta", lambda: list(database["meta"].find(condition, {"recent": 0})))
     return {row["_id"]: row for row in rows}
 
 
@@ -114,7 +111,6 @@ class StoredEmbedder:
     slot: str = ""
 
     def same_vectors(self, model_id: str, dimensions: int, *, slot: str) -> bool:
-        """Whether vectors of that model are in that slot."""
         return (self.model_id, self.dimensions, self.slot) == (model_id, dimensions, slot)
 
 
@@ -130,11 +126,9 @@ class CorpusFacts:
         self._meta = database["meta"]
 
     def ensure_indexes(self) -> None:
-        """Create the index that is missing."""
         self._meta.create_expiry_index()
 
     def embedder(self) -> StoredEmbedder | None:
-        """Return the embedder of the vectors, None before the first write. Read once a request (`request_cache`)."""
         row = _shared_rows(self._database).get(EMBEDDER)
         return None if row is None else _EMBEDDER.validate_python(row)
 
@@ -174,7 +168,6 @@ class CorpusFacts:
         self._meta.update_one({"_id": f"{DISMISSED}{document_id}"}, {"$set": {"sample": document_id}}, upsert=True)
 
     def dismissed_samples(self) -> set[str]:
-        """Return the ids of the sample reports that were deleted."""
         return {row["sample"] for row in self._meta.find({"sample": {"$exists": True}})}
 
     def decisions(self) -> list[Json]:

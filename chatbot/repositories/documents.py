@@ -51,7 +51,6 @@ class DocumentRepository:
         self._state = _State(ReportIndex())
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
-        """Return the reports in the scope, sorted by title."""
         return list(self._index().inside(scope or Scope()))
 
     def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
@@ -76,7 +75,6 @@ class DocumentRepository:
         return self._state.index
 
     def position(self) -> int:
-        """Return the number of the last change of a report."""
         return self._log.position()
 
     def get(self, document_id: str) -> DocumentRecord | None:
@@ -143,7 +141,6 @@ class DocumentRepository:
         return self._index().pairs(one, other, scope)
 
     def holdings(self, scope: Scope) -> Holdings:
-        """Count the reports and passages of a scope."""
         return self._index().holdings(scope)
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:

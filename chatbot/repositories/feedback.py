@@ -61,7 +61,6 @@ class FeedbackRepository:
         self._conversations = database["conversations"]
 
     def ensure_indexes(self) -> None:
-        """Create the indexes that are missing."""
         self._feedback.create_index([("rating", 1), ("rated_at", -1)])
         self._feedback.create_index("conversation_id")
         self._messages.create_index([("answered", 1), ("created_at", -1)])

@@ -50,13 +50,15 @@ class ReportIndex:
         unchanged = {id: version for id, version in self.unsettled.items() if id not in changes}
         after.unsettled = unchanged | {r.id: r.visible_version for r in new if r.status != "ready" or r.replacing}
         removed, added = set(map(_sort_key, old)), set(map(_sort_key, new))
-        after._order = self._order
+        after._order, after._all = self._order, self._all
         if removed != added:  # nearly sorted already, so sorting is linear
             after._order = sorted([*(key for key in self._order if key not in removed), *added])
         for field, before in self._ids.items():
             ids = after._ids[field] = _updated(before, field, old, new)
             after._values[field] = self._values[field] if ids.keys() == before.keys() else _sorted(ids)
-        after._all = self._all.plus(_count(new, Scope())).plus(_count(old, Scope()), -1)
+        for records, sign in ((new, 1), (old, -1)):
+            counted = Holdings.of((record, chunks_inside(record, Scope())) for record in records)
+            after._all = after._all.plus(counted, sign)
         return after
 
     def inside(self, scope: Scope) -> Sequence[DocumentRecord]:
@@ -64,10 +66,11 @@ class ReportIndex:
         return self._inside.get(scope) or _keep(self._inside, scope, self._find(scope))
 
     def holdings(self, scope: Scope) -> Holdings:
-        """Count the reports and their passages inside the scope."""
         if not scope:
             return self._all
-        return self._holdings.get(scope) or _keep(self._holdings, scope, _count(self.inside(scope), scope))
+        return self._holdings.get(scope) or _keep(
+            self._holdings, scope, Holdings.of((record, chunks_inside(record, scope)) for record in self.inside(scope))
+        )
 
     def values(self, field: str) -> Sequence[Value]:
         """Return the values of a field, sorted. The list is shared: do not change it."""
@@ -164,10 +167,6 @@ def _sorted(values: Iterable[Value | None]) -> list[Value]:
     return sorted({value for value in values if value is not None}, key=str)
 
 
-def _count(records: Iterable[DocumentRecord], scope: Scope) -> Holdings:
-    return Holdings.of((record, chunks_inside(record, scope)) for record in records)
-
-
 def _values(record: DocumentRecord, part: Part) -> dict[str, Value]:
     """Return the values of a part that a scope compares: its metadata and the report's name."""
     return {**part.metadata, NAME: record.name}
@@ -179,7 +178,6 @@ def is_inside(record: DocumentRecord, scope: Scope) -> bool:
 
 
 def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
-    """Count the passages of a report in the scope."""
     if not scope:
         return sum(part.chunks for part in record.several) if record.several else record.chunks
     parts = record.parts if _in_collections(record, scope) else ()
@@ -187,12 +185,10 @@ def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
 
 
 def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
-    """Return a report's values of a field in the parts inside the scope."""
     return {values[field] for values in values_of_parts(record, scope) if values.get(field) is not None}
 
 
 def values_of_parts(record: DocumentRecord, scope: Scope) -> list[dict[str, Value]]:
-    """Return the values of the parts inside the scope."""
     parts = record.parts if _in_collections(record, scope) else ()
     return [values for values in (_values(record, part) for part in parts) if scope.matches(values)]
 

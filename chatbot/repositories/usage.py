@@ -38,7 +38,6 @@ class Counters:
         self._unwritten: Counter[str] = Counter()
 
     def ensure_indexes(self) -> None:
-        """Create the index that is missing."""
         self._rows.create_expiry_index()
 
     def request(self, account: str) -> tuple[int, int]:
@@ -53,7 +52,6 @@ class Counters:
             self._increase(f"tokens {_day()} {account}", tokens, until=time.time() + 2 * DAY)
 
     def tokens_today(self, account: str) -> int:
-        """Return the tokens of an account today (UTC)."""
         row = self._rows.find_one({"_id": f"tokens {_day()} {account}"})
         return int(row["count"]) if row else 0
 
@@ -119,12 +117,10 @@ class UsageRepository:
         """Counts that came while another thread wrote, or that the database did not take."""
 
     def add(self, tokens: int) -> None:
-        """Add to everybody's tokens of today."""
         if tokens:
             self._count({"tokens": tokens})
 
     def today(self) -> int:
-        """Return everybody's tokens of today."""
         row = self._days.find_one({"_id": _day()}, {"tokens": 1})
         return (int(row.get("tokens", 0)) if row else 0) + self._unwritten["tokens"]
 
@@ -184,7 +180,6 @@ def read_sums(row: Mapping[str, Any]) -> Sums:
 
 
 def _read_stages(row: Mapping[str, Any]) -> tuple[StageSums, ...]:
-    """Return the stages of a row, the longest first."""
     stages: dict[str, dict[str, Any]] = {}
     for name, value in row.items():
         if name.startswith(STAGE_PREFIX):

@@ -107,7 +107,6 @@ class Neighbours:
         self._chunks = chunks
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
-        """See `protocols.Store`."""
         return [
             [
                 other

@@ -43,13 +43,11 @@ class Method:
         return self.fusion is not None
 
     def candidates(self, top_k: int) -> int:
-        """See `RetrievalMethod`."""
         return max(self.search_candidates, top_k)
 
     def rank(
         self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Scores
     ) -> Sequence[tuple[str, float | None]]:
-        """See `RetrievalMethod`."""
         if self.fusion is None:
             return [(match.chunk_id, None) for match in (*vector_matches, *keyword_matches)]
         near = {match.chunk_id: match.score for match in vector_matches}
