@@ -7,24 +7,20 @@ common in forms and reports.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from lxml.etree import _Element
 
-from ..errors import LoadError
-from ..schema import Loaded, lay_out
-from .formats import Fit, Sample
-from .office import office_errors, office_file, parse_part, read_properties
+from ..schema import Section
+from .office import OfficeLoader, parse_part
 from .sections import LINE, PARAGRAPH, HeadingOutline, label, table_text
 
 if TYPE_CHECKING:
     from docx.document import Document
-
-_KIND = "a Word document (.docx)"
 
 
 def _w(name: str) -> str:
@@ -49,32 +45,26 @@ _MAX_HIDDEN_SIZE = 3
 _NOTES = ("footnote", "endnote")
 
 
-class DocxLoader:
-    """Implements `formats.FileLoader`. Word breaks pages anew on each machine, so a section has no page."""
+class DocxLoader(OfficeLoader):
+    """Word breaks pages anew on each machine, so a section has no page."""
 
     noun = "a Word document"
     suffixes = (".docx",)
-    isolated = True
+    folder = "word/"
+    nothing = "text. Pictures of text are not read."
 
-    def fit(self, sample: Sample) -> Fit:
-        return sample.fit_by_folder("word/")
-
-    def load(self, path: Path) -> Loaded:
+    def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
         import docx
         from docx.exceptions import PythonDocxError
         from docx.opc.exceptions import OpcError
 
-        with office_file(path, _KIND, PythonDocxError, OpcError) as file:
-            properties = read_properties(file)
-            with office_errors(path, _KIND, KeyError, ValueError):  # a part is missing, or it is another kind of file
-                document = docx.Document(file)
-            reader = WordReader(read_styles(document.styles.element), dict(_notes(document)))
-            reader.read(document.element.body)
-        sections = lay_out(reader.outline.sections(keep_title=bool(reader.title)))
-        if not sections:
-            raise LoadError(f"{path.name} has no text. Pictures of text are not read.")
-        title = reader.title or reader.outline.title() or properties.title or path.stem
-        return Loaded(title, sections, labels=properties.labels, description=properties.description)
+        return docx.Document, (PythonDocxError, OpcError)
+
+    def read(self, document: Document, path: Path) -> tuple[str, Iterator[Section], None]:
+        reader = WordReader(read_styles(document.styles.element), dict(_notes(document)))
+        reader.read(document.element.body)
+        sections = reader.outline.sections(keep_title=bool(reader.title))
+        return reader.title or reader.outline.title(), sections, None
 
 
 def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:

@@ -46,10 +46,6 @@ class Sample:
     def is_named(self, suffixes: Sequence[str]) -> bool:
         return self.path.suffix.lower() in suffixes
 
-    def fit_by_folder(self, folder: str) -> Fit:
-        """Return how well an Office file fits, by its main folder: each program has its own."""
-        return Fit.CERTAIN if any(part.startswith(folder) for part in self.parts) else Fit.NO
-
 
 class FileLoader(Loader, Protocol):
     """A loader and the properties of its format.

@@ -11,14 +11,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 from ..cancellation import Cancellation
 from ..errors import CancelledError, ChatbotError, LoadError, ReaderFailedError, StoppedError
 from ..schema import Loaded
 from . import all_loaders, detect
 from .formats import read_file, reader_failed
-from .worker import MAX_LOADED, decode
+from .worker import LOADED, MEMORY, needs_more
 
 TIME_LIMIT = 300.0
 """Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two cores."""
@@ -32,7 +31,6 @@ class IsolatedLoader:
     """Reads files in a child, one at a time. Usable again after `close`."""
 
     def __init__(self, *, time_limit: float, worker: str) -> None:
-        """See `LoaderPool`."""
         self._time_limit = time_limit
         self._worker = worker
         self._turn = threading.Lock()
@@ -42,7 +40,7 @@ class IsolatedLoader:
     def read(self, path: Path, name: str, cancel: Cancellation) -> Loaded:
         """Read the file with the loader of this ``name``. Raises as `LoaderPool.load` does."""
         with self._turn:
-            return decode(self._ask(path, name, cancel))
+            return self._ask(path, name, cancel)
 
     def close(self) -> None:
         """End the child. A file that is being read is abandoned."""
@@ -51,55 +49,54 @@ class IsolatedLoader:
         with self._turn:
             self._discard()
 
-    def _ask(self, path: Path, name: str, cancel: Cancellation) -> dict[str, Any]:
-        child, used = self._running()
+    def _ask(self, path: Path, name: str, cancel: Cancellation) -> Loaded:
+        if self._child is not None and self._child.poll() is not None:
+            self._discard()
+        used = self._child is not None  # for other files before
+        child = self._child = self._child or _start(self._worker)
         watch = self._watch = _Watch(child)
         timer = threading.Timer(self._time_limit, watch.stop, ("time",))
         timer.daemon = True
         timer.start()
         cancel.on_cancel(lambda: watch.stop("cancelled"))
         try:
-            answer = _exchange(child, {"path": str(path.absolute()), "format": name})
+            line = _exchange(child, json.dumps({"path": str(path.absolute()), "format": name}))
         except BaseException:  # a keyboard interrupt: its answer would be taken for that of the next file
             self._discard()
             raise
         finally:
             timer.cancel()
             reason = watch.finish()
-        if answer is None and not reason:
+        ended = not (reason or line.endswith(b"\n"))  # before its answer was complete
+        if ended:
             with contextlib.suppress(subprocess.TimeoutExpired):  # its own exit status says more than that of a kill
                 child.wait(timeout=5)
-        if reason or answer is None or "last" in answer:
+        answer = {} if ended or reason else json.loads(line)
+        if answer.get("last", True):
             self._discard()
-        if used and answer is None and not reason:
+        if ended and used:
             return self._ask(path, name, cancel)  # it may have died before this file: try a new one
-        if reason or answer is None or "out_of_memory" in answer:
-            raise self._failure(path, reason, answer, child.returncode)
-        return _loaded(path, answer)
+        if not answer:
+            raise self._failure(path, reason, child.returncode)
+        if "failed" in answer:
+            raise ReaderFailedError(answer["failed"])
+        if "error" in answer:
+            raise LoadError(answer["error"])
+        return LOADED.validate_python(answer["loaded"])
 
-    def _failure(self, path: Path, reason: str, answer: dict[str, Any] | None, status: int) -> ChatbotError:
+    def _failure(self, path: Path, reason: str, status: int) -> ChatbotError:
         if reason == "cancelled":
             return _cancelled(path)
         if reason == "closed":
             return StoppedError(f"{path.name} was not read: the server is shutting down.")
-        advice = "Save it in parts or in another format, and try again."
         if reason == "time":
-            return LoadError(f"{path.name} needs more than {self._time_limit:g} s to be read. {advice}")
+            return needs_more(path, f"than {self._time_limit:g} s to be read")
         if status == -getattr(signal, "SIGXCPU", 0):
-            return LoadError(f"{path.name} needs more processor time to be read than a file of its size may. {advice}")
+            return needs_more(path, "processor time to be read than a file of its size may")
         # Linux kills the largest process with signal 9 when the machine's memory runs out.
-        if answer is not None or status == -9:
-            return LoadError(f"{path.name} needs more memory to be read than is allowed. {advice}")
+        if status == -9:
+            return needs_more(path, MEMORY)
         return reader_failed(path, f"its process ended with status {status}")
-
-    def _running(self) -> tuple[subprocess.Popen[bytes], bool]:
-        """Return the child, and whether it has read other files before."""
-        if self._child is not None and self._child.poll() is not None:
-            self._discard()
-        if self._child is not None:
-            return self._child, True
-        self._child = _start(self._worker)
-        return self._child, False
 
     def _discard(self) -> None:
         if self._child is not None:
@@ -189,30 +186,16 @@ def _start(worker: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _exchange(child: subprocess.Popen[bytes], request: dict[str, str]) -> dict[str, Any] | None:
-    """Return the answer; None if the child ended before it was complete."""
+def _exchange(child: subprocess.Popen[bytes], request: str) -> bytes:
+    """Return the answer, a line; without an end if the child ended before it was complete."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
-        child.stdin.write(json.dumps(request).encode() + b"\n")
+        child.stdin.write(request.encode() + b"\n")
         child.stdin.flush()
     except BrokenPipeError:
-        return None
-    line = child.stdout.readline()
-    answer: dict[str, Any] | None = json.loads(line) if line.endswith(b"\n") else None
-    return answer
-
-
-def _loaded(path: Path, answer: dict[str, Any]) -> dict[str, Any]:
-    if "error" in answer:
-        raise LoadError(answer["error"])
-    if "failed" in answer:
-        raise ReaderFailedError(answer["failed"])
-    if "too_large" in answer:
-        limit = f"{MAX_LOADED // 1024**2} million characters"
-        raise LoadError(f"{path.name} has more text than the limit for one file ({limit}). Split it and try again.")
-    loaded: dict[str, Any] = answer["loaded"]
-    return loaded
+        return b""
+    return child.stdout.readline()
 
 
 def _cancelled(path: Path) -> CancelledError:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from lxml import etree
 
-from ..errors import LoadError
-from ..schema import Loaded, Section, lay_out
-from .formats import Fit, Sample
-from .office import office_errors, office_file, read_properties
+from ..schema import Section
+from .office import OfficeLoader
 from .sections import label, table_text
 
-_KIND = "a PowerPoint presentation (.pptx)"
 _MAX_PLACE_DIGITS = 8
 """Of a point's number."""
 _DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/"
@@ -33,39 +30,24 @@ _NO = {"0", "false"}
 _MARGINAL = {"FOOTER", "DATE", "SLIDE_NUMBER", "HEADER"}
 
 
-class PptxLoader:
-    """Implements `formats.FileLoader`. Hidden slides are counted, as in PowerPoint, but not read."""
+class PptxLoader(OfficeLoader):
+    """Hidden slides are counted, as in PowerPoint, but not read."""
 
     noun = "a PowerPoint presentation"
     suffixes = (".pptx",)
-    isolated = True
+    folder = "ppt/"
+    nothing = "text in a visible slide. Pictures of text are not read."
 
-    def fit(self, sample: Sample) -> Fit:
-        return sample.fit_by_folder("ppt/")
-
-    def load(self, path: Path) -> Loaded:
+    def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
         import pptx
         from pptx.exc import PythonPptxError
 
-        with office_file(path, _KIND, PythonPptxError) as file:
-            properties = read_properties(file)
-            with office_errors(path, _KIND, KeyError, ValueError):  # a part is missing, or it is another kind of file
-                slides = list(pptx.Presentation(file).slides)
-            sections = lay_out(
-                _section(slide, number)
-                for number, slide in enumerate(slides, 1)
-                if slide._element.get("show") not in _NO
-            )
-            title = _title(slides[0]) if slides else ""
-        if not sections:
-            raise LoadError(f"{path.name} has no text in a visible slide. Pictures of text are not read.")
-        return Loaded(
-            title or properties.title or path.stem,
-            sections,
-            pages=len(slides),
-            labels=properties.labels,
-            description=properties.description,
-        )
+        return (lambda file: list(pptx.Presentation(file).slides)), (PythonPptxError,)
+
+    def read(self, document: list[Any], path: Path) -> tuple[str, list[Section], int]:
+        shown = ((slide, number) for number, slide in enumerate(document, 1) if slide._element.get("show") not in _NO)
+        sections = [_section(slide, number) for slide, number in shown]
+        return _title(document[0]) if document else "", sections, len(document)
 
 
 def _section(slide: Any, number: int) -> Section:

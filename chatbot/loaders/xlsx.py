@@ -3,67 +3,45 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..errors import LoadError
-from ..schema import Loaded, Section, lay_out
-from .formats import Fit, Sample
-from .office import office_errors, office_file, read_properties
-from .sections import (
-    column_names,
-    is_number,
-    is_single,
-    label,
-    looks_like_header,
-    row_sections,
-    table_text,
-)
+from ..schema import Section
+from .office import OfficeLoader
+from .sections import column_names, is_number, is_single, label, looks_like_header, row_sections, table_text
 
 MAX_CELLS = 5_000_000
 """Including empty ones: for a cell far out, openpyxl fills its row and the rows above it."""
-_KIND = "an Excel workbook (.xlsx)"
 Rows = list[list[str]]
 
 
-class XlsxLoader:
-    """Implements `formats.FileLoader`. Formulas give their stored results. Hidden sheets are left out."""
+class XlsxLoader(OfficeLoader):
+    """Formulas give their stored results. Hidden sheets are left out."""
 
     noun = "an Excel workbook"
     suffixes = (".xlsx",)
-    isolated = True
+    folder = "xl/"
+    nothing = "filled cell in a visible sheet."
 
-    def fit(self, sample: Sample) -> Fit:
-        return sample.fit_by_folder("xl/")
-
-    def load(self, path: Path) -> Loaded:
+    def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
         import openpyxl
         from openpyxl.utils.exceptions import CellCoordinatesException, InvalidFileException
 
+        opened = partial(openpyxl.load_workbook, read_only=True, data_only=True, keep_links=False)
+        return opened, (CellCoordinatesException, InvalidFileException)
+
+    def read(self, document: Any, path: Path) -> tuple[str, list[Section], None]:
         sections: list[Section] = []
-        # openpyxl warns of each feature that it would not write back. Nothing is written here.
-        with (
-            warnings.catch_warnings(),
-            office_file(path, _KIND, CellCoordinatesException, InvalidFileException) as file,
-        ):
-            warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
-            properties = read_properties(file)
-            with office_errors(path, _KIND, KeyError, ValueError):  # a part is missing or invalid
-                workbook = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-            for sheet in workbook.worksheets:
-                if sheet.sheet_state == "visible":
-                    sheet.reset_dimensions()  # the size in the file may be wrong, or the whole grid
-                    sections += _sheet_sections(sheet.title, _rows(path, sheet.iter_rows()))
-        placed = lay_out(sections)
-        if not placed:
-            raise LoadError(f"{path.name} has no filled cell in a visible sheet.")
-        return Loaded(
-            properties.title or path.stem, placed, labels=properties.labels, description=properties.description
-        )
+        for sheet in document.worksheets:
+            if sheet.sheet_state == "visible":
+                sheet.reset_dimensions()  # the size in the file may be wrong, or the whole grid
+                sections += _sheet_sections(sheet.title, _rows(path, sheet.iter_rows()))
+        return "", sections, None
 
 
 def _rows(path: Path, cells: Iterable[Sequence[Any]]) -> Iterator[list[str]]:
