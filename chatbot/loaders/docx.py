@@ -17,7 +17,7 @@ from lxml.etree import _Element
 
 from ..schema import Section
 from .office import OfficeLoader, parse_part
-from .sections import LINE, PARAGRAPH, HeadingOutline, label, table_text
+from .sections import LINE, PARAGRAPH, HeadingOutline, label, one_line, table_text
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -75,7 +75,7 @@ def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
             continue
         for note in parse_part(relation.target_part.blob).iterchildren(_w(kind)):
             texts = (paragraph_text(paragraph) for paragraph in note.iterchildren(_w("p")))
-            yield (kind, note.get(_w("id"), "")), " ".join(" ".join(texts).split())
+            yield (kind, note.get(_w("id"), "")), one_line(" ".join(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +139,9 @@ class WordReader:
         level = style.level if style.level is not None else _level(paragraph, "")
         if text and not style.skipped:
             if level == TITLE and not self.title:
-                self.title = " ".join(text.split())
+                self.title = one_line(text)
             elif level:
-                self.outline.heading(level, " ".join(text.split()))
+                self.outline.heading(level, one_line(text))
             else:
                 self._text(text, properties, listed=style.listed)
         for box in paragraph.iter(_w("txbxContent")):
@@ -159,9 +159,8 @@ class WordReader:
 
     def _text(self, text: str, properties: _Element | None, *, listed: bool) -> None:
         numbering = None if properties is None else properties.find(_w("numPr"))
-        item = (listed or numbering is not None) and _value(
-            numbering, "numId"
-        ) != "0"  # 0 removes the style's numbering
+        # The number 0 removes the style's numbering.
+        item = (listed or numbering is not None) and _value(numbering, "numId") != "0"
         depth = _value(numbering, "ilvl")
         indent = "  " * int(depth) if depth in set("12345678") else ""
         gap = LINE if item and self._after_item else PARAGRAPH
@@ -169,7 +168,7 @@ class WordReader:
         self._after_item = item
 
     def _table(self, table: _Element) -> None:
-        rows = [[cell for cell in children(row) if cell.tag == _w("tc")] for row in table_rows(table)]
+        rows = [list(children(row, "tc")) for row in children(table, "tr")]
         if all(len(row) <= 1 for row in rows):  # a frame around text
             for row in rows:
                 for cell in row:
@@ -180,18 +179,17 @@ class WordReader:
         self._after_item = False
 
 
-def children(parent: _Element) -> Iterator[_Element]:
-    """Yield the visible children, also those in content controls and tracked insertions."""
+def children(parent: _Element, name: str = "") -> Iterator[_Element]:
+    """Yield the visible children (of this name), also those in content controls and tracked insertions."""
     for child in parent.iterchildren("*"):
         if child.tag in _TRANSPARENT:
-            yield from children(child)
-        elif child.tag not in _SKIPPED:
+            yield from children(child, name)
+        elif child.tag not in _SKIPPED and (not name or child.tag == _w(name)):
             yield child
 
 
 def paragraph_text(paragraph: _Element) -> str:
-    lines = "".join(_pieces(paragraph)).split("\n")
-    return "\n".join(" ".join(line.split()) for line in lines).strip()
+    return "\n".join(map(one_line, "".join(_pieces(paragraph)).split("\n"))).strip()
 
 
 def _pieces(parent: _Element) -> Iterator[str]:
@@ -233,24 +231,19 @@ def _has_background(element: _Element) -> bool:
     return has_style or properties.find(_w("highlight")) is not None or not (fill == "auto" or _WHITE.fullmatch(fill))
 
 
-def table_rows(table: _Element) -> list[_Element]:
-    return [row for row in children(table) if row.tag == _w("tr")]
-
-
 def word_table_text(table: _Element) -> str:
     """Return a line for each row. A cell over several columns comes once, one over several rows in each of them."""
     lines: list[list[str]] = []
     repeated = False
-    for row in table_rows(table):
+    for row in children(table, "tr"):
         above, line = lines[-1] if lines else [], list[str]()
-        for cell in children(row):
-            if cell.tag == _w("tc"):
-                properties = cell.find(_w("tcPr"))
-                merge = None if properties is None else properties.find(_w("vMerge"))
-                continues = merge is not None and merge.get(_VALUE, "continue") == "continue" and len(line) < len(above)
-                span = _value(properties, "gridSpan")
-                text = label(above[len(line)]) if continues else _cell_text(cell)
-                line += [text] + [""] * (min(int(span), 64) - 1 if span.isdecimal() else 0)
+        for cell in children(row, "tc"):
+            properties = cell.find(_w("tcPr"))
+            merge = None if properties is None else properties.find(_w("vMerge"))
+            continues = merge is not None and merge.get(_VALUE, "continue") == "continue" and len(line) < len(above)
+            span = _value(properties, "gridSpan")
+            text = label(above[len(line)]) if continues else _cell_text(cell)
+            line += [text] + [""] * (min(int(span), 64) - 1 if span.isdecimal() else 0)
         repeated = repeated or (not lines and row.find(f"{_w('trPr')}/{_w('tblHeader')}") is not None)
         lines.append(line)
     return table_text(lines, header=repeated or None)

@@ -18,6 +18,7 @@ from ..schema import Loaded, lay_out
 from .formats import Fit, Sample
 from .html_hidden import drop_hidden
 from .html_outline import HtmlReader
+from .sections import one_line
 from .text import clean, decode, unreadable
 
 MAX_MARKUP = 2_000_000
@@ -71,7 +72,7 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
     """
     page = _parsed(html_text(html, name), name)
     drop_hidden(page)
-    titles = [_meta(page, "og:title"), _line(page.findtext(".//title") or ""), _line(page.findtext(".//h1") or "")]
+    titles = [_meta(page, "og:title"), *(one_line(page.findtext(f".//{tag}") or "") for tag in ("title", "h1"))]
     description = _meta(page, "description") or _meta(page, "og:description")
     labels = [label.strip() for label in _meta(page, "keywords").split(",")]
     reader = HtmlReader()
@@ -122,11 +123,7 @@ def _parsed(text: str, name: str) -> HtmlElement:
 
 def _meta(page: HtmlElement, name: str) -> str:
     values = page.xpath("//meta[@name=$name or @property=$name]/@content", name=name)
-    return _line(values[0]) if values else ""
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(values[0]) if values else ""
 
 
 _NEVER_CONTENT = {

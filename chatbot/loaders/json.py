@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
 from .formats import Fit, Sample
 from .markdown import drop_strong
-from .sections import column_key, record_sections, require_width, row_metadata, row_sections
+from .sections import column_key, one_line, record_sections, require_width, row_metadata, row_sections
 from .text import clean, read_text
 
 HEADINGS = ("title", "name", "heading")
@@ -66,8 +67,10 @@ def _parse(text: str, name: str) -> Any:
     try:
         content = _value(text)
     except json.JSONDecodeError as error:
-        if error.lineno > 1 and _is_value(text.strip().split("\n")[0]):
-            return list(_json_lines(text, name))
+        if error.lineno > 1:
+            with suppress(ValueError):
+                _value(text.strip().split("\n")[0])
+                return list(_json_lines(text, name))
         raise LoadError(f"{name} is not valid JSON: line {error.lineno}: {error.msg}.") from error
     except ValueError as error:  # an integer beyond the limit that Python sets
         raise LoadError(f"{name} has a number with thousands of digits. Write it as a string.") from error
@@ -84,14 +87,6 @@ def _json_lines(text: str, name: str) -> Iterator[Any]:
         except ValueError as error:
             problem = error.msg if isinstance(error, json.JSONDecodeError) else "a number with thousands of digits"
             raise LoadError(f"{name} is not valid JSON Lines: line {number}: {problem}.") from error
-
-
-def _is_value(line: str) -> bool:
-    try:
-        _value(line)
-    except ValueError:
-        return False
-    return True
 
 
 def _value(text: str) -> Any:
@@ -179,7 +174,7 @@ def _heading(content: Mapping[str, Any]) -> tuple[str, str]:
     keys = {column_key(key): key for key in reversed(list(content))}
     for heading in HEADINGS:
         value = content.get(keys.get(heading, ""))
-        if isinstance(value, str) and 0 < len(name := " ".join(clean(value).split())) <= MAX_LINE_CHARACTERS:
+        if isinstance(value, str) and 0 < len(name := one_line(clean(value))) <= MAX_LINE_CHARACTERS:
             return keys[heading], name
     return "", ""
 
@@ -201,5 +196,5 @@ def _scalar(value: Any) -> str:
 
 def _label(key: str) -> str:
     """Return ``birth_rate`` as a person would write it: ``Birth rate``."""
-    words = " ".join(clean(key).replace("_", " ").split())
+    words = one_line(clean(key).replace("_", " "))
     return words[:1].upper() + words[1:]

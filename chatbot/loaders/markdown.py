@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import LoadError
@@ -44,8 +44,7 @@ class MarkdownLoader:
         title, sections = markdown_sections(body)
         if not sections:
             raise LoadError(f"{path.name} has no text below its front matter.")
-        title = front.title or title or path.stem
-        return Loaded(title, sections, None, front.metadata, front.labels, front.description)
+        return replace(front, title=front.title or title or path.stem, sections=sections)
 
 
 def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
@@ -112,12 +111,7 @@ _BLOCK = {"|", ">", "|-", ">-", "|+", ">+"}
 _YEARS = range(1000, 3001)
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    title: str = ""
-    metadata: Mapping[str, Value] = field(default_factory=dict)
-    labels: tuple[str, ...] = ()
-    description: str = ""
+_NO_FRONT_MATTER = Loaded("", sections=())
 
 
 @dataclass(slots=True)
@@ -132,7 +126,7 @@ class _Entry:
         return " ".join(self.values).strip()
 
 
-def read_front_matter(text: str, name: str) -> tuple[FrontMatter, str]:
+def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     """Return the front matter (empty if there is none) and the text below it. Messages call the file ``name``.
 
     Raises:
@@ -141,16 +135,12 @@ def read_front_matter(text: str, name: str) -> tuple[FrontMatter, str]:
     lines = text.lstrip("\n").split("\n", MAX_FRONT_MATTER_LINES + 2)
     skipped = len(text) - len(text.lstrip("\n"))
     if lines[0].rstrip() != "---":
-        return FrontMatter(), text
-    closing = (
-        place
-        for place, line in enumerate(lines[: MAX_FRONT_MATTER_LINES + 2])
-        if place and line.rstrip() in {"---", "..."}
-    )
-    end = next(closing, None)
+        return _NO_FRONT_MATTER, text
+    marks = (line.rstrip() in {"---", "..."} for line in lines[1 : MAX_FRONT_MATTER_LINES + 2])
+    end = next((place for place, closes in enumerate(marks, start=1) if closes), None)
     entries = None if end is None else _entries(lines[1:end], first=skipped + 2)
     if end is None or not entries:
-        return FrontMatter(), text
+        return _NO_FRONT_MATTER, text
     return _front_matter(entries, name), "\n".join(lines[end + 1 :])
 
 
@@ -189,7 +179,7 @@ def _unquoted(text: str) -> str:
     return _COMMENT.sub("", text).strip()
 
 
-def _front_matter(entries: Mapping[str, _Entry], name: str) -> FrontMatter:
+def _front_matter(entries: Mapping[str, _Entry], name: str) -> Loaded:
     def entry(*keys: str) -> _Entry:
         return next((entries[key] for key in keys if key in entries and entries[key].text), _Entry(0, []))
 
@@ -205,6 +195,5 @@ def _front_matter(entries: Mapping[str, _Entry], name: str) -> FrontMatter:
     labels = entry("labels", "tags", "keywords").values
     if len(labels) == 1:
         labels = [part.strip() for part in labels[0].split(",")]
-    return FrontMatter(
-        entry("title").text, metadata, tuple(filter(None, labels)), entry("description", "summary", "abstract").text
-    )
+    description = entry("description", "summary", "abstract").text
+    return Loaded(entry("title").text, (), None, metadata, tuple(filter(None, labels)), description)

@@ -22,6 +22,7 @@ from lxml import etree
 from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
 from .formats import Fit, Sample
+from .sections import one_line
 from .text import unreadable
 
 MAX_ENTRIES = 10_000
@@ -222,5 +223,5 @@ def parse_part(content: bytes) -> etree._Element:
 
 
 def _text(root: etree._Element, tag: str) -> str:
-    text = " ".join((root.findtext(tag) or "").split())
+    text = one_line(root.findtext(tag) or "")
     return "" if text.lower() in _FILLED_IN else text

@@ -10,7 +10,7 @@ from lxml import etree
 
 from ..schema import Section
 from .office import OfficeLoader
-from .sections import label, table_text
+from .sections import label, one_line, table_text
 
 _MAX_PLACE_DIGITS = 8
 """Of a point's number."""
@@ -76,7 +76,7 @@ def _drop_hidden(slide: Any) -> None:
 
 def _title(slide: Any) -> str:
     head = slide.shapes.title
-    return "" if head is None else " ".join(head.text_frame.text.split())
+    return "" if head is None else one_line(head.text_frame.text)
 
 
 def _in_order(shapes: Iterable[Any]) -> list[Any]:
@@ -114,7 +114,7 @@ def _table_rows(table: Any) -> list[list[str]]:
 
 def _frame_text(frame: Any) -> str:
     """Return a line for each paragraph, indented by its level."""
-    lines = ((paragraph.level, " ".join(paragraph.text.split())) for paragraph in frame.paragraphs)
+    lines = ((paragraph.level, one_line(paragraph.text)) for paragraph in frame.paragraphs)
     return "\n".join("  " * level + text for level, text in lines if text)
 
 
@@ -126,31 +126,27 @@ def _chart_text(chart: Any) -> str:
     titled = chart.has_title and chart.chart_title.has_text_frame
     texts = [_frame_text(chart.chart_title.text_frame)] if titled else []
     for plot in _xpath(chart._chartSpace, "c:chart/c:plotArea/*[c:ser]"):
-        series = [_Series(one) for one in _xpath(plot, "c:ser")]
-        rows = [["", *(one.name for one in series)]]
-        for place in sorted({place for one in series for place in one.values}):
-            category = next((one.categories[place] for one in series if place in one.categories), str(place + 1))
-            rows.append([category, *(one.values.get(place, "") for one in series)])
+        names, categories, values = [""], [], []
+        for series in _xpath(plot, "c:ser"):
+            names.append(one_line(" ".join(_xpath(series, "c:tx//c:v/text()"))))
+            # In a scatter plot, the x and the y of each point.
+            categories.append(_points(series, "c:cat//c:pt | c:xVal//c:pt"))
+            values.append(_points(series, "c:val//c:pt | c:yVal//c:pt"))
+        rows = [names]
+        for place in sorted(set[int]().union(*values)):
+            category = next((points[place] for points in categories if place in points), str(place + 1))
+            rows.append([category, *(_figure(points.get(place, "")) for points in values)])
         texts.append(table_text(rows, header=True))
     return "\n".join(text for text in texts if text)
 
 
-class _Series:
-    """``categories`` and ``values`` by their place; in a scatter plot, the x and the y of each point."""
-
-    def __init__(self, element: Any) -> None:
-        self.name = " ".join(" ".join(_xpath(element, "c:tx//c:v/text()")).split())
-        self.categories = _points(element, "c:cat|c:xVal")
-        self.values = {place: _figure(text) for place, text in _points(element, "c:val|c:yVal").items()}
-
-
-def _points(series: Any, where: str) -> dict[int, str]:
+def _points(series: Any, path: str) -> dict[int, str]:
     """Return the labels of a chart's points; for categories in levels the lowest one, which comes first."""
     points: dict[int, str] = {}
-    for point in _xpath(series, " | ".join(f"{part}//c:pt" for part in where.split("|"))):
+    for point in _xpath(series, path):
         place = point.get("idx", "")
         if place.isdecimal() and len(place) < _MAX_PLACE_DIGITS and int(place) not in points:
-            points[int(place)] = " ".join(" ".join(_xpath(point, "c:v/text()")).split())
+            points[int(place)] = one_line(" ".join(_xpath(point, "c:v/text()")))
     return points
 
 

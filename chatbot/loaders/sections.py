@@ -77,9 +77,9 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
     written: list[str] = []
     before: list[str] = []
     for place, cell in enumerate(cells):
-        if not (value := _one_line(cell)):
+        if not (value := one_line(cell)):
             continue
-        levels = [_one_line(level).rstrip(" :") for level in header[place].split(LEVEL)] if place < len(header) else []
+        levels = [one_line(level).rstrip(" :") for level in header[place].split(LEVEL)] if place < len(header) else []
         shared = 0
         while shared < min(len(levels), len(before)) - 1 and levels[shared] == before[shared]:
             shared += 1
@@ -103,7 +103,7 @@ def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> 
     ``header``: whether the first row of more than one cell names the columns; None = judge by its look. Rows of one
     cell above it are captions. Such rows below it, notes and names of groups, stand alone too.
     """
-    table = [row for row in ([_one_line(cell) for cell in row] for row in rows) if any(row)]
+    table = [row for row in ([one_line(cell) for cell in row] for row in rows) if any(row)]
     require_width(max(map(len, table), default=0))
     first = next((place for place, row in enumerate(table) if not is_single(row)), len(table))
     named = first + 1 < len(table) and (looks_like_header(table[first]) if header is None else header)
@@ -122,7 +122,7 @@ def is_single(row: Sequence[str]) -> bool:
 
 def looks_like_header(cells: Sequence[str]) -> bool:
     """Whether a row may name columns: every cell but the corner is filled, none is prose or a number but a year."""
-    texts = [_one_line(cell) for cell in cells]
+    texts = [one_line(cell) for cell in cells]
     if not texts or not all(texts[1:]) or any(label(text) != text for text in texts):
         return False
     numbers = [text for text in texts if is_number(text)]
@@ -139,7 +139,7 @@ def label(text: str) -> str:
     return text if len(text) <= MAX_LABEL_CHARACTERS else ""
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -185,7 +185,7 @@ def row_sections(names: Sequence[str], rows: Iterable[Sequence[str]], path: tupl
         if text is not None:
             if not (body := _cell(row, text)):
                 continue
-            if heading := _one_line(_cell(row, title)):
+            if heading := one_line(_cell(row, title)):
                 name = f"{name}: {heading}"
             # Country and year too: a passage that does not mention them is still searched by them.
             rest = [place for place in range(len(row)) if place not in {text, title, source}]
@@ -195,7 +195,7 @@ def row_sections(names: Sequence[str], rows: Iterable[Sequence[str]], path: tupl
         else:
             if not any(row):
                 continue
-            if 0 < len(heading := _one_line(_cell(row, named_by))) <= MAX_ROW_NAME_CHARACTERS:
+            if 0 < len(heading := one_line(_cell(row, named_by))) <= MAX_ROW_NAME_CHARACTERS:
                 row_year = _cell(row, year) if year not in {None, named_by} else ""
                 name = f"{heading}, {row_year}" if row_year else heading
             body = row_text(names, row)
@@ -211,7 +211,7 @@ def column_names(header: Sequence[str], width: int) -> list[str]:
     names: dict[str, None] = {}
     counts: Counter[str] = Counter()
     for place in range(width):
-        name = _one_line(header[place]).lstrip("\ufeff") if place < len(header) else ""
+        name = one_line(header[place]).lstrip("\ufeff") if place < len(header) else ""
         name = name or f"Column {place + 1}"
         counts[name] += 1
         while (counted := f"{name} ({counts[name]})" if counts[name] > 1 else name) in names:

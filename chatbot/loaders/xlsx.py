@@ -13,7 +13,7 @@ from typing import IO, Any
 from ..errors import LoadError
 from ..schema import Section
 from .office import OfficeLoader
-from .sections import column_names, is_number, is_single, label, looks_like_header, row_sections, table_text
+from .sections import column_names, is_number, is_single, label, looks_like_header, one_line, row_sections, table_text
 
 MAX_CELLS = 5_000_000
 """Including empty ones: for a cell far out, openpyxl fills its row and the rows above it."""
@@ -50,32 +50,27 @@ def _rows(path: Path, cells: Iterable[Sequence[Any]]) -> Iterator[list[str]]:
     Raises:
         LoadError: the sheet has more than `MAX_CELLS`, as a hostile file may.
     """
-    count, is_visible = 0, _Visibility()
+    count = 0
+    visible: dict[int, bool] = {}  # by style
     for row in cells:
         count += len(row) + 1
         if count > MAX_CELLS:
             raise LoadError(f"{path.name} has cells too far apart. Delete the empty rows and columns and try again.")
-        texts = [cell_text(cell) if cell.value is None or is_visible(cell) else "" for cell in row]
+        for cell in row:
+            if cell.value is not None and cell._style_id not in visible:
+                visible[cell._style_id] = _shows_value(cell)
+        texts = ["" if cell.value is None or not visible[cell._style_id] else cell_text(cell) for cell in row]
         while texts and not texts[-1]:
             texts.pop()
         yield texts
 
 
-class _Visibility:
+def _shows_value(cell: Any) -> bool:
     """Whether a cell's style shows its value: not white on white, and not in a format that shows nothing."""
-
-    def __init__(self) -> None:
-        self._by_style: dict[int, bool] = {}
-
-    def __call__(self, cell: Any) -> bool:
-        style = cell._style_id
-        if style not in self._by_style:
-            color = cell.font.color if cell.font else None
-            white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
-            filled = cell.fill is not None and cell.fill.fill_type is not None
-            hidden = (cell.number_format or "") == _EMPTY_FORMAT or (white and not filled)
-            self._by_style[style] = not hidden
-        return self._by_style[style]
+    color = cell.font.color if cell.font else None
+    white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
+    filled = cell.fill is not None and cell.fill.fill_type is not None
+    return (cell.number_format or "") != _EMPTY_FORMAT and (filled or not white)
 
 
 def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
@@ -146,7 +141,7 @@ def cell_text(cell: Any) -> str:
         return _number_text(value, cell.number_format or "")
     if isinstance(value, datetime | date | time | timedelta):
         return _time_text(value)
-    return " ".join(str(value).split())
+    return one_line(str(value))
 
 
 def _number_text(value: float, number_format: str) -> str:

@@ -1,7 +1,7 @@
 """PDF: the text of each page in reading order, headings as section paths, tables as lines.
 
-`document` opens the file. `page` reads one page: its `drawing` (from the operators in `content`) to `words`, `columns`
-and `tables`. `outline` makes sections of all pages. No permissively licensed library kept as many table rows whole
+`document` opens the file. `page` reads one page: its `drawing` (from the operators in `content`) to `words`, `tables`
+and columns. `outline` makes sections of all pages. No permissively licensed library kept as many table rows whole
 (benchmarks/table_structure.py).
 """
 
