@@ -51,26 +51,22 @@ def _rows(path: Path, cells: Iterable[Sequence[Any]]) -> Iterator[list[str]]:
         LoadError: the sheet has more than `MAX_CELLS`, as a hostile file may.
     """
     count = 0
-    visible: dict[int, bool] = {}  # by style
+    visible: dict[int, bool] = {}  # whether a style shows the value of its cells
     for row in cells:
         count += len(row) + 1
         if count > MAX_CELLS:
             raise LoadError(f"{path.name} has cells too far apart. Delete the empty rows and columns and try again.")
         for cell in row:
             if cell.value is not None and cell._style_id not in visible:
-                visible[cell._style_id] = _shows_value(cell)
+                # Neither white on white, nor in a format that shows nothing.
+                color = cell.font.color if cell.font else None
+                white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
+                filled = cell.fill is not None and cell.fill.fill_type is not None
+                visible[cell._style_id] = (cell.number_format or "") != _EMPTY_FORMAT and (filled or not white)
         texts = ["" if cell.value is None or not visible[cell._style_id] else cell_text(cell) for cell in row]
         while texts and not texts[-1]:
             texts.pop()
         yield texts
-
-
-def _shows_value(cell: Any) -> bool:
-    """Whether a cell's style shows its value: not white on white, and not in a format that shows nothing."""
-    color = cell.font.color if cell.font else None
-    white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
-    filled = cell.fill is not None and cell.fill.fill_type is not None
-    return (cell.number_format or "") != _EMPTY_FORMAT and (filled or not white)
 
 
 def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
@@ -138,18 +134,13 @@ def cell_text(cell: Any) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int | float):
-        return _number_text(value, cell.number_format or "")
+        if match := _PERCENT.search(_QUOTED.sub("", cell.number_format or "")):
+            return f"{value * 100:.{len(match[1] or '')}f}%"
+        # Excel's precision: .1 + .2 is .3
+        return str(int(value)) if isinstance(value, int) or value.is_integer() else f"{value:.15g}"
     if isinstance(value, datetime | date | time | timedelta):
         return _time_text(value)
     return one_line(str(value))
-
-
-def _number_text(value: float, number_format: str) -> str:
-    if match := _PERCENT.search(_QUOTED.sub("", number_format)):
-        return f"{value * 100:.{len(match[1] or '')}f}%"
-    if isinstance(value, int) or value.is_integer():
-        return str(int(value))
-    return f"{value:.15g}"  # Excel's precision: .1 + .2 is .3
 
 
 def _time_text(value: datetime | date | time | timedelta) -> str:

@@ -59,7 +59,14 @@ class ContentInterpreter(PDFPageInterpreter):
                 raise UnusualError
             kind, place = token.lastindex or _END, token.end()
             if kind == _OPERATOR and array is None:
-                self._draw(token[_OPERATOR])
+                operator = token[_OPERATOR]
+                if operator in _UNSUPPORTED:
+                    raise UnusualError
+                if operator == b"sh" and isinstance(self.device, ContentDevice):
+                    self.device.shaded = True
+                method, count = _method(operator)
+                if method is not None and len(operands := self.pop(count)) == count:
+                    method(self, *operands)
             elif kind == _ARRAY and array is None:
                 array = []
             elif kind == _ARRAY_END and array is not None:
@@ -70,15 +77,6 @@ class ContentInterpreter(PDFPageInterpreter):
             elif kind != _END:
                 raise UnusualError
 
-    def _draw(self, operator: bytes) -> None:
-        if operator in _UNSUPPORTED:
-            raise UnusualError
-        if operator == b"sh" and isinstance(self.device, ContentDevice):
-            self.device.shaded = True
-        method, count = _method(operator)
-        if method is not None and len(operands := self.pop(count)) == count:
-            method(self, *operands)
-
 
 @lru_cache(maxsize=256)
 def _method(operator: bytes) -> tuple[Callable[..., None] | None, int]:
@@ -86,14 +84,6 @@ def _method(operator: bytes) -> tuple[Callable[..., None] | None, int]:
     name = operator.decode("latin-1").replace("*", "_a").replace('"', "_w").replace("'", "_q")
     method = getattr(PDFPageInterpreter, f"do_{name}", None)
     return method, method.__code__.co_argcount - 1 if method else 0
-
-
-def _number(text: bytes) -> float:
-    return float(text) if b"." in text else int(text)
-
-
-def _string(text: bytes) -> bytes:
-    return _ESCAPED.sub(_unescaped, text) if b"\\" in text else text
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
@@ -109,8 +99,8 @@ def _name(text: bytes) -> PSLiteral:
 
 
 _OPERANDS: dict[int, Callable[[bytes], PDFStackT]] = {
-    _NUMBER: _number,
-    _STRING: _string,
+    _NUMBER: lambda text: float(text) if b"." in text else int(text),
+    _STRING: lambda text: _ESCAPED.sub(_unescaped, text) if b"\\" in text else text,
     _HEXADECIMAL: lambda text: bytes.fromhex(text.decode()),
     _NAME: _name,
     _PROPERTIES: lambda _: {},  # they are never used

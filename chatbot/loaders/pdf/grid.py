@@ -135,16 +135,11 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
             kept = [group for group in groups if group.x < row[0].x0 - 0.4 * row[0].size]
             body += [group.row(columns) for group in groups if group not in kept and not group.used]
             groups = [*kept, _Group(row[0].x0, cells[0])]
-    body = _with_last_total(body)
-    return body + [group.row(columns) for group in groups if not group.used]
-
-
-def _with_last_total(body: list[list[str]]) -> list[list[str]]:
-    """A total in the last row only is the table's, not its last group's."""
+    # A total in the last row only is the table's, not its last group's.
     totals = [at for at, row in enumerate(body) if row[0].lower().endswith(f"{SECTION_SEPARATOR}total")]
     if totals == [len(body) - 1]:
         body[-1][0] = body[-1][0].rpartition(SECTION_SEPARATOR)[2]
-    return body
+    return body + [group.row(columns) for group in groups if not group.used]
 
 
 @dataclass(eq=False, slots=True)

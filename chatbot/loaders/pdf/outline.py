@@ -80,15 +80,11 @@ def _breaks(group: Sequence[Line], line: Line, after: Line | None, pitch: float)
     indent = (line.x0 - before.x0) / line.size
     if indent < -_INDENT and len(group) > 1:
         return True
-    if indent > _INDENT and not _hanging(group):
+    # In a list item, the other lines are aligned with the text of the first.
+    item = _BULLET.match(group[0].text) or _NUMBERED.match(group[0].text)
+    if indent > _INDENT and not (item and all(line.x0 > group[0].x0 for line in group[1:2])):
         return ended or after is None or after.x0 < line.x0 - _INDENT * line.size
     return ended and before.x1 < before.right - _SHORT * (before.right - before.left) and not line.text[0].islower()
-
-
-def _hanging(group: Sequence[Line]) -> bool:
-    """Whether the group is a list item whose other lines are aligned with its text."""
-    item = _BULLET.match(group[0].text) or _NUMBERED.match(group[0].text)
-    return bool(item) and all(line.x0 > group[0].x0 for line in group[1:2])
 
 
 _LARGER = 1.1  # times the body size
@@ -270,17 +266,13 @@ def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Sectio
     for page in pages:
         parts = flow(page, styles, hyphenated)
         if outline is None:
-            title = title or (_largest_heading(parts, styles) if page.number == 1 else "")
+            if not title and page.number == 1:
+                headings = [part for part in parts if isinstance(part, Heading) and not CAPTION.match(part.text)]
+                larger = [heading for heading in headings if heading.size >= styles.larger_than]
+                title = max(larger, key=lambda heading: heading.size).text if larger else ""
             outline = _SectionWriter(title, styles)
         outline.add(page.number, parts)
     return title, outline.finished() if outline else []
-
-
-def _largest_heading(parts: Sequence[Part], styles: Styles) -> str:
-    """Return "" if no heading is larger than the body text."""
-    headings = [part for part in parts if isinstance(part, Heading) and part.size >= styles.larger_than]
-    headings = [heading for heading in headings if not CAPTION.match(heading.text)]
-    return max(headings, key=lambda heading: heading.size).text if headings else ""
 
 
 def _plain(text: str) -> str:
@@ -311,18 +303,15 @@ class _SectionWriter:
                     for text in lines if wide else ["\n".join(lines)]:
                         self._write(text, alone=wide)
             else:
-                self._add_paragraph(part)
+                is_note = part.size < 0.93 * self._styles.body or _NOTE.match(part.text)
+                last_path = self._sections[-1].path if self._sections else ()
+                if self._caption and last_path[-1:] == (self._caption.text,) and not is_note:
+                    self._caption = None  # its table has been written
+                self._write(part.text)
 
     def finished(self) -> list[Section]:
         self._close(0)
         return self._sections
-
-    def _add_paragraph(self, paragraph: Paragraph) -> None:
-        is_note = paragraph.size < 0.93 * self._styles.body or _NOTE.match(paragraph.text)
-        last_path = self._sections[-1].path if self._sections else ()
-        if self._caption and last_path[-1:] == (self._caption.text,) and not is_note:  # its table has been written
-            self._caption = None
-        self._write(paragraph.text)
 
     def _open(self, heading: Heading) -> None:
         self._caption = None

@@ -249,14 +249,10 @@ def _rows_without_rules(cells: Sequence[Cell | None], inside: Sequence[Sequence[
 def _headed(grid: list[list[str]], columns: list[Span], before: Table | None) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows below it. A table that continues without one takes the header of ``before``."""
     first = grid[0]
-    if before is not None and any(before.header) and first != before.header and _same_columns(columns, before.columns):
-        return before.header, grid
+    if before is not None and any(before.header) and first != before.header and len(columns) == len(before.columns):
+        pairs = zip(columns, before.columns, strict=True)
+        if all(abs(a[0] - b[0]) < 3 and abs(a[1] - b[1]) < 3 for a, b in pairs):
+            return before.header, grid
     if is_number(first[0]) or any(not cell or (is_number(cell) and not is_year(cell)) for cell in first[1:]):
         return [""] * len(first), grid
     return first, grid[1:]
-
-
-def _same_columns(one: Sequence[Span], other: Sequence[Span]) -> bool:
-    return len(one) == len(other) and all(
-        abs(a[0] - b[0]) < 3 and abs(a[1] - b[1]) < 3 for a, b in zip(one, other, strict=True)
-    )

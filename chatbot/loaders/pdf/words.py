@@ -62,7 +62,13 @@ class Line(Word):
 
 def page_words(page: DrawnPage) -> list[Word]:
     """Return the page's words, unordered, without text across the reading direction (stamps in a margin)."""
-    chars = _without_covered_spaces(_printed_once(page.upright()))
+    chars = page.upright()
+    # Letters that are printed twice, slightly shifted, to look bold.
+    alike: dict[str, list[Char]] = defaultdict(list)
+    for char in chars:
+        alike[char.text].append(char)
+    doubled = {id(char) for group in alike.values() for char in _doubled(sorted(group, key=attrgetter("x0")))}
+    chars = _without_covered_spaces([char for char in chars if id(char) not in doubled])
     if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
     spaced = sum(char.text == " " for char in chars) > _SPACES * len(chars)
@@ -118,15 +124,6 @@ def _with_spread_figures(words: list[Word]) -> list[Word]:
                 joined.append(replace(run[0], text=text, x1=run[-1].x1))
                 used |= {id(word) for word in run}
     return [word for word in words if id(word) not in used] + joined
-
-
-def _printed_once(chars: list[Char]) -> list[Char]:
-    """Drop characters that are printed twice, slightly shifted, to look bold."""
-    alike: dict[str, list[Char]] = defaultdict(list)
-    for char in chars:
-        alike[char.text].append(char)
-    doubled = {id(char) for group in alike.values() for char in _doubled(sorted(group, key=attrgetter("x0")))}
-    return [char for char in chars if id(char) not in doubled] if doubled else chars
 
 
 def _doubled(alike: Sequence[Char]) -> Iterator[Char]:
