@@ -127,18 +127,6 @@ def pieces(text: str, size: int) -> list[str]:
     return [text[start:end] for start, end in spans(text, size)]
 
 
-@given(TEXTS, SIZES)
-def test_spans_cover_all_but_white_space_in_order_and_fit(text: str, size: int) -> None:
-    position = 0
-    for start, end in spans(text, size):
-        assert position <= start < end
-        assert text[position:start].strip() == ""
-        assert text[start:end] == text[start:end].strip()
-        assert end - start <= size
-        position = end
-    assert text[position:].strip() == ""
-
-
 @given(TEXTS)
 def test_what_fits_stays_whole(text: str) -> None:
     assert pieces(text, 200) == ([text.strip()] if text.strip() else [])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.loaders.samples import good_files, pdf
+from tests.loaders.pdfs import Page, content_of
+from tests.loaders.samples import good_files
 
 ZIPPED = (".docx", ".xlsx", ".pptx")
 CONTAINERS = (*ZIPPED, ".pdf")
@@ -49,7 +51,8 @@ def _planned(good: dict[str, bytes]) -> Iterator[Damaged]:
         for other in CONTAINERS:
             if other != suffix:
                 yield Damaged(f"really{other}{suffix}", own[other], hopeless=True)
-    yield Damaged("encrypted-inside.pdf", _encrypted_pdf(), hopeless=True)
+    sealed = content_of([Page().text(72, 92, "People")], user="open sesame", owner="secret")
+    yield Damaged("encrypted-inside.pdf", sealed, hopeless=True)
     yield from _bombs(own)
     yield from _texts(own)
 
@@ -57,13 +60,6 @@ def _planned(good: dict[str, bytes]) -> Iterator[Damaged]:
 def encrypted_office() -> bytes:
     names = b"".join(name.encode("utf-16-le").ljust(128, b"\0") for name in ("Root Entry", "EncryptedPackage"))
     return OLE.ljust(512, b"\xff") + names + bytes(range(256)) * 20
-
-
-def _encrypted_pdf() -> bytes:
-    key = b"<%s>" % (b"ab" * 32)
-    return pdf(
-        trailer=b"/ID [<00><00>] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O %s /U %s >> " % (key, key)
-    )  # fmt: skip
 
 
 def _bombs(own: dict[str, bytes]) -> Iterator[Damaged]:
@@ -113,11 +109,20 @@ def _damaged_at_random(dice: random.Random, name: str, content: bytes) -> Damage
 
 
 def _damaged_inside(dice: random.Random, content: bytes) -> bytes:
-    """A sound archive with one damaged part, which its check sums do not give away."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        name = dice.choice([name for name in archive.namelist() if name.endswith((".xml", ".rels"))])
-        part = archive.read(name)
-    return with_part(content, name, dice.choice(DAMAGES)(dice, part))
+    """A sound archive in which a part is missing, swapped, has a wrong value, or is damaged at random."""
+    parts = unzipped(content)
+    names = [name for name in parts if name.endswith((".xml", ".rels")) and "Layout" not in name]
+    name, way = dice.choice(names), dice.randrange(4)
+    if way == 0:
+        return zipped({kept: part for kept, part in parts.items() if kept != name})
+    if way == 1:
+        return with_part(content, name, parts[dice.choice(names)])
+    values = [match.span(1) for match in re.finditer(rb'(?:="|>)([^"<>]+)(?:"|<)', parts[name])]
+    if way == 2 and values:
+        start, end = dice.choice(values)
+        value = dice.choice([b"", b"-1", b"9" * 20, b"abc", b"1e999", b"nan"])
+        return with_part(content, name, parts[name][:start] + value + parts[name][end:])
+    return with_part(content, name, dice.choice(DAMAGES)(dice, parts[name]))
 
 
 def _cut(dice: random.Random, content: bytes) -> bytes:
@@ -158,11 +163,14 @@ def zipped(parts: dict[str, bytes]) -> bytes:
     return content.getvalue()
 
 
+def unzipped(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def with_part(content: bytes, name: str, part: bytes) -> bytes:
     """The archive with one part replaced or added."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        parts = {other: archive.read(other) for other in archive.namelist()}
-    return zipped(parts | {name: part})
+    return zipped(unzipped(content) | {name: part})
 
 
 def overlapping(content: bytes, times: int) -> bytes:

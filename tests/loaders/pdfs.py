@@ -66,14 +66,18 @@ def prose(words: str, lines: int, *, each: int = 40) -> list[str]:
 
 
 def write(path: Path, pages: Sequence[Page], *, title: str = "", user: str | None = None, owner: str = "") -> Path:
+    path.write_bytes(content_of(pages, title=title, user=user, owner=owner))
+    return path
+
+
+def content_of(pages: Sequence[Page], *, title: str = "", user: str | None = None, owner: str = "") -> bytes:
     """``user``: the password to open the file with; "" = protected against changes only, by ``owner``."""
     objects = _objects(pages, title)
     encryption = b""
     if user is not None:
         key, encryption = _encryption(user, owner)
         objects = {number: _encrypted(number, body, key) for number, body in objects.items()}
-    path.write_bytes(_file(objects, encryption))
-    return path
+    return _file(objects, encryption)
 
 
 Object = tuple[bytes, bytes | None]  # its dictionary, and its stream

@@ -10,6 +10,7 @@ import openpyxl
 import pptx
 
 from tests.data import data_set
+from tests.loaders.pdfs import Page, content_of
 
 FORMATS = data_set("sample_corpus", "formats")
 """Real reports, taken along where they are."""
@@ -21,7 +22,9 @@ def good_files() -> dict[str, bytes]:
     """One small file of each kind by name, and the shared samples that are quickly read."""
     page = "<h1>Kenya</h1><h2>People</h2><p>Many people live in Kenya, more each year.</p><table><tr><td>1</table>"
     files = {
-        "a.pdf": pdf(),
+        "a.pdf": content_of(
+            [Page().text(72, 92, "People", size=24).text(72, 132, "Many people live in Kenya, more each year.")]
+        ),
         "a.docx": _saved(_word()),
         "a.xlsx": _saved(_workbook()),
         "a.pptx": _saved(_slides()),
@@ -63,23 +66,3 @@ def _slides() -> pptx.presentation.Presentation:
     slide.shapes.title.text = "People"
     slide.placeholders[1].text = "Many people live in Kenya."
     return presentation
-
-
-def pdf(*, trailer: bytes = b"") -> bytes:
-    """One page with two lines of text, all by the book."""
-    text = b"BT /F1 24 Tf 72 700 Td (People) Tj /F1 11 Tf 0 -40 Td (Many people live in Kenya, more each year.) Tj ET"
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
-        b" /Resources << /Font << /F1 5 0 R >> >> >>",
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(text), text),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    content, offsets = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", list[int]()
-    for number, body in enumerate(objects, start=1):
-        offsets.append(len(content))
-        content += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    end = b"xref\n0 6\n0000000000 65535 f \n%strailer\n<< /Size 6 /Root 1 0 R %s>>\nstartxref\n%d\n%%%%EOF\n"
-    return content + end % (table, trailer, len(content))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.errors import LoadError
-from chatbot.loaders import HEAD_BYTES, all_loaders, detect, loader_for, suffixes
+from chatbot.loaders import HEAD_BYTES, detect, loader_for
 
 
 def archive(*names: str, content: bytes = b"<x/>") -> bytes:
@@ -158,17 +158,6 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         loader_for(tmp_path / "gone.pdf")
     with pytest.raises(LoadError, match=r"cannot be read: Is a directory"):
         loader_for(tmp_path)
-
-
-def test_the_loader_of_the_content_is_built(tmp_path: Path) -> None:
-    assert loader_for(written(tmp_path, "a.csv", b"a,b\n1,2")).suffixes == (".csv", ".tsv")
-    assert loader_for(written(tmp_path, "notes", b"Hello")).suffixes == (".txt", ".text")
-
-
-def test_the_readable_suffixes_are_those_of_the_loaders() -> None:
-    assert set(suffixes()) == {suffix for loader in all_loaders().values() for suffix in loader.suffixes}
-    assert suffixes() == tuple(sorted(set(suffixes())))
-    assert {".pdf", ".md", ".docx", ".html", ".jsonl"} < set(suffixes())
 
 
 def test_a_sniff_reads_a_bounded_part(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Three hundred damaged and hostile files: each is refused by name or becomes a consistent document, and we live on."""
+"""Five hundred damaged and hostile files: each is refused by name or becomes a consistent document, and we live on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.loaders.samples import good_files
 
 resource = pytest.importorskip("resource")
 
-SEED, COUNT = 4, 300
+SEED, COUNT = 4, 500
 MAX_GROWTH = 300 * 1024**2
 
 

@@ -216,11 +216,6 @@ def test_what_is_no_page_is_refused_by_name(html: bytes, message: str) -> None:
         page_sections(html, name="page.html")
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"gone\.html cannot be read: No such file"):
-        HtmlLoader().load(tmp_path / "gone.html")
-
-
 SLOW = {
     "mains in mains": "<main>" * 1500 + "<p>word word" * 20_000,
     "asides": "<aside>" * 1500 + "<p>word word" * 20_000,

@@ -16,7 +16,6 @@ import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, LoadError, ReaderFailedError, StoppedError
-from chatbot.loaders import loader_for
 from chatbot.loaders.isolation import IN_PROCESS_BYTES, LoaderPool
 from chatbot.schema import Loaded, Section
 
@@ -64,17 +63,6 @@ def test_a_document_arrives_as_it_was_loaded(loader: LoaderPool, page: Page) -> 
         "Hello, wörld", (Section(("Part",), "Hello, wörld", 5, 2, {"year": 2020}),), 3,
         {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"),
     )  # fmt: skip
-
-
-def test_a_real_page_is_read_in_the_child_as_it_is_here(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.write_text("<html><title>T</title><body><h1>T</h1><h2>People</h2><p>Many people live here.</p>" * 3)
-    isolated = LoaderPool(1)
-    try:
-        assert isolated.load(path) == loader_for(path).load(path)
-        assert isolated._all[0]._child is not None
-    finally:
-        isolated.close()
 
 
 def test_small_texts_need_no_child_and_large_ones_get_one(loader: LoaderPool, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chatbot.errors import LoadError
 from chatbot.loaders.markdown import MarkdownLoader, markdown_sections
-from chatbot.schema import Loaded, Section, document_text
+from chatbot.schema import Loaded, Section
 
 
 def load(tmp_path: Path, text: str) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
@@ -71,15 +71,6 @@ CASES = {
 @pytest.mark.parametrize(("text", "title", "sections"), CASES.values(), ids=CASES)
 def test_markdown(tmp_path: Path, text: str, title: str, sections: list[tuple[tuple[str, ...], str]]) -> None:
     assert load(tmp_path, text) == (title, sections)
-
-
-def test_sections_know_where_they_stand(tmp_path: Path) -> None:
-    path = tmp_path / "report.md"
-    path.write_text("# T\n\nabc\n\n## A\n\ndefg\n\n## B\n\nh", encoding="utf-8")
-    sections = MarkdownLoader().load(path).sections
-    text = document_text(sections)
-    assert text == "abc\n\nA\ndefg\n\nB\nh"
-    assert [text[s.start : s.start + len(s.text)] for s in sections] == ["abc", "defg", "h"]
 
 
 @given(
@@ -160,8 +151,3 @@ def test_front_matter_alone_has_no_text(tmp_path: Path) -> None:
     path.write_text("---\ntitle: T\n---\n", encoding="utf-8")
     with pytest.raises(LoadError, match=r"^report\.md has no text below its front matter\.$"):
         MarkdownLoader().load(path)
-
-
-def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"gone\.md cannot be read"):
-        MarkdownLoader().load(tmp_path / "gone.md")

@@ -7,72 +7,26 @@ import re
 import stat
 import tracemalloc
 import zipfile
-from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 
-import docx
-import openpyxl
-import pptx
 import pytest
 
 from chatbot.errors import LoadError
 from chatbot.loaders.docx import DocxLoader
-from chatbot.loaders.formats import read_file
 from chatbot.loaders.office import MAX_ENTRIES, check_archive, office_errors
 from chatbot.loaders.pptx import PptxLoader
 from chatbot.loaders.xlsx import XlsxLoader
 from chatbot.protocols import Loader
+from tests.loaders.damage import MAIN_PART, unzipped, with_part, zipped
+from tests.loaders.samples import good_files
 
 LOADERS: dict[str, Loader] = {"docx": DocxLoader(), "xlsx": XlsxLoader(), "pptx": PptxLoader()}
-MAIN = {"docx": "word/document.xml", "xlsx": "xl/worksheets/sheet1.xml", "pptx": "ppt/slides/slide1.xml"}
-
-
-def sample(kind: str) -> bytes:
-    """A small file with a bit of everything."""
-    content = BytesIO()
-    if kind == "docx":
-        document = docx.Document()
-        document.add_heading("A", 1)
-        document.add_paragraph("x", style="List Bullet")
-        table = document.add_table(3, 3)
-        table.cell(0, 0).text = "a"
-        table.cell(0, 0).merge(table.cell(1, 1))
-        document.save(content)
-    elif kind == "xlsx":
-        workbook = openpyxl.Workbook()
-        sheet = workbook.worksheets[0]
-        sheet.append(["Country", "Share"])
-        sheet.append(["Chad", 0.5])
-        sheet["B2"].number_format = "0%"
-        workbook.save(content)
-    else:
-        presentation = pptx.Presentation()
-        slide = presentation.slides.add_slide(presentation.slide_layouts[5])
-        slide.shapes.title.text = "T"
-        cells = slide.shapes.add_table(2, 2, 0, 0, 100, 100).table
-        cells.cell(0, 0).text, cells.cell(1, 1).text = "h", "v"
-        slide.notes_slide.notes_text_frame.text = "n"
-        presentation.save(content)
-    return content.getvalue()
 
 
 @pytest.fixture(scope="module")
 def samples() -> dict[str, bytes]:
-    return {kind: sample(kind) for kind in LOADERS}
-
-
-def parts_of(content: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(BytesIO(content)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def packed(parts: dict[str, bytes]) -> bytes:
-    content = BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, part in parts.items():
-            archive.writestr(name, part)
-    return content.getvalue()
+    files = good_files()
+    return {kind: files[f"a.{kind}"] for kind in LOADERS}
 
 
 def refusal(path: Path) -> str:
@@ -110,7 +64,7 @@ def test_links_passwords_and_foreign_packings_are_refused(tmp_path: Path) -> Non
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("word/document.xml", "x")
     assert "does not use" in refusal(path)
-    content = bytearray(packed({"a.xml": b"x"}))
+    content = bytearray(zipped({"a.xml": b"x"}))
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.find(mark) + offset] |= 1
     path.write_bytes(content)
@@ -119,7 +73,7 @@ def test_links_passwords_and_foreign_packings_are_refused(tmp_path: Path) -> Non
 
 def test_too_many_parts_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
-    path.write_bytes(packed({f"{number}.txt": b"" for number in range(MAX_ENTRIES + 1)}))
+    path.write_bytes(zipped({f"{number}.txt": b"" for number in range(MAX_ENTRIES + 1)}))
     assert "has 10,001 parts; up to 10,000 are read" in refusal(path)
 
 
@@ -155,14 +109,14 @@ def test_a_bomb_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
 
 def test_many_small_parts_count_together(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
-    path.write_bytes(packed({f"word/media/{number}.png": bytes(100_000) for number in range(200)}))
+    path.write_bytes(zipped({f"word/media/{number}.png": bytes(100_000) for number in range(200)}))
     assert "unpacks to more than" in refusal(path)
 
 
 def test_a_part_of_nothing_but_tags_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     noise = random.Random(1).randbytes(300_000)  # so that the ratio is an ordinary one
-    path.write_bytes(packed({"word/document.xml": b"<a/>" * 5_000_001, "word/media/a.png": noise}))
+    path.write_bytes(zipped({"word/document.xml": b"<a/>" * 5_000_001, "word/media/a.png": noise}))
     assert "too large to be read at once" in refusal(path)
 
 
@@ -174,7 +128,7 @@ LAUGHS = b"".join(
 def with_doctype(part: bytes, doctype: bytes) -> bytes:
     """The part with a document type, and its first text (or attribute) made of the entity ``l9``."""
     head = part.index(b"?>") + 2 if part.startswith(b"<?xml") else 0
-    text = re.sub(rb">(?:x|T|Country)<", b">&l9;<", part[head:], count=1)
+    text = re.sub(rb">(?:People|Country)<", b">&l9;<", part[head:], count=1)
     assert text != part[head:]
     return part[:head] + doctype + text
 
@@ -186,10 +140,9 @@ def with_doctype(part: bytes, doctype: bytes) -> bytes:
     ids=["billion laughs", "a file of the server"],
 )
 def test_entities_are_refused(tmp_path: Path, samples: dict[str, bytes], kind: str, doctype: bytes) -> None:
-    parts = parts_of(samples[kind])
-    parts[MAIN[kind]] = with_doctype(parts[MAIN[kind]], doctype)
+    name = MAIN_PART[f".{kind}"]
     path = tmp_path / f"a.{kind}"
-    path.write_bytes(packed(parts))
+    path.write_bytes(with_part(samples[kind], name, with_doctype(unzipped(samples[kind])[name], doctype)))
     with pytest.raises(LoadError, match="declares a document type"):
         LOADERS[kind].load(path)
 
@@ -197,58 +150,12 @@ def test_entities_are_refused(tmp_path: Path, samples: dict[str, bytes], kind: s
 def test_a_doctype_across_blocks_or_in_utf_16_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     for part in (b" " * (256 * 1024 - 5) + b"<!DOCTYPE x>", "<!DOCTYPE x>".encode("utf-16")):
-        path.write_bytes(packed({"word/document.xml": part}))
+        path.write_bytes(zipped({"word/document.xml": part}))
         assert "declares a document type" in refusal(path)
 
 
-def damaged(content: bytes, random_: random.Random) -> Iterator[bytes]:
-    """Flipped bits, a cut, and, in a sound archive: a part that is missing, swapped, or has one wrong value."""
-    flipped = bytearray(content)
-    flipped[random_.randrange(len(flipped))] ^= 1 << random_.randrange(8)
-    yield bytes(flipped)
-    yield content[: random_.randrange(len(content))]
-    parts = parts_of(content)
-    names = [
-        name for name in parts if name.endswith((".xml", ".rels")) and "Layout" not in name and "theme" not in name
-    ]
-    name = random_.choice(names)
-    yield packed({kept: part for kept, part in parts.items() if kept != name})
-    yield packed(parts | {name: parts[random_.choice(names)]})
-    values = [match.span(1) for match in re.finditer(rb'(?:="|>)([^"<>]+)(?:"|<)', parts[name])]
-    if values:
-        start, end = random_.choice(values)
-        value = random_.choice([b"", b"-1", b"9" * 20, b"abc", b"1e999", b"nan"])
-        yield packed(parts | {name: parts[name][:start] + value + parts[name][end:]})
-
-
-def problem(loader: Loader, path: Path) -> str:
-    """The message of the LoadError, "" where the file is read. Anything else that is raised fails the test."""
-    try:
-        assert read_file(loader, path).sections
-    except LoadError as error:
-        return error.message
-    return ""
-
-
 @pytest.mark.parametrize("kind", LOADERS)
-def test_whatever_is_damaged_is_read_or_refused_by_name(tmp_path: Path, samples: dict[str, bytes], kind: str) -> None:
-    path = tmp_path / f"a.{kind}"
-    random_ = random.Random(7)
-    refused = 0
-    for _ in range(15):
-        for content in damaged(samples[kind], random_):
-            path.write_bytes(content)
-            message = problem(LOADERS[kind], path)
-            refused += bool(message)
-            assert not message or message.startswith(f"a.{kind} ")
-            assert str(tmp_path) not in message
-    assert refused > 20
-
-
-@pytest.mark.parametrize("kind", LOADERS)
-def test_a_missing_file_and_another_format_are_named(tmp_path: Path, samples: dict[str, bytes], kind: str) -> None:
-    with pytest.raises(LoadError, match=rf"gone\.{kind} cannot be read: No such file"):
-        LOADERS[kind].load(tmp_path / f"gone.{kind}")
+def test_another_format_is_named(tmp_path: Path, samples: dict[str, bytes], kind: str) -> None:
     other = next(content for name, content in samples.items() if name != kind)
     (tmp_path / f"a.{kind}").write_bytes(other)
     with pytest.raises(LoadError, match=rf"a\.{kind} is damaged or is not an? \w+ \w+ \(\.{kind}\)"):

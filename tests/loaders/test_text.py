@@ -124,8 +124,3 @@ def test_a_file_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(LoadError, match=r"^notes\.txt is larger than 1 MB, the limit for a text file\."):
         TextLoader().load(written(tmp_path, b"x" * (1024 * 1024 + 1)))
     assert TextLoader().load(written(tmp_path, b"x" * 1024 * 1024)).sections
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"gone\.txt cannot be read: No such file"):
-        TextLoader().load(tmp_path / "gone.txt")

@@ -8,7 +8,7 @@ import pytest
 
 from chatbot.errors import LoadError
 from chatbot.loaders.pdf import PdfLoader
-from chatbot.schema import Loaded, document_text
+from chatbot.schema import Loaded
 from tests.loaders.pdfs import Page, prose, write
 
 
@@ -55,15 +55,6 @@ def test_a_heading_with_nothing_below_it_is_kept_as_text(tmp_path: Path) -> None
         (("One",), 1, "First comes the text of this section."),
         ((), 1, "The end"),
     ]
-
-
-def test_sections_know_where_they_stand(tmp_path: Path) -> None:
-    loaded = load(
-        write(tmp_path / "r.pdf", body(Page().text(72, 80, "One", size=14), Page().text(72, 80, "Two", size=14)))
-    )
-    text = document_text(loaded.sections)
-    assert len(loaded.sections) == 2
-    assert all(text[s.start : s.start + len(s.text)] == s.text for s in loaded.sections)
 
 
 TITLES = {
@@ -138,8 +129,3 @@ def test_a_picture_page_among_text_is_skipped_and_text_over_a_picture_is_read(tm
 def test_blank_pages_alone_are_no_text(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"blank\.pdf has no text"):
         load(write(tmp_path / "blank.pdf", [Page()]))
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"^gone\.pdf cannot be read: No such file"):
-        load(tmp_path / "gone.pdf")

@@ -109,11 +109,6 @@ def test_a_page_printed_sideways_is_read(tmp_path: Path) -> None:
     assert text_of(tmp_path, page) == "The first line of it and the second."
 
 
-def test_letters_printed_twice_are_read_once(tmp_path: Path) -> None:
-    page = Page().text(72, 100, "Printed twice to look bold").text(72.3, 100, "Printed twice to look bold")
-    assert text_of(tmp_path, page) == "Printed twice to look bold"
-
-
 def test_text_outside_the_usual_margins_is_kept(tmp_path: Path) -> None:
     page = Page().text(5, 12, "in the corner").text(WIDTH - 80, HEIGHT - 4, "at the end")
     assert {"in the corner", "at the end"} <= set(text_of(tmp_path, page).split("\n\n"))
