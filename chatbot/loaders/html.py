@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from lxml import etree
@@ -16,8 +17,7 @@ from lxml.html import HtmlElement, HTMLParser
 from ..errors import LoadError
 from ..schema import Loaded, lay_out
 from .formats import Fit, Sample
-from .html_hidden import drop_hidden
-from .html_outline import HtmlReader
+from .html_outline import HtmlReader, main_part
 from .sections import one_line
 from .text import clean, decode, unreadable
 
@@ -126,92 +126,155 @@ def _meta(page: HtmlElement, name: str) -> str:
     return one_line(values[0]) if values else ""
 
 
-_NEVER_CONTENT = {
-    "script", "style", "template", "noscript", "nav", "dialog", "svg", "iframe", "object", "embed", "canvas", "audio",
-    "video", "button", "select", "textarea", "input", "datalist", "map", "head",
+# Text that a browser does not show: of no size, in the colour of its background, transparent, off the page. Only the
+# styles in the page itself count. Elements that a linked sheet may colour are taken as visible.
+Style = dict[str, str]
+"""CSS properties by name, in lower case. "" as a background: unknown."""
+Color = tuple[int, ...] | str
+"""Red, green and blue, or a name that is only equal to itself."""
+_NAMED = {
+    "white": (255, 255, 255), "snow": (255, 250, 250), "ivory": (255, 255, 240), "ghostwhite": (248, 248, 255),
+    "whitesmoke": (245, 245, 245), "floralwhite": (255, 250, 240), "azure": (240, 255, 255), "black": (0, 0, 0),
 }  # fmt: skip
-_FURNITURE_ROLES = {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"}
-# Whole words of class and id, without words that reports are about ("social", "share", "related").
-_FURNITURE = re.compile(
-    r"(?<![a-z])(?:cookies?|consent|gdpr|breadcrumbs?|navbar|sidebar|newsletter|skip-?link|editsection|headerlink)(?![a-z])",
-    re.IGNORECASE,
-)
-_LINK_LISTS = re.compile(r"(?<![a-z])(?:nav|menu|footer|header|toc|share|social|related|pager)(?![a-z])", re.IGNORECASE)
-_CONTENT = {"main", "article", "section", "blockquote"}
-_MOSTLY = 0.5
-"""Share of the page's text above which an element is content, and share of links above which a list is furniture."""
-_MAIN_SHARE = 0.2
-"""Share of the text that <main> must have: some pages mark up only their opening picture so."""
+_INDISTINGUISHABLE = 12
+"""Largest difference, of 255, in each part of two colours that look the same."""
+_COLOR = re.compile(r"#[0-9a-f]{3,8}\b|rgba?\([^()]{1,60}\)|\b[a-z]+\b")
+_COLOR_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(%?)")
+_LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))\s*(px|pt|em|rem|ex|ch|vw|vh|%|)")
+_PIXELS = {"px": 1.0, "pt": 1.33, "em": 16.0, "rem": 16.0, "ex": 8.0, "ch": 8.0, "vw": 12.0, "vh": 8.0, "%": 0.16}
+_MIN_FONT_PIXELS = 1.5
+_OFF_PAGE_PIXELS = -400.0
+_OFFSETS = ("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top")
+_SIZES = ("width", "height", "max-width", "max-height")
+_CLIPPED = re.compile(r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0|scale[xy]?\(\s*0\s*[,)]")
+_SIMPLE_SELECTOR = re.compile(r"[\w*-]*(?:[.#][\w-]+)?")
+_MAX_SHEET_CHARACTERS = 500_000
+_PROPERTIES = {
+    "color", "background", "background-color", "background-image", "font", "font-size", "visibility", "display",
+    "opacity", "clip", "clip-path", "transform", "overflow", *_OFFSETS, *_SIZES,
+}  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Measure:
-    """An element's length in characters, and that of the links in it."""
-
-    text: int = 0
-    linked: int = 0
-    content: int = 0
-    """Number of content elements around it: a <header> in an <article> is not the site's."""
-
-
-def main_part(page: HtmlElement) -> HtmlElement:
-    """Return the element with the content, and empty the elements in it that are not content."""
-    for element in _furniture(page):
-        element.clear(keep_tail=True)  # removing each would copy the text around it
-    body = page.find("body")
-    body = page if body is None else body
-    size = len(body.text_content())
-    mains = body.xpath("//*[(self::main or @role='main') and not(ancestor::main or ancestor::*[@role='main'])]")
-    articles = body.xpath("//article[not(ancestor::article)]")
-    best = max(mains, key=lambda element: len(element.text_content()), default=None)
-    if best is not None and len(best.text_content()) >= _MAIN_SHARE * size:
-        return best
-    if len(articles) == 1 and len(articles[0].text_content()) >= _MOSTLY * size:
-        return articles[0]
-    return body
-
-
-def _furniture(page: HtmlElement) -> list[HtmlElement]:
-    """Return the elements that are not content, such as navigation, in one pass: a hostile page may have many."""
-    furniture: list[HtmlElement] = []
-    doubtful: list[tuple[HtmlElement, int]] = []
-    open_elements = [_Measure()]
-    walk = etree.iterwalk(page, events=("start", "end"))
-    for event, element in walk:
+def drop_hidden(page: HtmlElement) -> None:
+    """Empty the elements that the page does not show, in place."""
+    sheet = _sheet(page)
+    linked = bool(page.xpath("//link[contains(@rel, 'stylesheet')]"))
+    styles: list[tuple[Style, bool]] = [({"color": "black", "background": "white"}, False)]  # and whether it hides
+    for event, element in etree.iterwalk(page, events=("start", "end")):
         if event == "start":
-            content = open_elements[-1].content + (element.tag in _CONTENT or element.get("role") == "main")
-            measure = _Measure(len((element.text or "").strip()), content=content)
-            if _is_never_content(element):
-                furniture.append(element)
-                walk.skip_subtree()
-                measure.text = 0
-            open_elements.append(measure)
-            continue
-        measure = open_elements.pop()
-        measure.linked = measure.text if element.tag == "a" else measure.linked
-        if element.tag not in {"main", "body", "html"} and _may_be_furniture(element, measure):
-            doubtful.append((element, measure.text))
-        around = open_elements[-1]
-        around.text += measure.text + len((element.tail or "").strip())
-        around.linked += measure.linked
-    whole = open_elements[0].text
-    return furniture + [element for element, size in doubtful if size < _MOSTLY * whole]
+            style, hidden = styles[-1]
+            declared = _declared(element, sheet)
+            named = linked and ("class" in element.attrib or "id" in element.attrib)
+            unknown = named and "background" not in declared and "background-color" not in declared
+            if declared or unknown:
+                style = _computed(style, declared) | ({"background": ""} if unknown else {})
+                hidden = _is_hidden(style)
+            styles.append((style, hidden))
+            if hidden:
+                element.text = None
+        else:
+            styles.pop()
+            if styles[-1][1]:
+                element.tail = None
 
 
-def _is_never_content(element: HtmlElement) -> bool:
-    return (
-        element.tag in _NEVER_CONTENT
-        or "hidden" in element.attrib
-        or element.get("aria-hidden") == "true"
-        or element.get("role", "") in _FURNITURE_ROLES
-    )
+def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
+    """Return the inherited properties of an element: color, background, font-size, visibility, display."""
+    style = dict(parent)
+    if color := declared.get("color"):
+        style["color"] = color
+    background = declared.get("background-color") or declared.get("background", "")
+    if background and not _is_transparent(background):
+        style["background"] = background
+    if "background-image" in declared:
+        style["background"] = ""
+    if size := declared.get("font-size") or declared.get("font", "").partition("/")[0]:
+        style["font-size"] = size
+    if visibility := declared.get("visibility"):
+        style["visibility"] = visibility
+    empty = any(_pixels(declared.get(name, ""), otherwise=9) <= 1 for name in _SIZES)
+    if (
+        declared.get("display") == "none"
+        or _pixels(declared.get("opacity", "1")) <= 0.05
+        or any(_pixels(declared.get(name, "")) <= _OFF_PAGE_PIXELS for name in _OFFSETS)
+        or _CLIPPED.search(" ".join(declared.get(name, "") for name in ("clip", "clip-path", "transform")))
+        or (empty and declared.get("overflow") in {"hidden", "clip"})
+    ):
+        style["display"] = "none"  # with everything in it
+    return style
 
 
-def _may_be_furniture(element: HtmlElement, measure: _Measure) -> bool:
-    if element.tag in {"header", "footer", "aside"} and not measure.content:
+def _is_hidden(style: Style) -> bool:
+    if style.get("display") == "none" or style.get("visibility") in {"hidden", "collapse"}:
         return True
-    names = f"{element.get('class', '')} {element.get('id', '')}"
-    if names != " " and _FURNITURE.search(names):
+    if _pixels(style.get("font-size", ""), otherwise=_MIN_FONT_PIXELS) < _MIN_FONT_PIXELS:
         return True
-    links = measure.text > 0 and measure.linked >= _MOSTLY * measure.text
-    return links and (element.tag in {"header", "footer", "aside"} or bool(_LINK_LISTS.search(names)))
+    color, background = _color(style["color"]), _color(style["background"])
+    if isinstance(color, tuple) and isinstance(background, tuple):
+        differences = (abs(one - other) for one, other in zip(color, background, strict=True))
+        if all(difference <= _INDISTINGUISHABLE for difference in differences):
+            return True
+    return _is_transparent(style["color"]) or (color is not None and color == background)
+
+
+def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
+    declared: Style = {}
+    if sheet:
+        tag, names = str(element.tag), [f".{name}" for name in element.get("class", "").split()]
+        for name in ("*", "", *names, f"#{element.get('id', '')}"):
+            declared |= sheet.get(name, {}) if name else {}
+            declared |= sheet.get(tag + name, {})
+    if value := element.get("bgcolor"):
+        declared["background-color"] = value.lower()
+    if value := element.get("color") or element.get("text"):
+        declared["color"] = value.lower()
+    return declared | _declarations(element.get("style") or "")
+
+
+def _declarations(text: str) -> Style:
+    pairs = (part.partition(":") for part in text.lower().split(";"))
+    values = ((name.strip(), value.replace("!important", "").strip()) for name, _, value in pairs)
+    return {name: value for name, value in values if value and name in _PROPERTIES}
+
+
+def _sheet(page: HtmlElement) -> dict[str, Style]:
+    """Return the rules for one element, class or id. Those for a printer or a narrow window (@media) are left out."""
+    first, *others = "".join(page.xpath("//style/text()"))[:_MAX_SHEET_CHARACTERS].split("/*")
+    text = "".join([first, *(other.partition("*/")[2] for other in others)])
+    rules: dict[str, Style] = defaultdict(dict)
+    depth, selectors = 0, ""
+    for piece in re.split(r"([{}])", text):
+        if piece in {"{", "}"}:
+            depth = max(0, depth + (1 if piece == "{" else -1))
+        elif not depth:
+            selectors = piece
+        elif depth == 1 and "@" not in selectors and (style := _declarations(piece)):
+            for selector in filter(_SIMPLE_SELECTOR.fullmatch, map(str.strip, selectors.split(","))):
+                rules[selector] |= style
+    return dict(rules)
+
+
+def _pixels(value: str, *, otherwise: float = 0.0) -> float:
+    length = _LENGTH.match(value)
+    return float(length[1]) * _PIXELS.get(length[2], 1.0) if length else otherwise
+
+
+def _is_transparent(color: str) -> bool:
+    if color == "transparent" or re.fullmatch(r"#(?:[0-9a-f]{3}0|[0-9a-f]{6}0[0-9a-f])", color):
+        return True
+    parts = _COLOR_PART.findall(color) if color.startswith("rgba") else []
+    return len(parts) == 4 and float(parts[3][0]) == 0
+
+
+def _color(value: str) -> Color | None:
+    """Return the colour of a declaration; None for a picture, a gradient or a variable."""
+    match = _COLOR.search(value) if "(" not in value or value.startswith("rgb") else None
+    if match is None:
+        return None
+    text = match[0]
+    if text.startswith("#"):
+        return tuple(bytes.fromhex(text[1:7] if len(text) > 6 else "".join(2 * digit for digit in text[1:4])))
+    if text.startswith("rgb"):
+        parts = [round(float(part) * (2.55 if percent else 1)) for part, percent in _COLOR_PART.findall(text)]
+        return tuple(parts[:3]) if len(parts) > 2 else None
+    return _NAMED.get(text, text)

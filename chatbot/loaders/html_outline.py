@@ -1,7 +1,8 @@
-"""The content of a web page to an outline: headings, paragraphs, lists, tables."""
+"""The part of a web page with its content, to an outline: headings, paragraphs, lists, tables."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,97 @@ from lxml.etree import _Element
 from lxml.html import HtmlElement
 
 from .sections import LEVEL, LINE, PARAGRAPH, HeadingOutline, label, row_text, table_text
+
+_NEVER_CONTENT = {
+    "script", "style", "template", "noscript", "nav", "dialog", "svg", "iframe", "object", "embed", "canvas", "audio",
+    "video", "button", "select", "textarea", "input", "datalist", "map", "head",
+}  # fmt: skip
+_FURNITURE_ROLES = {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"}
+# Whole words of class and id, without words that reports are about ("social", "share", "related").
+_FURNITURE = re.compile(
+    r"(?<![a-z])(?:cookies?|consent|gdpr|breadcrumbs?|navbar|sidebar|newsletter|skip-?link|editsection|headerlink)(?![a-z])",
+    re.IGNORECASE,
+)
+_LINK_LISTS = re.compile(r"(?<![a-z])(?:nav|menu|footer|header|toc|share|social|related|pager)(?![a-z])", re.IGNORECASE)
+_CONTENT = {"main", "article", "section", "blockquote"}
+_MOSTLY = 0.5
+"""Share of the page's text above which an element is content, and share of links above which a list is furniture."""
+_MAIN_SHARE = 0.2
+"""Share of the text that <main> must have: some pages mark up only their opening picture so."""
+
+
+@dataclass(slots=True)
+class _Measure:
+    """An element's length in characters, and that of the links in it."""
+
+    text: int = 0
+    linked: int = 0
+    content: int = 0
+    """Number of content elements around it: a <header> in an <article> is not the site's."""
+
+
+def main_part(page: HtmlElement) -> HtmlElement:
+    """Return the element with the content, and empty the elements in it that are not content."""
+    for element in _furniture(page):
+        element.clear(keep_tail=True)  # removing each would copy the text around it
+    body = page.find("body")
+    body = page if body is None else body
+    size = len(body.text_content())
+    mains = body.xpath("//*[(self::main or @role='main') and not(ancestor::main or ancestor::*[@role='main'])]")
+    articles = body.xpath("//article[not(ancestor::article)]")
+    best = max(mains, key=lambda element: len(element.text_content()), default=None)
+    if best is not None and len(best.text_content()) >= _MAIN_SHARE * size:
+        return best
+    if len(articles) == 1 and len(articles[0].text_content()) >= _MOSTLY * size:
+        return articles[0]
+    return body
+
+
+def _furniture(page: HtmlElement) -> list[HtmlElement]:
+    """Return the elements that are not content, such as navigation, in one pass: a hostile page may have many."""
+    furniture: list[HtmlElement] = []
+    doubtful: list[tuple[HtmlElement, int]] = []
+    open_elements = [_Measure()]
+    walk = etree.iterwalk(page, events=("start", "end"))
+    for event, element in walk:
+        if event == "start":
+            content = open_elements[-1].content + (element.tag in _CONTENT or element.get("role") == "main")
+            measure = _Measure(len((element.text or "").strip()), content=content)
+            if _is_never_content(element):
+                furniture.append(element)
+                walk.skip_subtree()
+                measure.text = 0
+            open_elements.append(measure)
+            continue
+        measure = open_elements.pop()
+        measure.linked = measure.text if element.tag == "a" else measure.linked
+        if element.tag not in {"main", "body", "html"} and _may_be_furniture(element, measure):
+            doubtful.append((element, measure.text))
+        around = open_elements[-1]
+        around.text += measure.text + len((element.tail or "").strip())
+        around.linked += measure.linked
+    whole = open_elements[0].text
+    return furniture + [element for element, size in doubtful if size < _MOSTLY * whole]
+
+
+def _is_never_content(element: HtmlElement) -> bool:
+    return (
+        element.tag in _NEVER_CONTENT
+        or "hidden" in element.attrib
+        or element.get("aria-hidden") == "true"
+        or element.get("role", "") in _FURNITURE_ROLES
+    )
+
+
+def _may_be_furniture(element: HtmlElement, measure: _Measure) -> bool:
+    if element.tag in {"header", "footer", "aside"} and not measure.content:
+        return True
+    names = f"{element.get('class', '')} {element.get('id', '')}"
+    if names != " " and _FURNITURE.search(names):
+        return True
+    links = measure.text > 0 and measure.linked >= _MOSTLY * measure.text
+    return links and (element.tag in {"header", "footer", "aside"} or bool(_LINK_LISTS.search(names)))
+
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _PARAGRAPHS = {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chatbot.errors import LoadError
-from chatbot.loaders import LOADERS, worker
+from chatbot.loaders import LOADERS, isolation
 from chatbot.schema import Loaded, Section, lay_out
 
 
@@ -70,7 +70,7 @@ DEEDS: dict[str, Callable[[], str | None]] = {
     "pid": lambda: str(os.getpid()),
     "environment": lambda: " ".join(sorted(os.environ)),
     "surrogate": lambda: "a \ud800 b",
-    "too much": lambda: "x" * (worker.MAX_LOADED + 1),
+    "too much": lambda: "x" * (isolation.MAX_LOADED + 1),
 }
 
 
@@ -81,4 +81,4 @@ def build() -> BadLoader:
 if __name__ == "__main__":
     sys.modules.setdefault("tests.loaders.bad_worker", sys.modules["__main__"])
     LOADERS._modules["html"] = "tests.loaders.bad_worker"
-    worker.main()
+    isolation.main()
