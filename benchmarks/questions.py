@@ -23,7 +23,7 @@ from flask.testing import FlaskClient
 from benchmarks.loaded import load_samples
 from chatbot.factory import create_app
 from chatbot.settings import Settings
-from chatbot.web.services import services
+from chatbot.web.request import services
 
 Json = dict[str, Any]
 REPORTS = Path(__file__).parents[1] / "sample_data" / "country_reports"
