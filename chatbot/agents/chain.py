@@ -33,11 +33,11 @@ class ChainAgent(BaseAgent):
         evidence, links, closest = Findings(), Links(), list[SearchHit]()
         for _ in range(run.settings.chain_rounds):
             otherwise = "No further questions" if links else "The question itself is asked"
-            reply = yield from run.ask("follow_up", follow_up(), otherwise, so_far=_lines(links))
-            if links and (reply is None or reply.enough):
+            question = yield from run.ask("follow_up", follow_up(), otherwise, so_far=_lines(links))
+            if links and not question:
                 break
             # Without a readable first question, the question itself is asked.
-            query = run.question.search_text if reply is None or reply.enough else reply.question
+            query = question or run.question.search_text
             if not new_questions([query], [question for question, _ in links]) or run.request.cancelled:
                 break
             yield run.step("follow_up", query)

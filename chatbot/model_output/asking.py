@@ -16,7 +16,7 @@ from ..errors import ChatModelError
 from ..protocols import ChatModel
 from ..request import RequestContext
 from ..schema import Context, Message, Prompt, StepTiming
-from .readers import FollowUp, ReportOutline, read_choice, read_follow_up, read_numbers, read_outline, read_queries
+from .readers import ReportOutline, read_choice, read_follow_up, read_numbers, read_outline, read_queries
 from .stream import Reply, complete, readable
 
 T = TypeVar("T")
@@ -101,8 +101,8 @@ def choice(names: Sequence[str]) -> Shape[int]:
     return _shape("choice", fields, read, "choice of one", [{"choice": names[0]}], note)
 
 
-def follow_up() -> Shape[FollowUp]:
-    """Whether the passages are enough, else the next question."""
+def follow_up() -> Shape[str]:
+    """The next question on one line of at most 300 characters; "" = the passages are enough."""
     fields = {"enough": {"type": "boolean"}, "question": _TEXT}
     examples = [{"enough": False, "question": "the next question"}, {"enough": True, "question": ""}]
     return _shape("follow_up", fields, read_follow_up, "next question", examples)
@@ -131,8 +131,8 @@ def _shape(
 ) -> Shape[T]:
     """``what`` and ``examples`` word the second call; ``note`` follows the first example."""
     first, *others = (json.dumps(example, ensure_ascii=False) for example in examples)
-    wanted = " or ".join([first + note, *others])
-    repair = f"Your reply is not a readable {what}. Write only JSON like this: {wanted}."
+    expected = " or ".join([first + note, *others])
+    repair = f"Your reply is not a readable {what}. Write only JSON like this: {expected}."
     return Shape({"title": name, **_record(fields)}, read, repair)
 
 

@@ -87,14 +87,6 @@ _NEGATION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class FollowUp:
-    """``question`` is "" where the passages are enough; otherwise one line of at most 300 characters."""
-
-    enough: bool
-    question: str
-
-
-@dataclass(frozen=True, slots=True)
 class OutlineSection:
     """The title of a section and the question that it answers."""
 
@@ -179,7 +171,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
     return list(questions.values())
 
 
-def _clean_question(text: str) -> str:
+def _clean_question(text: object) -> str:
     """Return a question as it is searched for; "" for a refusal and for words for "none"."""
     line = _one_line(text, MAX_QUESTION_CHARACTERS)
     return "" if _REFUSAL.match(line) or _NOTHING.fullmatch(line) else line
@@ -202,9 +194,9 @@ def _question_lines(text: str) -> list[str]:
     return [_one_line(line, MAX_QUESTION_CHARACTERS) for line in lines if line[0] not in "[{"]
 
 
-def _one_line(text: str, longest: int) -> str:
-    """Return the text cut at a word, printable, without list marks, quotes around it and bold type; maybe ""."""
-    text = _plain(text[: 4 * longest])
+def _one_line(text: object, longest: int) -> str:
+    """Return a text cut at a word, printable, without list marks, quotes around it and bold type; "" if it is none."""
+    text = _plain(text[: 4 * longest]) if isinstance(text, str) else ""
     if len(text) > longest:
         text = text[: longest + 1].rsplit(" ", 1)[0][:longest]
     before = None
@@ -222,33 +214,32 @@ def _plain(text: str) -> str:
 # The next question, and outlines
 
 
-def read_follow_up(reply: str) -> FollowUp | None:
-    """Read an object, or "Enough: ..." and "Question: ..." on lines, or "Yes" alone, or a question alone."""
+def read_follow_up(reply: str) -> str | None:
+    """Return the next question, "" if the passages are enough, or None.
+
+    Read an object, or "Enough: ..." and "Question: ..." on lines, or a question alone, or "Yes" alone.
+    """
     text = readable(reply)
     for one in json_values(text):
         if isinstance(one.value, Mapping):
             fields = first_of(one.value, _ENOUGH_KEYS), first_of(one.value, _NEXT_QUESTION_KEYS)
-            if follow_up := _follow_up(*fields):
-                return follow_up
+            if (question := _next_question(*fields)) is not None:
+                return question
     lines = _fields_on_lines(text)
     if "enough" in lines:
-        return _follow_up(lines["enough"], lines.get("question"))
+        return _next_question(lines["enough"], lines.get("question"))
     if _REFUSAL.match(text):
         return None
     questions = _question_lines(text)
-    if len(questions) == 1:
-        return _follow_up(None, questions[0])
-    return FollowUp(True, "") if _verdict(text) else None
+    return _next_question(None, questions[0]) if len(questions) == 1 else "" if _verdict(text) else None
 
 
-def _follow_up(enough: object, question: object) -> FollowUp | None:
-    clean = _clean_question(question) if isinstance(question, str) else ""
+def _next_question(enough: object, question: object) -> str | None:
+    clean = _clean_question(question)
     stop = _verdict(enough)
     if stop is None and isinstance(question, str):
         stop = not clean and not _REFUSAL.match(question)
-    if stop:
-        return FollowUp(True, "")
-    return FollowUp(False, clean) if clean else None
+    return "" if stop else clean or None
 
 
 def _verdict(value: object) -> bool | None:
@@ -296,17 +287,14 @@ def _outline(title: object, sections: Iterable[OutlineSection], most: int) -> Re
     for section in sections:
         distinct.setdefault(section.title.casefold(), section)
     kept = tuple(distinct.values())[:most]
-    title = _one_line(title, MAX_TITLE_CHARACTERS) if isinstance(title, str) else ""
-    return ReportOutline(title, kept) if kept else None
+    return ReportOutline(_one_line(title, MAX_TITLE_CHARACTERS), kept) if kept else None
 
 
 def _section(title: object, question: object) -> list[OutlineSection]:
     """Return the section; the title stands in for a missing question and the question for a missing title."""
-    title = _one_line(title, MAX_TITLE_CHARACTERS) if isinstance(title, str) else ""
-    question = _one_line(question, MAX_QUESTION_CHARACTERS) if isinstance(question, str) else ""
-    if not title and not question:
-        return []
-    return [OutlineSection(title or _one_line(question, MAX_TITLE_CHARACTERS), question or title)]
+    line, question = _one_line(title, MAX_TITLE_CHARACTERS), _one_line(question, MAX_QUESTION_CHARACTERS)
+    line = line or _one_line(question, MAX_TITLE_CHARACTERS)
+    return [OutlineSection(line, question or line)] if line else []
 
 
 def _fields_on_lines(text: str) -> dict[str, str]:
@@ -372,8 +360,8 @@ def read_numbers(reply: str, count: int) -> list[int] | None:
         if not only and not meant:
             # One number in brackets within a sentence is one of those that the sentence names. A sentence that denies
             # something ("passage 2 is not relevant") names numbers, too.
-            found = [] if _NEGATION.search(text) else _NUMBERS_IN_PROSE.finditer(text)
-            only = [number for match in found for number in _spans(match[1] or match[2], count)]
+            named = [] if _NEGATION.search(text) else _NUMBERS_IN_PROSE.finditer(text)
+            only = [number for match in named for number in _spans(match[1] or match[2], count)]
             numbers = None
         numbers = only or numbers
     return list(dict.fromkeys(number for number in numbers or [] if 1 <= number <= count)) or None

@@ -14,7 +14,6 @@ import pytest
 from chatbot.model_output.asking import choice, follow_up, numbers, outline, prose, queries
 from chatbot.model_output.readers import (
     MAX_QUESTION_CHARACTERS,
-    FollowUp,
     OutlineSection,
     ReportOutline,
 )
@@ -235,8 +234,8 @@ def test_what_is_said_after_an_unreadable_reply_has_no_number_out_of_range() -> 
     assert '{"numbers": [1]}, with numbers from 1 to 1' in numbers(1).repair
 
 
-MORE = FollowUp(False, "What is A?")
-DONE = FollowUp(True, "")
+MORE = "What is A?"
+DONE = ""
 FOLLOW_UPS = {
     "the schema's object": ('{"enough": false, "question": "What is A?"}', MORE),
     "enough": ('{"enough": true, "question": ""}', DONE),
@@ -270,7 +269,7 @@ FOLLOW_UPS = {
 
 
 @pytest.mark.parametrize(("reply", "expected"), FOLLOW_UPS.values(), ids=FOLLOW_UPS)
-def test_a_follow_up_is_read_from_any_reply(reply: str, expected: FollowUp | None) -> None:
+def test_a_follow_up_is_read_from_any_reply(reply: str, expected: str | None) -> None:
     assert follow_up().read(reply) == expected
 
 
