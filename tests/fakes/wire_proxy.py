@@ -18,7 +18,6 @@ import socket
 import threading
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 from tests.fakes.wire_faults import Action, Answer, Delay, Drop, Hang
@@ -99,9 +98,7 @@ class WireProxy:
         self.up()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.heal()
         self.down()
 

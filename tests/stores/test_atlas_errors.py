@@ -9,11 +9,11 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from chatbot.database.core import CommandError
-from chatbot.errors import DatabaseError, SearchEngineError
+from chatbot.errors import SearchEngineError
 from chatbot.schema import Scope, Values
 from chatbot.stores.atlas.definitions import SearchTarget
 from chatbot.stores.atlas.errors import explain, lacks_engine
-from tests.fakes.search_engine import failure, location
+from tests.fakes.search_engine import location
 from tests.stores.atlas_setup import Setup
 
 QUERY = np.asarray([1, 0, 0, 0], dtype=np.float32)
@@ -28,7 +28,7 @@ def refusal(setup: Setup, *, scope: Scope = KENYA) -> SearchEngineError:
     return caught.value
 
 
-# Through the store, from an engine that refuses
+# Through the store, from an engine that refuses; over HTTP in tests/faults/test_search_faults.py
 
 
 def test_an_undeclared_filter_field_is_named_with_the_definition_it_needs() -> None:
@@ -61,19 +61,6 @@ def test_a_wrong_vector_path() -> None:
     error = refusal(setup, scope=Scope())
     assert "'data_embedding' is not the vector field" in error.message
     assert '"path": "data_embedding"' in error.remedy
-
-
-def test_an_engine_that_is_overloaded_missing_or_refuses_the_user() -> None:
-    setup = Setup()
-    setup.engine.failure = failure("search is overloaded", 489, "SearchOverloaded")
-    assert refusal(setup).retry_after == 2
-    setup.engine.failure, setup.engine.enabled = None, False
-    error = refusal(setup)
-    assert "has no search engine" in error.message
-    assert "VECTOR_SEARCH=faiss" in error.remedy
-    setup.engine.failure = failure("not authorized on test", 13, "Unauthorized")
-    with pytest.raises(DatabaseError, match="lacks a permission"):
-        setup.store.vector_search(QUERY, top_k=5, scope=Scope())
 
 
 # By message

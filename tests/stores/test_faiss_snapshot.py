@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from chatbot.settings import Settings
 from chatbot.stores.faiss import index
 from chatbot.stores.faiss import store as faiss_store
 from chatbot.stores.faiss.index import Segment
-from chatbot.stores.faiss.rows import RowReader
+from chatbot.stores.faiss.rows import Rows, read_rows
 from chatbot.stores.faiss.snapshot import CURRENT, STRAY_SECONDS, Snapshot, SnapshotKey, write_snapshot
 from chatbot.stores.faiss.store import FaissStore, build
 from chatbot.stores.faiss.vectors import Clusters
@@ -98,15 +99,14 @@ class Reads:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: list[set[str] | None] = []
-        read = RowReader.read
 
         def noted(
-            reader: RowReader, collections: Sequence[Collection], documents: Sequence[str] | None = None
-        ) -> object:
+            collections: Sequence[Collection], documents: Sequence[str] | None = None, **options: Any
+        ) -> Rows | None:
             self.made.append(None if documents is None else set(documents))
-            return read(reader, collections, documents)
+            return read_rows(collections, documents, **options)
 
-        monkeypatch.setattr(RowReader, "read", noted)
+        monkeypatch.setattr(faiss_store, "read_rows", noted)
 
 
 def test_answers_from_a_snapshot_are_those_of_the_database(

@@ -160,66 +160,63 @@ class _TermNumbers(dict[str, tuple[int, ...]]):
         return numbers
 
 
-@dataclass(frozen=True, slots=True)
-class RowReader:
-    """``terms_of`` analyses a text, ``term_ids`` numbers its terms."""
+TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)
 
-    fields: tuple[str, ...]
-    embedding_field: str
-    dimensions: int
-    terms_of: Callable[[str], list[str]]
-    term_ids: Callable[[Iterable[str]], list[int]]
 
-    def read(self, collections: Sequence[Collection], document_ids: Sequence[str] | None = None) -> Rows | None:
-        """Read all chunks, or those of some documents; None where there are none.
+def read_rows(
+    collections: Sequence[Collection],
+    document_ids: Sequence[str] | None = None,
+    *,
+    fields: Sequence[str],
+    embedding_field: str,
+    dimensions: int,
+    terms_of: Callable[[str], list[str]],
+    term_ids: Callable[[Iterable[str]], list[int]],
+) -> Rows | None:
+    """Read all chunks, or those of some documents; None where there are none.
 
-        Raises:
-            EmbedderMismatchError: a stored vector has other dimensions than the configured model.
-        """
-        # One query for each document: only equality uses the index on every database.
-        queries: list[Json] = [{}] if document_ids is None else [{"document_id": id} for id in document_ids]
-        ids: list[bytes] = []
-        documents, places = _Codes(str), _Codes(str)
-        columns = {name: _Codes(partial(filter_value, name)) for name in self.fields}
-        vectors = bytearray()  # a million small arrays take several times the memory
-        terms, lengths = array("i"), array("i")
-        numbers = _TermNumbers(self.terms_of, self.term_ids)
-        for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
-            ids.append(str(row["_id"]).encode())
-            documents.rows.append(documents[document_id_of(row)])
-            for name, column in columns.items():
-                column.rows.append(column[row.get(name)])
-            places.rows.append(places[collection])
-            vectors += self._vector(row)
-            text = "\n".join([str(row.get(name) or "") for name in TEXT_FIELDS])
-            of_text = [*chain.from_iterable(map(numbers.__getitem__, text.split()))]
-            terms.fromlist(of_text)
-            lengths.append(len(of_text))
-        if not ids:
-            return None
-        return Rows(
-            np.asarray(ids, dtype=np.bytes_),
-            documents.column(),
-            {name: column.column() for name, column in {**columns, COLLECTION: places}.items()},
-            *_unit_rows(vectors, self.dimensions),
-            np.asarray(terms, dtype=np.int32),
-            np.asarray(lengths, dtype=np.int32),
-        )
+    ``terms_of`` analyses a text, ``term_ids`` numbers its terms.
 
-    def _vector(self, row: Json) -> memoryview:
-        """The bytes of the row's vector; zeros where it has none."""
-        stored = row.get(self.embedding_field)
-        vector = np.zeros(self.dimensions, dtype=np.float32) if stored is None else decode_vector(stored)
-        if len(vector) != self.dimensions:
+    Raises:
+        EmbedderMismatchError: a stored vector has other dimensions than the configured model.
+    """
+    # One query for each document: only equality uses the index on every database.
+    queries: list[Json] = [{}] if document_ids is None else [{"document_id": id} for id in document_ids]
+    ids: list[bytes] = []
+    documents, places = _Codes(str), _Codes(str)
+    columns = {name: _Codes(partial(filter_value, name)) for name in fields}
+    vectors = bytearray()  # a million small arrays take several times the memory
+    terms, lengths = array("i"), array("i")
+    numbers = _TermNumbers(terms_of, term_ids)
+    for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
+        ids.append(str(row["_id"]).encode())
+        documents.rows.append(documents[document_id_of(row)])
+        for name, column in columns.items():
+            column.rows.append(column[row.get(name)])
+        places.rows.append(places[collection])
+        stored = row.get(embedding_field)
+        vector = np.zeros(dimensions, dtype=np.float32) if stored is None else decode_vector(stored)
+        if len(vector) != dimensions:
             raise EmbedderMismatchError(
                 f"The stored passage {row['_id']} has an embedding of {len(vector)} dimensions, the configured model "
-                f"has {self.dimensions}. The collection was written with another embedding model: use that model, "
+                f"has {dimensions}. The collection was written with another embedding model: use that model, "
                 "or embed the reports again."
             )
-        return np.ascontiguousarray(vector, dtype="<f4").data
-
-
-TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)
+        vectors += np.ascontiguousarray(vector, dtype="<f4").data
+        text = "\n".join([str(row.get(name) or "") for name in TEXT_FIELDS])
+        of_text = [*chain.from_iterable(map(numbers.__getitem__, text.split()))]
+        terms.fromlist(of_text)
+        lengths.append(len(of_text))
+    if not ids:
+        return None
+    return Rows(
+        np.asarray(ids, dtype=np.bytes_),
+        documents.column(),
+        {name: column.column() for name, column in {**columns, COLLECTION: places}.items()},
+        *_unit_rows(vectors, dimensions),
+        np.asarray(terms, dtype=np.int32),
+        np.asarray(lengths, dtype=np.int32),
+    )
 
 
 def stored_ids(collections: Sequence[Collection]) -> dict[str, set[bytes]]:

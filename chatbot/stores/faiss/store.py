@@ -28,7 +28,7 @@ from .. import StoreTraits
 from ..chunks import MongoChunks
 from ..keywords import Bm25
 from .index import ChunkIndex, Segment
-from .rows import RowReader, stored_ids
+from .rows import Rows, read_rows, stored_ids
 from .snapshot import Snapshot, SnapshotKey, only_one, read_snapshot, write_snapshot
 
 log = logging.getLogger(__name__)
@@ -154,14 +154,14 @@ class FaissStore(MongoChunks):
 
     def _load_all(self) -> None:
         index, self._epoch = ChunkIndex(), self._changes.epoch()
-        self._index = index.replace_documents(set(), self._reader(index).read(self._collections()))
+        self._index = index.replace_documents(set(), self._read_rows(index))
         self._unsaved_rows += len(self._index)
 
     def _load(self, documents: set[str]) -> None:
         if any(document_id.startswith(OLDER_PREFIX) for document_id in documents):  # their rows do not name them
             self._load_all()
             return
-        rows = self._reader(self._index).read(self._collections(), sorted(documents))
+        rows = self._read_rows(self._index, sorted(documents))
         self._index = self._index.replace_documents(documents, rows)
         self._unsaved_rows += len(rows.ids) if rows is not None else 0
 
@@ -184,8 +184,10 @@ class FaissStore(MongoChunks):
         self._unsaved_rows = 0
         return True
 
-    def _reader(self, index: ChunkIndex) -> RowReader:
-        return RowReader(
+    def _read_rows(self, index: ChunkIndex, documents: Sequence[str] | None = None) -> Rows | None:
+        return read_rows(
+            self._collections(),
+            documents,
             fields=self._fields,
             embedding_field=self._embedding_field,
             dimensions=self._dimensions,
