@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ..services import Services
 
 asking = Blueprint("asking", __name__)
-RETRY_SECONDS = 5
 Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 
 QUESTION = {"query": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}}
@@ -83,42 +82,30 @@ def search_passages() -> SearchResult:
     """Find passages, without an answer."""
     require_samples()
     question = parse(SearchRequest, json_body()).to_search(services(), caller().limit)
+    method, scope = question.retrieval_method, question.scope
     retrieval = services().runtime.retriever.retrieve(
-        question.query,
-        top_k=question.top_k,
-        scope=question.scope,
-        method=question.retrieval_method,
-        settings=question.settings,
-        page=question.page,
+        question.query, top_k=question.top_k, scope=scope, method=method, settings=question.settings, page=question.page
     )
-    inside = services().storage.documents.holdings(question.scope)
-    summary = ScopeSummary(question.scope, inside.documents, inside.chunks, question.page)
-    trace = SearchTrace(
-        "search",
-        question.retrieval_method,
-        question.query,
-        retrieval.threshold,
-        retrieval.steps,
-        pipeline=retrieval.pipeline,
-    )
+    held, steps, pipeline = services().storage.documents.holdings(scope), retrieval.steps, retrieval.pipeline
+    trace = SearchTrace("search", method, question.query, retrieval.threshold, steps, pipeline=pipeline)
+    summary = ScopeSummary(scope, held.documents, held.chunks, question.page)
     return SearchResult(retrieval.hits, summary, trace)
 
 
 def stream_response(stream: EventStream) -> Response:
-    """Open a stream; its events are sent by the server where it does that itself. Raises what fails early."""
+    """Open a stream and hand it over to the server, if that sends streams itself. Raises what fails early."""
     opened, hand_over = stream.open(), request.environ.get(HAND_OVER)
     if hand_over is not None:
         hand_over(opened)
-    return Response(opened if hand_over is None else iter(()), mimetype="text/event-stream", headers=STREAM_HEADERS)
+    # An iterator has no length: with one the server would take the empty response for complete.
+    return Response(opened if hand_over is None else iter(()), mimetype=EVENTS, headers=STREAM_HEADERS)
 
 
 def refuse_more() -> None:
-    """Raises ServiceUnavailable: too many questions are under way."""
+    """Raises ServiceUnavailable: too many questions are being answered."""
     if FULL in request.environ:
-        raise ServiceUnavailable(
-            "Too many questions are being answered. Retry in a few seconds; QUESTIONS sets the limit.",
-            retry_after=RETRY_SECONDS,
-        )
+        message = "Too many questions are being answered. Retry in a few seconds; QUESTIONS sets the limit."
+        raise ServiceUnavailable(message, retry_after=5)
 
 
 def _answer(*, may_resume: bool) -> EventStream:
