@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.schema import Scope, StepEvent, Values
+from chatbot.schema import Scope, Values
 from tests.agents.bench import Bench, bench, keyless, model
 from tests.fakes.scripted_model import ScriptedModel, asked
 
@@ -31,14 +31,6 @@ def test_the_model_picks(model: Bench, mode: str) -> None:
     assert trace.ledger[0].stage == "auto"
     assert trace.usage.calls == alone.answer.trace.usage.calls + 1
     assert told.answer.response == alone.answer.response
-
-
-def test_it_falls_back_to_direct_and_says_so(model: Bench) -> None:
-    told = model.ask("auto", ScriptedModel(auto="Whatever you like."), COMPARED)
-    assert told.answer.trace.mode == "direct"
-    (failed,) = told.failed
-    assert failed == StepEvent("auto", "Answered in mode direct: its reply could not be read", failed=True)
-    assert told.timed("repair") == 1
 
 
 def test_a_comparison_is_offered_where_there_is_something_to_compare(model: Bench) -> None:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from chatbot.agents.answering import INSTEAD
-from chatbot.schema import Budget
+from chatbot.schema import Answer, Budget
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.agents.limits import (
@@ -29,17 +29,24 @@ from tests.fakes.scripted_model import ScriptedModel
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
 
 
-class TestSeconds:
-    SECONDS = 1.0
+SECONDS = 1.0
 
+
+def in_time(services: Services, mode: str) -> Answer:
+    """The answer, which takes no longer than its budget and says that it ended early."""
+    started = time.monotonic()
+    answer, _ = answered(services, asking(mode, budget=Budget(seconds=SECONDS)))
+    assert time.monotonic() - started < SECONDS + AT_ONCE
+    is_marked(answer, "seconds")
+    return answer
+
+
+class TestSeconds:
     @pytest.mark.parametrize(("mode", "stage"), EVERY_STAGE)
     def test_a_model_that_stalls_is_left(self, services: Services, server: FakeOpenAI, mode: str, stage: str) -> None:
         server.always(CHAT, stalls(stage))
         with no_thread_left():
-            started = time.monotonic()
-            answer, _ = answered(services, asking(mode, budget=Budget(seconds=self.SECONDS)))
-            assert time.monotonic() - started < self.SECONDS + AT_ONCE
-        is_marked(answer, "seconds")
+            answer = in_time(services, mode)
         assert answer.answered
         if stage in WRITING:
             assert f"The budget of 1 second is used up. {INSTEAD}" in answer.response
@@ -49,10 +56,7 @@ class TestSeconds:
     def test_what_was_written_until_then_stays(self, services: Services, server: FakeOpenAI, mode: str) -> None:
         half = Reply(["There ", "are 52,428,290 [1]."], silent_after=STALL)
         server.always(CHAT, ScriptedModel(answer=half, compare=half, section=half))
-        started = time.monotonic()
-        answer, _ = answered(services, asking(mode, budget=Budget(seconds=self.SECONDS)))
-        assert time.monotonic() - started < self.SECONDS + AT_ONCE
-        is_marked(answer, "seconds")
+        answer = in_time(services, mode)
         assert "There are 52,428,290 [1]." in answer.response
         assert not answer.trace.truncated
         assert answer.answered
@@ -60,18 +64,11 @@ class TestSeconds:
     def test_a_rerank_that_stalls_costs_only_the_order(self, services: Services, server: FakeOpenAI) -> None:
         server.always(CHAT, ScriptedModel())
         with Services(services.settings.override(reranker="llm")) as reranked:
-            run = asking("direct", budget=Budget(seconds=self.SECONDS))
             server.chat(Reply(silent_before=STALL))
-            started = time.monotonic()
-            answer, _ = answered(reranked, run)
-            assert time.monotonic() - started < self.SECONDS + AT_ONCE
-        is_marked(answer, "seconds")
-        assert answer.answered
+            assert in_time(reranked, "direct").answered
 
 
 class TestSecondsOfSearches:
-    SECONDS = 1.0
-
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:
         return settings.override(embedding_provider="openai", embedding_model="fake")
@@ -81,10 +78,7 @@ class TestSecondsOfSearches:
         server.always(CHAT, ScriptedModel())
         server.always(EMBEDDINGS, Reply(silent_before=STALL))
         with no_thread_left():
-            started = time.monotonic()
-            answer, _ = answered(services, asking(mode, budget=Budget(seconds=self.SECONDS)))
-            assert time.monotonic() - started < self.SECONDS + AT_ONCE
-        is_marked(answer, "seconds")
+            answer = in_time(services, mode)
         assert not answer.answered
         assert answer.response == "The budget of 1 second is used up. Nothing was found until then."
         server.wait_until(lambda: not under_way(server, EMBEDDINGS), AT_ONCE)
@@ -95,8 +89,5 @@ class TestSecondsOfSearches:
         server.always(
             EMBEDDINGS, lambda request: Reply(silent_before=STALL if "say so" in request.body["input"][0] else 0.0)
         )
-        started = time.monotonic()
-        answer, _ = answered(services, asking("report", budget=Budget(seconds=self.SECONDS)))
-        assert time.monotonic() - started < self.SECONDS + AT_ONCE
-        is_marked(answer, "seconds")
+        answer = in_time(services, "report")
         assert "## People\n\nThe reports say so" in answer.response

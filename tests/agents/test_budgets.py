@@ -77,13 +77,6 @@ class TestCalls:
         (end,) = [step for step in answer.trace.path if step.name == "budget"]
         assert end.detail == "The budget of 3 model calls is used up."
 
-    def test_a_report_says_which_sections_are_missing(self, services: Services, server: FakeOpenAI) -> None:
-        server.always(CHAT, ScriptedModel())
-        answer, _ = answered(services, asking("report", budget=Budget(calls=2)))
-        assert "## People\n\nThe reports say so" in answer.response
-        assert "Not written any more: Growth." in answer.response
-        assert "## Growth" not in answer.response
-
 
 class TestTokens:
     @pytest.mark.parametrize("mode", ["deep", "chain", "auto", "report"])

@@ -97,11 +97,6 @@ class TestWithAModel:
         assert response.splitlines()[-1].count("Aspect") == 12
         assert response.endswith("; 8 more.")
 
-    def test_a_model_that_fails_is_quoted_for(self, model: Bench) -> None:
-        told = model.ask("compare", ScriptedModel(compare=Reply(status=500)), GROWTH)
-        assert told.answer.trace.stopped_by == "model"
-        assert rows(told.answer.response)[0] == "| Kenya | Mali |"
-
     def test_figures_of_a_cell_are_checked(self, model: Bench) -> None:
         table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | 99,999 [1] | 20,137,527 (July 2021 est.) [2] |"
         (doubt,) = model.ask("compare", ScriptedModel(compare=table), GROWTH).answer.unsupported

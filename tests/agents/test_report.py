@@ -174,12 +174,6 @@ def test_wrong_figures_are_marked_and_the_sources_are_not(reports: Bench) -> Non
     assert "- [" not in doubt.sentence
 
 
-def test_an_outline_that_cannot_be_read_is_made_by_rule(reports: Bench) -> None:
-    told = reports.ask("report", ScriptedModel(outline="No."), "Compare the population of Kenya and Mali")
-    assert told.items("plan") == ["The population of Kenya?", "The population of Mali?"]
-    assert told.answer.response.startswith("# Compare the population of Kenya and Mali\n\n## The population of Kenya?")
-
-
 def test_a_long_task_makes_no_long_title(reports: Bench) -> None:
     task = "Write a report on the population of Kenya " + "and on what comes of it " * 30
     told = reports.ask("report", ScriptedModel(outline="No."), task.strip())
