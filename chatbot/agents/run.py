@@ -48,7 +48,7 @@ from ..text import Analyzer, estimate_tokens
 from ..words import speaking
 from . import AGENTS
 from .budget import EXPLORING_SHARE, PLANNING_SHARE, Allowance, SecondsUsedUpError, Spending
-from .searches import Outcome, Search, in_parallel
+from .searches import Search, in_parallel
 
 T = TypeVar("T")
 SEARCH_THREADS = 8
@@ -276,7 +276,7 @@ class AgentRun:
             yield from self.stop("seconds")
             return results
         seconds = most if left is None else min(most, left)
-        failures, started = list[Outcome[Retrieval]](), time.perf_counter()
+        failures, started = list[ChatbotError | None](), time.perf_counter()
         allowances = [Allowance(self.spending) for _ in searches]
 
         def retrieve(search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
@@ -284,27 +284,27 @@ class AgentRun:
             return self.retrieve(search, allowance, request)
 
         work = [partial(retrieve, *pair) for pair in zip(searches, allowances, strict=True)]
-        for outcome in in_parallel(work, threads=SEARCH_THREADS, request=self.request, seconds=seconds):
-            label, allowance = searches[outcome.place].label, allowances[outcome.place]
-            if outcome.result is None:
-                failures.append(outcome)
-                if calls := allowance.taken:  # their tokens are unknown
-                    allowance.settle(StepTiming.since("rerank", started, Usage(calls=calls, failed_calls=calls)))
-                why = outcome.error.message if outcome.error else f"No answer within {round(seconds, 1):g} s."
-                yield self.step("found", f"{label}: {why}", failed=True)
+        for place, outcome in in_parallel(work, threads=SEARCH_THREADS, request=self.request, seconds=seconds):
+            label, allowance = searches[place].label, allowances[place]
+            if isinstance(outcome, Retrieval):
+                results[place] = outcome
+                self.note(outcome)
+                allowance.settle(*outcome.steps)
+                yield self.step("found", label, hits=outcome.hits)
                 continue
-            results[outcome.place] = outcome.result
-            self.note(outcome.result)
-            allowance.settle(*outcome.result.steps)
-            yield self.step("found", label, hits=outcome.result.hits)
+            failures.append(outcome)
+            if calls := allowance.taken:  # their tokens are unknown
+                allowance.settle(StepTiming.since("rerank", started, Usage(calls=calls, failed_calls=calls)))
+            why = outcome.message if outcome else f"No answer within {round(seconds, 1):g} s."
+            yield self.step("found", f"{label}: {why}", failed=True)
         if any(allowance.refused for allowance in allowances):
             yield from self.stop("calls")
-        if seconds < most and any(failure.error is None for failure in failures):
+        if seconds < most and None in failures:
             yield from self.stop("seconds")
         elif failures and len(failures) == len(searches) and not self._has_searched:
             slow = f"The search did not answer within {round(seconds, 1):g} s."
             too_slow = SearchEngineError(slow, remedy="Raise SEARCH_SECONDS.", retry_after=5)
-            raise next((failure.error for failure in failures if failure.error), too_slow)
+            raise next(filter(None, failures), too_slow)
         self._has_searched = self._has_searched or len(failures) < len(searches)
         return results
 

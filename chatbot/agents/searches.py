@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Generic, TypeVar
+from typing import TypeAlias, TypeVar
 
 from ..errors import ChatbotError
 from ..grounding.context import render_passage
@@ -122,13 +122,8 @@ def bullet_list(queries: Sequence[str]) -> str:
     return "\n".join(f"- {query}" for query in queries)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
-    """The outcome of the ``place``-th piece of work. Without a ``result`` it failed, or was too slow (no ``error``)."""
-
-    place: int
-    result: T | None
-    error: ChatbotError | None = None
+Outcome: TypeAlias = T | ChatbotError | None
+"""The result of a piece of work, its error, or None if it was too slow."""
 
 
 def in_parallel(
@@ -137,14 +132,15 @@ def in_parallel(
     threads: int,
     request: RequestContext,
     seconds: float | None = None,
-) -> Iterator[Outcome[T]]:
-    """Yield the outcomes as they come, at most ``threads`` at a time; those that take longer than ``seconds`` last.
+) -> Iterator[tuple[int, Outcome[T]]]:
+    """Yield the place and outcome of each piece of work as it ends, ``threads`` at a time; those too slow come last.
 
-    Work that is given up is cancelled by its `RequestContext` and not waited for. A piece of work may fail alone, with
-    a `ChatbotError`; any other exception is a defect and ends all. Ends early when ``request`` is cancelled.
+    Work that takes longer than ``seconds`` is cancelled by its `RequestContext` and not waited for. A piece of work may
+    fail alone, with a `ChatbotError`; any other exception is a defect and ends all. Ends early when ``request`` is
+    cancelled.
     """
     waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]] = queue.SimpleQueue()
-    done: queue.SimpleQueue[Outcome[T] | None] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, Outcome[T]] | None] = queue.SimpleQueue()
     for numbered in enumerate(work):
         waiting.put(numbered)
     missing = set(range(len(work)))
@@ -156,26 +152,26 @@ def in_parallel(
             while missing:
                 left = LOOK_SECONDS if limited.deadline is None else limited.deadline - time.monotonic()
                 try:
-                    outcome = done.get(timeout=max(0.0, min(LOOK_SECONDS, left)))
+                    ended = done.get(timeout=max(0.0, min(LOOK_SECONDS, left)))
                 except queue.Empty:
                     if limited.cancelled:
                         break
                     continue
                 if request.cancelled:
                     break
-                if outcome is None:
+                if ended is None:
                     raise RuntimeError("A search ended in a defect; its own thread has reported it.")
-                missing.discard(outcome.place)
-                yield outcome
+                missing.discard(ended[0])
+                yield ended
         finally:
             limited.cancel.cancel()
     if not request.cancelled:
-        yield from (Outcome(place, None) for place in sorted(missing))
+        yield from ((place, None) for place in sorted(missing))
 
 
 def _work(
     waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]],
-    done: queue.SimpleQueue[Outcome[T] | None],
+    done: queue.SimpleQueue[tuple[int, Outcome[T]] | None],
     limited: RequestContext,
 ) -> None:
     """Do pieces of work until none is left, or ``limited`` is over. None stands for a defect."""
@@ -184,12 +180,12 @@ def _work(
             place, piece = waiting.get_nowait()
         except queue.Empty:
             return
-        outcome: Outcome[T] | None = None
+        ended: tuple[int, Outcome[T]] | None = None
         try:
-            result = piece(limited)
-            # Work that the end of the time broke off is too slow, whatever it says or brings: half of a result.
-            outcome = Outcome(place, None if limited.cancelled else result)
+            outcome: Outcome[T] = piece(limited)
+            # Work that the end of the time broke off is too slow, whatever it returns: half of a result.
+            ended = (place, None if limited.cancelled else outcome)
         except ChatbotError as error:
-            outcome = Outcome(place, None, None if limited.cancelled else error)
+            ended = (place, None if limited.cancelled else error)
         finally:
-            done.put(outcome)
+            done.put(ended)
