@@ -15,7 +15,7 @@ from typing import Literal
 from ..caches import ChatModels
 from ..countries import usual_name
 from ..errors import ChatModelError
-from ..grounding.answer import OnEmpty, assemble, general_prompt, trace_of
+from ..grounding.answer import assemble, general_prompt, trace_of
 from ..model_output.stream import Reply, completion
 from ..protocols import Agent, Catalog
 from ..questions.english import pattern
@@ -30,6 +30,7 @@ from ..retrieval.subjects import Missing, everything_asked, missing_subject, sug
 from ..schema import (
     AnswerEvent,
     Event,
+    QuerySettings,
     Question,
     Scope,
     ScopeSummary,
@@ -128,10 +129,11 @@ class Understood:
 class Understanding:
     """Reads a question before an agent does. Stateless between calls; thread-safe."""
 
-    def __init__(self, *, catalog: Catalog, chat_models: ChatModels, on_empty: OnEmpty) -> None:
+    def __init__(self, *, catalog: Catalog, chat_models: ChatModels, settings: QuerySettings) -> None:
+        """``settings``: those of questions that bring none of their own."""
         self._catalog = catalog
         self._chat_models = chat_models
-        self._on_empty = on_empty
+        self._settings = settings
 
     def run(self, agent: Agent, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """The agent's events, or those of an answer that needs no agent."""
@@ -148,8 +150,8 @@ class Understanding:
         """What the question is about; answered already where no agent could add anything."""
         if question.attachments:
             return Understood(question)
-        say = speaking(question.language)
-        if is_small_talk(question.search_text) and self._on_empty != "general":
+        say, on_empty = speaking(question.language), (question.settings or self._settings).on_empty
+        if is_small_talk(question.search_text) and on_empty != "general":
             return Understood(question, self._said(question, say(NOTHING_ASKED)))
         mentions = find_mentions(question.search_text, self._catalog, question.scope)
         asked = everything_asked(question.search_text, question.scope, self._catalog)
@@ -157,8 +159,8 @@ class Understanding:
             mentions, asked = mentions.of_reports(), asked.of_reports()
         subjects = self._subjects(asked, mentions)
         missing = missing_subject(mentions, question.scope, self._catalog, say)
-        if missing is not None and missing.everything and self._on_empty != "relax":
-            general = self._on_empty == "general" and not Spending(question.budget).stops_answer()
+        if missing is not None and missing.everything and on_empty != "relax":
+            general = on_empty == "general" and not Spending(question.budget).stops_answer()
             nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
             return Understood(question, nothing, subjects=subjects)
         if topic:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 from ..prompts import PASSAGE, on_one_line, render
 from ..retrieval.scope import describe
@@ -16,8 +15,6 @@ from .context import in_prompt_order, render_passage
 from .figure_list import cited_figures
 from .wording import in_order_of_appearance, without_numbers
 
-OnEmpty = Literal["abstain", "relax", "general"]
-"""If nothing is found: say so, use the closest passages, or let the model answer from its own knowledge."""
 CLOSEST_SHOWN = 3
 CONTEXT_HEADING = "Relevant knowledge base context:"
 HISTORY_MESSAGES = 10

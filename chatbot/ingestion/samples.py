@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +33,19 @@ class SampleReports:
         loader: Callable[[Path], Loader],
         leases: CorpusFacts,
         summary: Summary,
+        hold: Callable[[], AbstractContextManager[None]] = nullcontext,
         warm: Callable[[], object] = lambda: None,
     ) -> None:
-        """``warm`` is called at the end, so that the first question does not wait for the index."""
+        """``warm`` is called at the end, so that the first question does not wait for the index.
+
+        The thread works inside ``hold``.
+        """
         self._folder = folder
         self._ingestor = ingestor
         self._loader = loader
         self._leases = leases
         self._summary = summary
+        self._hold = hold
         self._stop = Cancellation()
         self._thread: threading.Thread | None = None
         self._warm = warm
@@ -79,7 +85,7 @@ class SampleReports:
 
     def _run(self) -> None:
         try:
-            with lease(self._leases, "sample_data", JobControl(cancel=self._stop)):
+            with self._hold(), lease(self._leases, "sample_data", JobControl(cancel=self._stop)):
                 self.load()
                 self._warm()
         except ChatbotError as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from ..database.core import Database
@@ -21,8 +23,6 @@ from .runtime import Runtime
 from .storage import Storage
 
 __all__ = ["Runtime", "Services"]
-GRACE_SECONDS = 60.0
-"""How long a runtime that was replaced stays open at least, for searches that are not part of a question."""
 
 
 class Services:
@@ -37,14 +37,16 @@ class Services:
         self.retention = Retention(self.storage)
         self._lock = threading.RLock()
         self._runtime: Runtime | None = None
-        self._replaced: list[Runtime] = []
+        self._holders: set[object] = set()
+        self._replaced: list[tuple[Runtime, set[object]]] = []
 
     @property
     def runtime(self) -> Runtime:
         """The runtime of the embedding model that the database has now.
 
         Reads one small document: `reembed` in another process may have changed the model. Take everything that a
-        request needs from one runtime, so that it fits together.
+        request needs from one runtime, so that it fits together. Another thread closes a runtime that was replaced:
+        use it inside `hold` where several threads work.
         """
         stored = self.storage.facts.embedder()
         with self._lock:
@@ -54,13 +56,34 @@ class Services:
             if self._runtime is None:
                 self._runtime = Runtime(self.storage, self.answering, stored)
             elif not self._runtime.serves(stored):
-                self._runtime.retire()
-                self._replaced.append(self._runtime)
+                self._replaced.append((self._runtime, set(self._holders)))
                 self._runtime = Runtime(self.storage, self.answering, stored, adopt=self._runtime.stored is not None)
-            for runtime in [one for one in self._replaced if one.is_idle(GRACE_SECONDS)]:
-                self._replaced.remove(runtime)
-                runtime.close()
+                self._close_replaced()
             return self._runtime
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep what this block takes from `runtime` open until it ends: a request, a question, an ingestion.
+
+        A runtime that was replaced is closed when the last block ends that began before.
+        """
+        holder = object()
+        with self._lock:
+            self._holders.add(holder)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders.discard(holder)
+                for _, holders in self._replaced:
+                    holders.discard(holder)
+                self._close_replaced()
+
+    def _close_replaced(self) -> None:
+        for runtime, holders in list(self._replaced):
+            if not holders:
+                self._replaced.remove((runtime, holders))
+                runtime.close()
 
     def check(self) -> None:
         """Build what a question needs, so that a wrong setting stops the start and not the first question.
@@ -93,7 +116,7 @@ class Services:
     def close(self) -> None:
         """Close what was opened, dependants first; the parts can be used again and open anew."""
         with self._lock:
-            runtimes = [*self._replaced, *([self._runtime] if self._runtime else [])]
+            runtimes = [*(old for old, _ in self._replaced), *([self._runtime] if self._runtime else [])]
             self._replaced, self._runtime = [], None
         parts: list[Runtime | Ingesting | Answering | Storage] = [
             *runtimes,

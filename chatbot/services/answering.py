@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,10 @@ from ..errors import InvalidRequestError, UnknownNameError
 from ..ingestion.sources import document_id
 from ..loaders.isolation import LoaderPool
 from ..presets import PRESETS, query_time
-from ..protocols import ChatModel, Quoter
+from ..protocols import Agent, ChatModel, Quoter
 from ..questions.follow_ups import FollowUps
 from ..repositories.usage import seconds_to_reset
-from ..schema import Budget, Document
+from ..schema import Budget, Document, QuerySettings
 from ..settings import Settings
 from ..text import analyzer
 from .lifetime import close_lazy, lazy
@@ -135,7 +136,9 @@ class Answering:
     def understanding(self) -> Understanding:
         """Finds out what a question is about: its countries, years and reports."""
         return Understanding(
-            catalog=self._storage.documents, chat_models=self.chat_models, on_empty=self.settings.on_empty
+            catalog=self._storage.documents,
+            chat_models=self.chat_models,
+            settings=QuerySettings.of(self.settings),
         )
 
     @lazy
@@ -144,7 +147,7 @@ class Answering:
         words, storage = analyzer(self.settings.language), self._storage
         return ChatService(
             conversations=storage.conversations,
-            agent=lambda: self._services.runtime.question(),  # noqa: PLW0108  # the runtime may be replaced
+            agent=self._agent,
             condenser=Condenser(
                 follow_ups=FollowUps(words, storage.documents), chat_models=self.chat_models, analyzer=words
             ),
@@ -157,6 +160,11 @@ class Answering:
                 conversations=storage.conversations,
             ),
         )
+
+    @contextmanager
+    def _agent(self) -> Iterator[Agent]:
+        with self._services.hold():
+            yield self._services.runtime.agent
 
     def close(self) -> None:
         """End the processes that read attachments, and close the chat model's connections."""

@@ -120,6 +120,7 @@ class Ingesting:
             loader=loader_for,
             leases=self._storage.facts,
             summary=self.sample_summary,
+            hold=self._services.hold,
             warm=lambda: self._services.runtime.store.count(Scope()),
         )
 
@@ -177,6 +178,7 @@ class Ingesting:
             service=lambda: self.service,
             fetch=self.originals.fetch,
             tidy=self.originals.tidy,
+            hold=self._services.hold,
             idle=self.finish_deletions,
         )
 

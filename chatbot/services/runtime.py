@@ -1,16 +1,13 @@
 """One embedding model, the store of its vectors, and what searches and answers with the two.
 
 `reembed` may change the model of the database while other processes serve. A `Runtime` never changes: `Services`
-replaces it whole, and the questions that began with the old one finish with it.
+replaces it whole, and what began with the old one finishes with it.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -66,8 +63,6 @@ class Runtime:
         self._adopt = adopt
         self._settings = storage.settings
         self._lock = threading.RLock()
-        self._questions = 0
-        self._replaced_at: float | None = None
         self._rerankers: dict[tuple[str, bool], Reranker] = {}
         self.ingestor = lru_cache(FOR_CHUNKINGS)(self._ingestor)
 
@@ -77,25 +72,6 @@ class Runtime:
             return True
         embedder = Runtime.embedder.built(self) if self.stored is None else None
         return embedder is not None and stored.same_vectors(embedder.model_id, embedder.dimensions, slot="")
-
-    @contextmanager
-    def question(self) -> Iterator[Agent]:
-        """Yield the agent, and stay open until this block ends, also when the runtime is replaced meanwhile."""
-        with self._lock:
-            self._questions += 1
-        try:
-            yield self.agent
-        finally:
-            with self._lock:
-                self._questions -= 1
-
-    def retire(self) -> None:
-        """Note that another runtime has taken over."""
-        self._replaced_at = time.monotonic()
-
-    def is_idle(self, grace: float) -> bool:
-        """Whether no question runs, and ``grace`` seconds have passed since it was replaced."""
-        return self._replaced_at is not None and not self._questions and time.monotonic() - self._replaced_at >= grace
 
     # The embedding model
 

@@ -28,6 +28,7 @@ from ..errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenO
 from ..settings import Settings
 from .access import count_request, finish_request, known_owner, require_role
 from .observing import ObservedRequest, body_of, error_body, unexpected
+from .request import services
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -64,6 +65,8 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
     @app.before_request
     def begin() -> None:
         begin_request()
+        g.holding = services().hold()
+        g.holding.__enter__()
         g.request_id = uuid.uuid4().hex[:12]
         g.observed = ObservedRequest(g.request_id)
         if request.path != ALIVE:
@@ -83,6 +86,8 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
 
     @app.teardown_request
     def end(error: BaseException | None) -> None:
+        if holding := g.pop("holding", None):
+            holding.__exit__(None, None, None)
         end_request()
 
 

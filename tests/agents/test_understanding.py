@@ -15,6 +15,7 @@ from chatbot.schema import (
     AnswerEvent,
     Budget,
     Document,
+    QuerySettings,
     Question,
     Scope,
     ScopeSummary,
@@ -53,7 +54,9 @@ def agent(services: Services) -> Recorder:
 
 def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain") -> list[Any]:
     understanding = Understanding(
-        catalog=services.storage.documents, chat_models=services.answering.chat_models, on_empty=on_empty
+        catalog=services.storage.documents,
+        chat_models=services.answering.chat_models,
+        settings=QuerySettings(on_empty=on_empty),
     )
     return list(understanding.run(agent, asked, request=RequestContext()))
 
@@ -83,6 +86,11 @@ class TestMissingSubject:
         assert found.response.startswith("There is no report on France.")
         assert found.response.endswith("\n\nIt is 2.09% [1].")
         assert found.answered
+
+    def test_a_preset_of_the_question_decides(self, services, server, agent) -> None:
+        asked = replace(question("What is the growth rate in France?"), settings=QuerySettings(on_empty="relax"))
+        assert answer(run(services, agent, asked)).response.startswith("There is no report on France.")
+        assert len(agent.asked) == 1
 
     def test_general_asks_the_model_without_passages(self, services, server, agent) -> None:
         server.chat(Reply(["Without sources: 0.3%."]))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from chatbot.cancellation import Cancellation
 from chatbot.errors import EmbedderMismatchError, InvalidRequestError, SettingsError, UnknownNameError
-from chatbot.schema import Message
-from chatbot.services import Services
+from chatbot.factory import close_app, create_app
+from chatbot.ingestion.pipeline import Ingested
+from chatbot.repositories.corpus import StoredEmbedder
+from chatbot.schema import Matrix, Message
+from chatbot.services import Runtime, Services
 from chatbot.settings import Settings
 from tests.agents.conftest import question
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI
@@ -223,6 +227,85 @@ class TestClosing:
             assert (server.calls(EMBEDDINGS), server.calls(CHAT)) == (2, 1)
             assert server.open_connections > 0
         server.wait_until(lambda: server.open_connections == 0)
+
+
+class TestReplacedRuntime:
+    """What began with the old embedding model finishes with it, and then its store and embedder are closed (R-A5)."""
+
+    @pytest.fixture
+    def closed(self, monkeypatch: pytest.MonkeyPatch) -> list[Runtime]:
+        """The runtimes that were closed, in order."""
+        closed: list[Runtime] = []
+        monkeypatch.setattr(Runtime, "close", lambda runtime: closed.append(runtime))  # noqa: PLW0108  # a method
+        return closed
+
+    @pytest.fixture
+    def serving(self, settings: Settings, kenya: Ingested) -> Iterator[Services]:
+        """Another process than the one that wrote the report."""
+        with Services(settings) as opened:
+            yield opened
+
+    @pytest.fixture
+    def old(self, serving: Services) -> Runtime:
+        return serving.runtime
+
+    def replace(self, services: Services, old: Runtime) -> None:
+        """As `reembed` does in another process."""
+        facts = services.storage.facts
+        assert facts.replace_embedder(facts.embedder(), StoredEmbedder("hashing", "64", "hashing:64", 64, "_b"))
+        assert services.runtime is not old
+
+    def test_it_is_closed_when_the_last_that_began_with_it_ends(self, serving, old, closed) -> None:
+        with serving.hold():
+            with serving.hold():
+                self.replace(serving, old)
+            assert closed == []
+            with serving.hold():  # began with the new one
+                pass
+            assert closed == []
+        assert closed == [old]
+
+    def test_it_is_closed_at_once_if_nothing_runs(self, serving, old, closed) -> None:
+        with serving.hold():
+            pass
+        self.replace(serving, old)
+        assert closed == [old]
+
+    def test_a_question_holds_it(self, serving, old, closed) -> None:
+        events = serving.answering.chat.stream(question(), cancel=Cancellation())
+        next(events)
+        self.replace(serving, old)
+        assert closed == []
+        *_, saved = events
+        assert (saved.event.answer.answered, closed) == (True, [old])
+
+    def test_an_ingestion_holds_it(self, serving, old, closed, monkeypatch) -> None:
+        closed_meanwhile: list[list[Runtime]] = []
+
+        def claim(worker: str) -> None:
+            self.replace(serving, old)
+            closed_meanwhile.append(list(closed))
+            serving.ingesting.worker.close()
+
+        monkeypatch.setattr(serving.storage.ingestions, "claim", claim)
+        serving.ingesting.worker.run()
+        assert (closed_meanwhile, closed) == ([[]], [old])
+
+    def test_a_request_for_embeddings_holds_it(self, settings, kenya, closed, monkeypatch) -> None:
+        app = create_app(settings)
+        services: Services = app.extensions["services"]
+        old, embed = services.runtime, services.runtime.embedder.embed_documents
+
+        def embed_meanwhile(texts: Sequence[str], **options: Any) -> Matrix:
+            self.replace(services, old)
+            assert closed == []
+            return embed(texts, **options)
+
+        monkeypatch.setattr(old.embedder, "embed_documents", embed_meanwhile)
+        body = {"model": old.embedder.model_id, "input": ["Kenya"]}
+        assert app.test_client().post("/v1/embeddings", json=body).status_code == 200
+        assert closed == [old]
+        close_app(app)
 
 
 def test_atlas_without_a_mongodb_stops_the_start(settings) -> None:
