@@ -277,7 +277,7 @@ class TestReplacedRuntime:
         self.replace(serving, old)
         assert closed == []
         *_, saved = events
-        assert (saved.event.answer.answered, closed) == (True, [old])
+        assert (saved.answer.answered, closed) == (True, [old])
 
     def test_an_ingestion_holds_it(self, serving, old, closed, monkeypatch) -> None:
         closed_meanwhile: list[list[Runtime]] = []
