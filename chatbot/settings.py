@@ -185,10 +185,6 @@ class Settings(BaseModel):
     """How hybrid retrieval merges both searches: zscore, minmax, bounded (seed 001) or rrf."""
     rrf_k: int = Field(60, ge=1)
     """Constant k of reciprocal rank fusion (FUSION=rrf)."""
-    search_candidates: int = Field(100, ge=1, le=1000)
-    """Passages that hybrid retrieval asks of each search, at least TOP_K."""
-    keyword_exempt: int = Field(10, ge=0)
-    """First passages of the keyword search that the threshold never drops."""
     bm25_k1: float = Field(1.2, ge=0, le=5)
     """BM25 k1: weight of repeated words; not in MongoDB's search."""
     bm25_b: Fraction = 0.75
@@ -196,8 +192,6 @@ class Settings(BaseModel):
     reranker: str = "none"
     """none, diversity, mmr, llm, cross_encoder (package sentence-transformers), or mongodb ($rerank, a preview of
     Atlas)."""
-    rerank_candidates: int | None = Field(None, ge=1, le=200)
-    """Passages given to the reranker. Not set: the reranker's own number (diversity: 10)."""
     top_k: int = Field(5, ge=1, le=50)
     """Number of passages given to the model."""
     threshold_start: Fraction = 0.7
@@ -216,8 +210,6 @@ class Settings(BaseModel):
     """Language of stemming and stop words in the keyword search; a desktop's own en_US:en is ignored."""
     context_tokens: int = Field(3000, ge=200)
     """Tokens of passages in one prompt; modes with several searches use twice as many."""
-    context_margin: int = Field(300, ge=0)
-    """Characters shown around a passage."""
 
     # Modes
     mode: str | None = None
@@ -267,8 +259,6 @@ class Settings(BaseModel):
     """Files that one process ingests at the same time."""
     upload_quota_mb: int | None = Field(None, ge=1)
     """Megabytes that all uploads together may take. Not set: no limit."""
-    load_timeout: float = Field(300.0, gt=0)
-    """Seconds that reading one file may take."""
     keep_files: bool = True
     """Keep the originals in the database, to open them and to ingest them again."""
     fetch_private_urls: bool = False
@@ -376,12 +366,17 @@ REMOVED = {
     "CALLBACK_SECRET": "Poll GET /api/ingestions/<id>.",
     "CHUNK_UNIT": "CHUNK_SIZE and CHUNK_OVERLAP are in characters.",
     "COLLECTION_PROMPTS": "Write instructions for all answers into SYSTEM_PROMPT.",
+    "CONTEXT_MARGIN": "300 characters are shown around a passage.",
     "DEEP_CONTEXT_TOKENS": "Set CONTEXT_TOKENS: modes with several searches use twice as many.",
     "HEADING_WEIGHT": "REFINE=False switches the order by headings off.",
     "KEEP_AUDIT_DAYS": "Entries of the audit log are kept for 365 days.",
+    "KEYWORD_EXEMPT": "The threshold never drops the first 10 passages of the keyword search.",
+    "LOAD_TIMEOUT": "Reading one file may take 300 seconds.",
     "MIN_FREE_MB": "100 MB of the disk always stay free.",
     "QUERY_EXPANSION": "Send query_expansion with the question.",
     "REPORT_SECTIONS": "A report has up to 6 sections.",
+    "RERANK_CANDIDATES": "Each reranker takes its own number of passages.",
+    "SEARCH_CANDIDATES": "Hybrid retrieval takes 100 passages of each search.",
     "SEARCH_THREADS": "A question runs up to 8 searches at the same time.",
     "UPLOAD_QUOTA_EACH_MB": "Set UPLOAD_QUOTA_MB for all uploads together.",
 }

@@ -180,8 +180,7 @@ def answer_from(
     hits, left = with_rank(hits), run.spending.tokens_left
     most = tokens or run.settings.context_tokens
     budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-    margin = run.settings.context_margin
-    context = build_context(hits, around or run.resources.store, budget_tokens=budget, margin=margin)
+    context = build_context(hits, around or run.resources.store, budget_tokens=budget)
     run.spending.add(StepTiming.since("context", started))
     if budget < most:
         yield from note_left_out(run, len(context.passages), len(hits))

@@ -20,6 +20,8 @@ from ..schema import ATTACHMENTS, Chunk, Context, Passage, SearchHit
 from ..text import estimate_tokens, sentences
 
 PART = "\n\n"
+CONTEXT_MARGIN = 300
+"""Characters that a prompt and the page show around a passage."""
 UNLIMITED = 1_000_000
 """A margin without a limit."""
 _TokenCounts = dict[tuple[int, str], int]
@@ -42,7 +44,9 @@ class _Shown:
     margin: int
 
 
-def build_context(hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tokens: int, margin: int) -> Context:
+def build_context(
+    hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tokens: int, margin: int = CONTEXT_MARGIN
+) -> Context:
     """Return passages numbered by rank, best first, until ``budget_tokens`` (estimated, with source lines) are used.
 
     The first passage is always included. The rest of the budget adds ``margin`` characters around each passage, best

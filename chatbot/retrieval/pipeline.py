@@ -37,6 +37,8 @@ from .search_text import SearchText
 PAGE_CANDIDATES = 1000
 """Candidates of a search on one page of the reports: no index knows pages."""
 MAX_CANDIDATES = 10_000
+KEYWORD_EXEMPT = 10
+"""First passages of the keyword search that the threshold never drops."""
 EDITIONS = 3
 """Passages that should pass the threshold for each one requested, as one of several editions is used (`by_edition`)."""
 TRIES = 20
@@ -118,7 +120,7 @@ class Retriever:
         settings = settings or self._settings
         chosen = RETRIEVAL_METHODS.builder(RETRIEVAL_METHODS.check(method, field="retrieval_method"))(settings)
         reranker = reranker or self._reranker(settings.reranker, cached=cache)
-        fetched = max(top_k, settings.rerank_candidates or reranker.candidates(top_k)) if reranker else top_k
+        fetched = max(top_k, reranker.candidates(top_k)) if reranker else top_k
         refiner = self._refiner if settings.refine and chosen.refines else None
         clock, store = _Clock(), self._store
         search = _Search(store, self._embedder, chosen, settings, refiner, self._settled, fetched, page, clock, request)
@@ -217,7 +219,7 @@ class _Search:
             )
             # The first keyword matches stay whatever their vector score (R-D5).
             passed = {id for id, score in scores.items() if score > threshold.used}
-            passed.update([*by_keyword][: settings.keyword_exempt])
+            passed.update([*by_keyword][:KEYWORD_EXEMPT])
         # The threshold decides before fusion, but the scores are normalised over all matches of both searches: over
         # the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
         ranked = [row for row in self.method.rank(near, worded, scores) if row[0] in passed][:count]

@@ -25,6 +25,10 @@ Fusion = Callable[[Scores, Scores, Scores, float], dict[str, float]]
 best first), the vector score of every candidate with an embedding, and the weight of the vector search."""
 
 
+HYBRID_CANDIDATES = 100
+"""Passages requested of each of the two searches, at least."""
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """Implements `RetrievalMethod`: one search in its own order, or both with a fusion."""
@@ -34,8 +38,6 @@ class Method:
     fusion: Fusion | None = None
     vector_weight: float = 1.0
     """In [0, 1]; the rest is the weight of the keywords."""
-    search_candidates: int = 0
-    """Matches requested of each search, at least."""
 
     @property
     def refines(self) -> bool:
@@ -43,7 +45,7 @@ class Method:
         return self.fusion is not None
 
     def candidates(self, top_k: int) -> int:
-        return max(self.search_candidates, top_k)
+        return top_k if self.fusion is None else max(HYBRID_CANDIDATES, top_k)
 
     def rank(
         self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Scores
@@ -67,10 +69,10 @@ def bm25(settings: QuerySettings) -> Method:
 
 
 def hybrid(settings: QuerySettings) -> Method:
-    """Both searches, merged by VECTOR_WEIGHT, FUSION, RRF_K and SEARCH_CANDIDATES."""
+    """Both searches, merged by VECTOR_WEIGHT, FUSION and RRF_K."""
     fusion = fusion_named(settings.fusion)
     fusion = partial(rrf, constant=settings.rrf_k) if fusion is rrf else fusion
-    return Method(True, True, fusion, settings.vector_weight, settings.search_candidates)
+    return Method(True, True, fusion, settings.vector_weight)
 
 
 def zscore(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:

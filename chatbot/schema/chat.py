@@ -56,15 +56,11 @@ class QuerySettings:
     vector_weight: float = 0.6
     fusion: str = "zscore"
     rrf_k: int = 60
-    search_candidates: int = 100
-    keyword_exempt: int = 10
     refine: bool = True
     reranker: str = "none"
-    rerank_candidates: int | None = None
     relevance_floor: float | Literal["auto"] = "auto"
     on_empty: Literal["abstain", "relax", "general"] = "abstain"
     context_tokens: int = 3000
-    context_margin: int = 300
     context_metadata: bool = True
     context_role: Literal["user", "system"] = "user"
     system_prompt: str | None = None

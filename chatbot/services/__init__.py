@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 from ..database.core import Database
 from ..embedders import EMBEDDERS
@@ -89,8 +88,8 @@ class Services:
         """Build what a question needs, so that a wrong setting stops the start and not the first question.
 
         Raises:
-            SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong. As far as possible this is
-                found without the database.
+            SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong. Most are found without the
+                database.
             DatabaseError: the database does not answer.
         """
         settings = self.settings
@@ -118,19 +117,14 @@ class Services:
         with self._lock:
             runtimes = [*(old for old, _ in self._replaced), *([self._runtime] if self._runtime else [])]
             self._replaced, self._runtime = [], None
-        parts: list[Runtime | Ingesting | Answering | Storage] = [
-            *runtimes,
-            self.ingesting,
-            self.answering,
-            self.storage,
-        ]
-        for part in parts:
-            part.close()
+        for runtime in runtimes:
+            runtime.close()
+        self.ingesting.close()
+        self.answering.close()
+        self.storage.close()
 
     def __enter__(self) -> Services:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -23,12 +23,15 @@ from ..schema import Chunking, DocumentRecord, Loaded, Scope
 from ..shipped import SAMPLE_DATA
 from .lifetime import close_lazy, lazy
 
+LOAD_SECONDS = 300.0
+"""Time limit for reading one file."""
+
 if TYPE_CHECKING:
     from . import Services
 
 
 class Ingesting:
-    """What the knowledge base and `ingest` use."""
+    """Adds, changes and deletes reports."""
 
     def __init__(self, services: Services) -> None:
         self.settings = services.settings
@@ -37,39 +40,37 @@ class Ingesting:
 
     @property
     def ingestor(self) -> Ingestor:
-        """The ingestor that cuts as the settings say."""
+        """The ingestor that splits as the settings say."""
         return self.ingestor_for({})
 
     def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
-        """The ingestor that cuts as ``overrides`` say, else as the settings do.
+        """Return the ingestor that splits as ``overrides`` say, else as the settings do.
 
         Raises:
-            UnknownNameError, InvalidRequestError: a chunking that cannot be.
-            DatabaseError: it had to be prepared and does not answer.
+            UnknownNameError, InvalidRequestError: the chunking is not possible.
+            DatabaseError: the database does not answer.
         """
         return self._services.runtime.ingestor(self._chunking(overrides))
 
     def _chunking(self, overrides: Mapping[str, Any]) -> Chunking:
-        """What a person asks for, else the settings say. Raises UnknownNameError."""
         settings = self.settings
         strategy = CHUNKERS.check(overrides.get("chunk_strategy") or settings.chunk_strategy, field="chunk_strategy")
-        same = strategy == settings.chunk_strategy
+        overlap = settings.chunk_overlap if strategy == settings.chunk_strategy else 0
         size = overrides.get("chunk_size", settings.chunk_size)
-        overlap = overrides.get("chunk_overlap", settings.chunk_overlap if same else 0)
-        return Chunking(strategy, size, overlap)
+        return Chunking(strategy, size, overrides.get("chunk_overlap", overlap))
 
     def check(self) -> None:
-        """Raises UnknownNameError, InvalidRequestError: as the settings say no report can be cut."""
+        """Raises UnknownNameError, InvalidRequestError: no report can be split as the settings say."""
         CHUNKERS.check(self.settings.chunk_strategy, field="CHUNK_STRATEGY")
         self._services.runtime.chunker(self._chunking({}))
 
-    def check_overrides(self, said: About | Cutting) -> dict[str, Any]:
-        """What a person says of a report, checked, also against each other and against the settings.
+    def check_overrides(self, overrides: About | Cutting) -> dict[str, Any]:
+        """Return a person's metadata and chunking of a report, checked together with the settings.
 
         Raises:
-            InvalidRequestError, UnknownNameError: a field that cannot be; nothing was read or written yet.
+            InvalidRequestError, UnknownNameError: naming the wrong field. Nothing was read or written.
         """
-        checked = check_overrides(said, countries=self._storage.documents.values("country_name"))
+        checked = check_overrides(overrides, countries=self._storage.documents.values("country_name"))
         if not checked.keys().isdisjoint(CHUNKING):
             self.ingestor_for(checked)
         check_collection(checked.get("collection"), self.settings.chunk_collections)
@@ -77,43 +78,37 @@ class Ingesting:
 
     @lazy
     def service(self) -> IngestionService:
-        """What makes searchable documents out of files."""
-        storage = self._storage
+        """Makes searchable documents out of files."""
         return IngestionService(
-            documents=storage.documents,
+            documents=self._storage.documents,
             ingestors=self.ingestor_for,
             load=self.load,
-            leases=storage.facts,
-            summary=self.summary,
+            leases=self._storage.facts,
+            summary=self._summary(),
         )
 
     @lazy
     def _loader(self) -> LoaderPool:
-        return LoaderPool(self.settings.ingestion_workers, time_limit=self.settings.load_timeout)
+        return LoaderPool(self.settings.ingestion_workers, time_limit=LOAD_SECONDS)
 
     def load(self, path: Path, cancel: Cancellation) -> Loaded:
-        """Read one file, in a process of its own where its format asks for that. Raises LoadError."""
+        """Read one file, in its own process if its format needs that. Raises LoadError."""
         return self._loader.load(path, cancel=cancel)
 
-    @property
-    def summary(self) -> Summary:
-        """How a report is summarised when it is ingested."""
-        kind = self.settings.summaries
-        if kind == "auto":
-            kind = "model" if self.settings.openai_api_key else "extractive"
-        if kind == "model":
-            return Summary(
-                "model", ModelSummary(self._services.answering.chat_model, input_tokens=self.settings.context_tokens)
-            )
-        return EXTRACTIVE if kind == "extractive" else NONE
+    def _summary(self) -> Summary:
+        settings = self.settings
+        if settings.summaries == "model" or (settings.summaries == "auto" and settings.openai_api_key):
+            model = ModelSummary(self._services.answering.chat_model, input_tokens=settings.context_tokens)
+            return Summary("model", model)
+        return self.sample_summary
 
     @property
     def sample_summary(self) -> Summary:
-        """No model reads the sample reports: a first start makes no calls."""
+        """How sample reports are summarised: without a model, so that a first start makes no calls."""
         return NONE if self.settings.summaries == "off" else EXTRACTIVE
 
     def sample_reports(self) -> SampleReports:
-        """What loads the sample reports, for the server and the command line; a new one each time."""
+        """Return a new loader of the sample reports."""
         return SampleReports(
             SAMPLE_DATA,
             ingestor=lambda: self.ingestor,
@@ -126,14 +121,9 @@ class Ingesting:
 
     @property
     def editor(self) -> Editor:
-        """Changes what is said of a report."""
-        storage, runtime = self._storage, self._services.runtime
-        return Editor(
-            store=runtime.store,
-            writer=runtime.ingestor(self._chunking({})).writer,
-            documents=storage.documents,
-            leases=storage.facts,
-        )
+        """Changes the metadata of a report."""
+        storage, store = self._storage, self._services.runtime.store
+        return Editor(store=store, writer=self.ingestor.writer, documents=storage.documents, leases=storage.facts)
 
     def delete_document(self, record: DocumentRecord, control: JobControl | None = None) -> None:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""
@@ -147,32 +137,30 @@ class Ingesting:
         self._storage.cache.forget_answers()
 
     def finish_deletions(self) -> bool:
-        """Go on with those that wait for the search engine, or whose process died; whether any is left."""
-        for record in self._deleting():
-            self.ingestor.delete(record.id, JobControl(patience=0))
+        """Continue deletions that wait for the search engine or whose process died. Return whether any is left."""
+        for document_id in self._deleting():
+            self.ingestor.delete(document_id, JobControl(patience=0))
         return bool(self._deleting())
 
-    def _deleting(self) -> list[DocumentRecord]:
-        return [record for record in self._storage.documents.all() if record.status == "deleting"]
+    def _deleting(self) -> list[str]:
+        return [record.id for record in self._storage.documents.all() if record.status == "deleting"]
 
     def clear_up(self) -> None:
-        """Remove what processes that died have left beside the versions that are shown, unless a job goes on there."""
-        left = [one for one in self._storage.documents.all() if one.status == "ready" and one.replacing]
-        if left and not self._storage.ingestions.unfinished():
-            for record in left:
-                self.service.settle(record.id)
+        """Remove the unfinished versions that dead processes left, unless a job may continue one."""
+        unfinished = [one.id for one in self._storage.documents.all() if one.status == "ready" and one.replacing]
+        if unfinished and not self._storage.ingestions.unfinished():
+            for document_id in unfinished:
+                self.service.settle(document_id)
 
     @lazy
     def originals(self) -> Originals:
         """The files that documents were made of."""
-        storage = self._storage
-        return Originals(
-            files=storage.files, queue=storage.ingestions, documents=storage.documents, settings=self.settings
-        )
+        files, jobs, documents = self._storage.files, self._storage.ingestions, self._storage.documents
+        return Originals(files=files, jobs=jobs, documents=documents, settings=self.settings)
 
     @lazy
     def worker(self) -> IngestionWorker:
-        """Works through the queued ingestions; whoever serves runs it."""
+        """Works through the queued ingestions; a server runs it."""
         return IngestionWorker(
             self._storage.ingestions,
             service=lambda: self.service,

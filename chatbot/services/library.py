@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import InvalidRequestError, NotFoundError
-from ..grounding.context import wider_text
+from ..grounding.context import CONTEXT_MARGIN, wider_text
 from ..grounding.figure_list import listed_figures
 from ..ingestion.pipeline import passages
 from ..repositories.report_index import is_inside
@@ -56,10 +56,9 @@ class Library:
         return [chunk for chunk in found if limit.holds(chunk.collection) and limit.matches(chunk.about)]
 
     def wider_text(self, chunk: Chunk) -> str:
-        """A passage with what stands around it in its report, as far as `CONTEXT_MARGIN` reaches."""
-        margin = self.services.settings.context_margin
-        (around,) = self.services.runtime.store.surroundings([chunk], margin=margin)
-        return wider_text(chunk, around, margin=margin)
+        """A passage with what stands around it in its report, of `CONTEXT_MARGIN` characters."""
+        (around,) = self.services.runtime.store.surroundings([chunk], margin=CONTEXT_MARGIN)
+        return wider_text(chunk, around, margin=CONTEXT_MARGIN)
 
     def figures(self, scope: Scope, indicator: str, year: int | None) -> list[ReportedFigure]:
         """The figures in a scope, by indicator and year; ``indicator`` "" = all, ``year`` = that of the figures.

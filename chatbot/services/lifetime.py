@@ -17,8 +17,10 @@ class lazy(Generic[T]):  # noqa: N801  # used like `property`
 
     def __init__(self, build: Callable[[Any], T]) -> None:
         self._build = build
-        self._name = build.__name__
         self.__doc__ = build.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
 
     @overload
     def __get__(self, instance: None, owner: type) -> lazy[T]: ...

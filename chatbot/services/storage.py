@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from ..database import open_database
 from ..database.core import Database
 from ..jobs.queue import IngestionQueue
@@ -23,6 +26,11 @@ from .lifetime import close_lazy, lazy
 
 CACHE_ENTRIES = 5000
 """Answers, completions and vectors that are kept; the oldest go first."""
+T = TypeVar("T")
+
+
+def _on_database(repository: Callable[[Database], T]) -> lazy[T]:
+    return lazy(lambda storage: repository(storage.database))
 
 
 class Storage:
@@ -39,15 +47,10 @@ class Storage:
         """Raises SettingsError, DatabaseError: it cannot be opened as the settings say."""
         return open_database(self.settings)
 
-    @lazy
-    def facts(self) -> CorpusFacts:
-        """Facts about the database as a whole: its embedder, leases, sample reports that were dismissed."""
-        return CorpusFacts(self.database)
-
-    @lazy
-    def changes(self) -> CorpusChanges:
-        """The log by which other processes notice what was written."""
-        return CorpusChanges(self.database)
+    facts = _on_database(CorpusFacts)
+    """Facts about the database as a whole: its embedder, leases, sample reports that were dismissed."""
+    changes = _on_database(CorpusChanges)
+    """The log by which other processes notice what was written."""
 
     @lazy
     def foreign_changes(self) -> ForeignChanges | None:
@@ -74,45 +77,26 @@ class Storage:
         """Turns what a request names into a `Scope` of what is there."""
         return ScopeResolver(self.documents, self.settings.filter_fields, self.settings.chunk_collections)
 
-    @lazy
-    def conversations(self) -> ConversationRepository:
-        """Conversations and their messages."""
-        return ConversationRepository(self.database)
-
-    @lazy
-    def feedback(self) -> FeedbackRepository:
-        """What people think of answers."""
-        return FeedbackRepository(self.database)
-
-    @lazy
-    def unfinished(self) -> UnfinishedRepository:
-        """The events of answers that are still being written."""
-        return UnfinishedRepository(self.database)
+    conversations = _on_database(ConversationRepository)
+    """Conversations and their messages."""
+    feedback = _on_database(FeedbackRepository)
+    """What people think of answers."""
+    unfinished = _on_database(UnfinishedRepository)
+    """The events of answers that are still being written."""
 
     @lazy
     def cache(self) -> CacheRepository:
         """The three cache levels (R-B10), bounded in time and number."""
         return CacheRepository(self.database, seconds=self.settings.cache_seconds, entries=CACHE_ENTRIES)
 
-    @lazy
-    def usage(self) -> UsageRepository:
-        """Tokens, calls and costs by day."""
-        return UsageRepository(self.database)
-
-    @lazy
-    def keys(self) -> KeyRepository:
-        """API keys, and the secret that signs cookies."""
-        return KeyRepository(self.database)
-
-    @lazy
-    def audit(self) -> AuditLog:
-        """The log of who changed what in the library."""
-        return AuditLog(self.database)
-
-    @lazy
-    def counters(self) -> Counters:
-        """Tokens and requests of each account, counted for all workers together."""
-        return Counters(self.database)
+    usage = _on_database(UsageRepository)
+    """Tokens, calls and costs by day."""
+    keys = _on_database(KeyRepository)
+    """API keys, and the secret that signs cookies."""
+    audit = _on_database(AuditLog)
+    """The log of who changed what in the library."""
+    counters = _on_database(Counters)
+    """Tokens and requests of each account, counted for all workers together."""
 
     @lazy
     def cookie_secret(self) -> bytes:
@@ -120,20 +104,16 @@ class Storage:
         key = self.settings.secret_key
         return key.get_secret_value().encode() if key else self.keys.signing_secret()
 
-    @lazy
-    def files(self) -> FileRepository:
-        """The bytes of the files that reports were read from."""
-        return FileRepository(self.database)
+    files = _on_database(FileRepository)
+    """The bytes of the files that reports were read from."""
 
     @lazy
     def quota(self) -> StorageQuota:
         """Free disk space and upload quotas."""
         return StorageQuota(self.database, self.files, quota=self.settings.upload_quota_mb)
 
-    @lazy
-    def ingestions(self) -> IngestionQueue:
-        """The queue of ingestion jobs."""
-        return IngestionQueue(self.database)
+    ingestions = _on_database(IngestionQueue)
+    """The queue of ingestion jobs."""
 
     @lazy
     def engine(self) -> Engine:
@@ -151,13 +131,9 @@ class Storage:
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
         ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
-        self.conversations.ensure_indexes()
-        self.feedback.ensure_indexes()
-        self.ingestions.ensure_indexes()
-        self.cache.ensure_indexes()
-        self.keys.ensure_indexes()
-        self.counters.ensure_indexes()
-        self.facts.ensure_indexes()
+        indexed = (self.conversations, self.feedback, self.ingestions, self.cache, self.keys, self.counters, self.facts)
+        for repository in indexed:
+            repository.ensure_indexes()
 
     def close(self) -> None:
         """Close the database where it was opened."""

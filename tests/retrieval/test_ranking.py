@@ -59,7 +59,6 @@ def test_hybrid_asks_both_for_a_hundred_or_more() -> None:
     hybrid = method("hybrid")
     assert (hybrid.uses_vectors, hybrid.uses_keywords) == (True, True)
     assert [hybrid.candidates(top_k) for top_k in (5, 250)] == [100, 250]
-    assert method("hybrid", search_candidates=7).candidates(3) == 7
 
 
 @pytest.mark.parametrize(
