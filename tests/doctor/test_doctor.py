@@ -10,8 +10,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from chatbot.database.mongo import MongoDatabase
-from chatbot.doctor import Finding, diagnose
-from chatbot.doctor.checks import check_access
+from chatbot.doctor import Finding, check_access, diagnose
 from chatbot.schema import Chunk
 from chatbot.services import Services
 from chatbot.settings import Settings
