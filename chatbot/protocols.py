@@ -1,4 +1,4 @@
-"""Every extension point on one page. Adapters implement these; the layers above know nothing else of them."""
+"""Every extension point on one page. Adapters implement these; the layers above use nothing else of them."""
 
 from __future__ import annotations
 
@@ -44,146 +44,139 @@ class Embedder(Protocol):
 
     @property
     def local(self) -> bool:
-        """Whether it computes in this process: for nothing, and a text again in less time than its vector is read."""
+        """Whether it computes in this process: free of charge, and faster than reading a stored vector."""
 
     @property
     def multilingual(self) -> bool:
-        """Whether a question is near a passage that answers it in another language."""
+        """Whether the vectors of a question and of its answer in another language are close."""
 
     @property
     def dimensions(self) -> int:
-        """The length of its vectors."""
+        """Length of its vectors."""
 
     @property
     def max_tokens(self) -> int:
-        """What the model reads of one text. Longer input is an error, never a silent cut."""
+        """Tokens that the model reads of one text. Longer input is an error, never cut silently."""
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text by the model's own tokenizer, or an estimate that is not too low."""
+        """Count tokens by the model's own tokenizer, or estimate them, never too low."""
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """A question's vector, shape (dimensions,), of length 1. Raises EmbeddingError."""
+        """Return a unit vector, shape (dimensions,). Raises EmbeddingError."""
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Passages' vectors, shape (len(texts), dimensions), each of length 1. Raises EmbeddingError."""
+        """Return unit vectors, shape (len(texts), dimensions). Raises EmbeddingError."""
 
 
 @runtime_checkable
 class PrefetchingEmbedder(Embedder, Protocol):
-    """An embedder that may be told of several questions before it is asked for the first."""
+    """An embedder that can embed several questions at the same time, before `embed_query` needs them."""
 
     def prefetch(self, texts: Iterable[str], *, request: RequestContext | None = None) -> None:
-        """Have their vectors at hand for `embed_query`, computed at the same time. Raises EmbeddingError."""
+        """Compute the vectors that `embed_query` will return. Raises EmbeddingError."""
 
 
 class Cache(Protocol):
-    """Values by level and key, for all workers. Errors and abstentions are not for it."""
+    """Values by level and key, for all workers. Errors and abstentions are never cached."""
 
     @property
-    def enabled(self) -> bool:
-        """False: it keeps nothing, and counts nothing."""
+    def enabled(self) -> bool: ...
 
     def get(
         self, level: Literal["embedding", "response", "query"], key: str, *, request: RequestContext | None = None
     ) -> Any:
-        """The cached value, None where there is none; the look-up is counted for ``request``."""
+        """Return the cached value or None, and count the look-up for ``request``."""
 
     def put(self, level: Literal["embedding", "response", "query"], key: str, value: Any, *, owner: str = "") -> None:
-        """``value`` is a JSON value. ``owner``: of the conversation that it depends on; ``key`` holds it, too."""
+        """Store a JSON value. ``owner``: of the conversation that it depends on; ``key`` contains it, too."""
 
 
 class ChatModel(Protocol):
-    """A model that completes a prompt, as a stream."""
-
     @property
     def model_id(self) -> str:
         """``provider:model``, or the provider alone."""
 
     @property
     def is_language_model(self) -> bool:
-        """False: it quotes or repeats, in this process and for nothing; so nothing can be planned or written."""
+        """Whether it can plan and write; else it quotes or repeats, in this process and free of charge."""
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Yield the answer piece by piece; ends early once ``request`` is cancelled. Raises ChatModelError."""
+        """Yield the answer piece by piece; end early once ``request`` is cancelled. Raises ChatModelError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """The hits after reranking, at most top_k, best first, and what it cost. Their scores and ranks stay as they
-    came.
-    """
+    """At most top_k hits, best first, with unchanged scores and ranks; and the cost of reranking."""
 
     hits: tuple[SearchHit, ...]
     usage: Usage = field(default_factory=Usage)
 
 
 class Reranker(Protocol):
-    """The order of the hits that are left after threshold and fusion (R-B7, R-B8)."""
+    """Reorders the hits that remain after threshold and fusion (R-B7, R-B8)."""
 
     @property
     def asks_model(self) -> bool:
         """Whether it asks the chat model, whose replies may be cached."""
 
     def candidates(self, top_k: int) -> int:
-        """How many hits to be given for ``top_k`` of them; never fewer."""
+        """Number of hits it needs to choose ``top_k`` from; never fewer."""
 
     def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
-        """``hits`` are best first. Raises DependencyError where a model behind it failed."""
+        """``hits`` are best first. Raises DependencyError: its model failed."""
 
 
 @runtime_checkable
 class Quoter(Protocol):
-    """Says what passages say in their own words: where no language model is configured, or it failed."""
+    """Quotes passages, if no language model is configured or it failed."""
 
     def quotes(
         self, question: str, passages: Sequence[Passage], *, request: RequestContext | None = None
     ) -> list[Quotation]:
-        """The sentences that answer best, best first, at most three; none for no passages. Raises EmbeddingError."""
+        """Return the sentences that answer best, best first, at most three. Raises EmbeddingError."""
 
 
 class Store(Protocol):
     """Chunks with their vectors, and the two searches over them. Scopes are applied before the search."""
 
     def prepare(self) -> None:
-        """Create what the store needs and does not have; cheap when everything is there."""
+        """Create what the store needs and lacks; cheap if it lacks nothing."""
 
     def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
-        """Write chunks of one or more documents; a chunk with a known id is replaced."""
+        """Write chunks of one or more documents; replace those with the same id."""
 
     def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
-        """Remove a document's chunks except those in ``keep``; returns how many went."""
+        """Remove a document's chunks except those in ``keep`` and return how many were removed."""
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """The chunks that still exist, in the order asked for."""
+        """Return the chunks that still exist, in the order of the ids."""
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
-        """All chunks of a document, of any version and in no order, with their vectors; those without a vector are
-        left out.
-        """
+        """Return a document's chunks that have a vector, of any version and in no order, with their vectors."""
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
-        """Each chunk with its neighbours in the document within ``margin`` characters, in reading order."""
+        """Return each chunk with its neighbours within ``margin`` characters, in reading order."""
 
     def vector_search(
         self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> list[Match]:
-        """Nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2.
+        """Return the nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2.
 
-        ``num_candidates``: of a search engine, always search approximately among so many, and request no rows for ties;
-        None = the store chooses. Stores that search exactly ignore it.
+        With ``num_candidates`` a search engine always searches approximately among so many, without rows for ties; None
+        = the store chooses. Stores that search exactly ignore it.
         """
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
-        """Best chunks by keywords, ties by id. A chunk with no query term is not a match."""
+        """Return the best chunks by keywords, ties by id. A chunk without a query term is no match."""
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """The vector score of chunks that only the keyword search found, from their stored vectors."""
+        """Return the vector scores of chunks that only the keyword search found."""
 
     def count(self, scope: Scope) -> int:
-        """How many passages there are in a scope."""
+        """Count the passages in a scope."""
 
     def ping(self) -> str:
-        """A short description of the working engine. Raises DependencyError where it does not work."""
+        """Return a short description of the engine. Raises DependencyError: it does not work."""
 
     def close(self) -> None:
         """Close connections and end threads."""
@@ -196,29 +189,28 @@ class HybridStore(Store, Protocol):
     def hybrid_search(
         self, query: str, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> tuple[list[Match], list[Match]]:
-        """What vector_search and keyword_search would find, as far as the keywords can be searched."""
+        """Return what vector_search and keyword_search would, as far as keywords can be searched."""
 
     def without_keywords(self, scope: Scope) -> list[str]:
-        """The collections of the scope in which the last hybrid search had no keywords: their index cannot answer."""
+        """Return the collections of the scope whose keyword index could not answer the last hybrid search."""
 
 
 @runtime_checkable
 class TracedStore(Store, Protocol):
-    """A store that asks a search engine what a person may read, and ask again by hand."""
+    """A store whose searches are aggregations that a person can read and repeat."""
 
     def traced(self) -> AbstractContextManager[list[tuple[str, list[dict[str, Any]]]]]:
-        """The collections and aggregations that this thread's searches send inside the block, in order."""
+        """Collect the collections and aggregations that this thread's searches send inside the block."""
 
 
 @runtime_checkable
 class RerankingStore(Store, Protocol):
-    """A store with a reranking model of its own."""
+    """A store with its own reranking model."""
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
-        """Return the relevance of chunks to a query, by id; deleted chunks are left out. Without chunks, check only
-        that the server answers.
+        """Return the relevance of chunks to a query, by id, without deleted chunks. Raises SearchEngineError.
 
-        Raises SearchEngineError.
+        Without chunks, only check that the server answers.
         """
 
 
@@ -229,71 +221,73 @@ class LateStore(Store, Protocol):
     """
 
     def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
-        """Take a document's chunks, except those in ``keep``, out of what is searched, before `delete_document`; ids
-        of all that wait for it."""
+        """Hide a document's chunks, except those in ``keep``, from searches, before `delete_document`.
+
+        Return the ids of all that wait for deletion.
+        """
 
     def unfollowed(self, document_id: str, *, there: AnyOf[str] = (), gone: AnyOf[str] = ()) -> int:
-        """How many chunks the searches do not know yet as they are: ``there`` were written, ``gone`` retired.
+        """Count the chunks whose change searches do not show yet: ``there`` were written, ``gone`` retired.
 
         Raises SearchEngineError.
         """
 
 
 class ChangeLog(Protocol):
-    """Which documents changed, in order: how an in-process index follows writes by other processes."""
+    """The documents that changed, in order: an in-process index follows the writes of other processes by it."""
 
     def corpus_id(self) -> str:
-        """Identifies this corpus among all databases; a derived file of another one is useless."""
+        """Return an id of this database's corpus; files derived from another corpus are useless."""
 
     def position(self) -> int:
-        """The number of the last change."""
+        """Return the number of the last change."""
 
     def record(self, document_ids: Iterable[str]) -> int:
-        """Note that these documents changed; returns the new position."""
+        """Note that these documents changed and return the new position."""
 
     def since(self, position: int) -> tuple[int, set[str] | None]:
-        """The current position and the documents changed after ``position``; None = further back than the log."""
+        """Return the current position and the documents changed after ``position``; None = the log is shorter."""
 
     def epoch(self) -> int:
-        """Another number means that chunks changed and kept their ids: comparing ids is not enough."""
+        """Return a number that changes if chunks change and keep their ids: comparing ids is not enough."""
 
 
 class Catalog(Protocol):
-    """The registered reports, as scopes see them."""
+    """The registered reports."""
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
-        """Reports in the scope, by title; every one without a scope."""
+        """Return the reports in the scope, else all, by title."""
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
-        """Every value that the data, or what of it is in the scope, has for a filter field; sorted as text."""
+        """Return every value of a filter field in the scope, else in all reports; sorted as text."""
 
     def holdings(self, scope: Scope) -> Holdings:
-        """How many reports there are in the scope, and passages that it admits: of a table perhaps only some."""
+        """Count the reports in the scope, and their passages that are inside: of a table perhaps only some."""
 
     def unsettled(self) -> dict[str, str]:
-        """Reports that are being written or removed, with the version questions may see ("" = none). As of now, also
-        where the rest is as it was when the request was first asked for it."""
+        """Return the reports that are being written or removed, with the version that questions may see ("" = none).
+
+        Always current, even if the other methods return what they did earlier in the request.
+        """
 
 
 class Loader(Protocol):
-    """A file to a document's text. ``suffixes``: how such files are named, lower case, with the dot."""
+    """Reads the text of a document from a file. ``suffixes`` of its files are lower case, with the dot."""
 
     suffixes: tuple[str, ...]
 
     def load(self, path: Path) -> Loaded:
         """The title falls back to the file's stem; sections are laid out (`schema.lay_out`) and not empty.
 
-        Raises:
-            LoadError: naming the file, what is wrong with it and what to do.
+        Raises LoadError: naming the file, what is wrong with it and what to do.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkLimits:
-    """The longest passage in characters. ``used`` is below ``asked`` where the embedder reads less.
+    """The longest passage in characters. ``used`` is below ``asked`` if the embedder reads less.
 
-    What the embedder reads is an estimate (four characters a token). Denser text is cut shorter still: tokens are
-    counted before a passage is made.
+    The embedder's limit is an estimate (four characters a token). Chunkers count tokens and split denser text shorter.
     """
 
     asked: int
@@ -301,28 +295,28 @@ class ChunkLimits:
 
 
 class Chunker(Protocol):
-    """A document to passages. ``count_tokens``/``max_tokens`` are the embedder's, so that nothing is lost."""
+    """Splits a document into passages that the embedder reads whole."""
 
     @property
     def limits(self) -> ChunkLimits:
-        """The sizes of its chunks."""
+        """Sizes of its chunks."""
 
     @property
     def takes_overlap(self) -> bool:
-        """Whether neighbours may share text; else an overlap other than 0 is refused."""
+        """Whether neighbours may share text; else the overlap must be 0."""
 
     @property
     def joins_sections(self) -> bool:
-        """Whether a passage may span sections, whose headings then stand in its text."""
+        """Whether a passage may span sections; it then contains their headings."""
 
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
     ) -> list[Chunk]:
-        """The chunks of a document in reading order; ids and ordinals as `Chunk.make_id` has them."""
+        """Return the chunks in reading order, with ids and ordinals as of `Chunk.make_id`."""
 
 
 class Agent(Protocol):
     """Answers a question, yielding what happens. The last event is an AnswerEvent."""
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """The events of an answer. Raises ChatbotError where nothing can be answered."""
+        """Raises ChatbotError: nothing can be answered."""

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-OWN = frozenset(
-    {
-        "audit",
-        "cache",
-        "conversations",
-        "counters",
-        "documents",
-        "file_pieces",
-        "files",
-        "ingestion_items",
-        "ingestions",
-        "keys",
-        "batch_items",
-        "batches",
-        "feedback",
-        "message_events",
-        "messages",
-        "meta",
-        "usage",
-    }
-)
-"""Collections of the product itself: passages among them would be taken for something else."""
+OWN = frozenset({
+    "audit", "batch_items", "batches", "cache", "conversations", "counters", "documents", "feedback", "file_pieces",
+    "files", "ingestion_items", "ingestions", "keys", "message_events", "messages", "meta", "usage",
+})  # fmt: skip
+"""The program's own collections, which cannot hold passages."""
 LONGEST = 120
 
 
