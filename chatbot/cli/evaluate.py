@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,8 +33,8 @@ from ..evaluation.dataset import Dataset, QuestionReader, read_dataset, register
 from ..evaluation.injections import broken
 from ..evaluation.injections import injections as injection_cases
 from ..evaluation.runner import (
-    Ask,
     Measured,
+    ScopeOf,
     load_chunks,
     measure_abstention,
     measure_retrieval,
@@ -129,8 +130,10 @@ def evaluate(
         require_mlflow()
     with open_dataset(services, dataset) as (reports, data):
         catalog = reports.storage.documents
-        ask = with_auto_scope(catalog) if auto_scope else without_filters if no_filters else with_filters
-        measured = [_measure(reports, data, one, ask=ask, answers=answers) for one in plan]
+        scope_of: ScopeOf = without_filters if no_filters else with_filters
+        if auto_scope:
+            scope_of = partial(with_auto_scope, catalog)
+        measured = [_measure(reports, data, one, scope_of=scope_of, answers=answers) for one in plan]
         model_id = reports.runtime.embedder.model_id
     rows = [one.to_json(intervals=intervals) for one in measured]
     report = {"dataset": data.name, "configurations": rows}
@@ -166,7 +169,9 @@ def _check_injections(*, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _measure(reports: Services, data: Dataset, configuration: Configuration, *, ask: Ask, answers: bool) -> Measured:
+def _measure(
+    reports: Services, data: Dataset, configuration: Configuration, *, scope_of: ScopeOf, answers: bool
+) -> Measured:
     """Measure retrieval in one configuration; with questions about the reports, abstention too."""
     steps = len(data.answerable) + (0 if data.chunks else len(data.queries))
     with _configured(reports, data, configuration, answers=answers) as services:
@@ -174,7 +179,7 @@ def _measure(reports: Services, data: Dataset, configuration: Configuration, *, 
         method, top_k = settings.retrieval_method, settings.top_k
         with progress_bar(configuration.name, steps) as bar:
             measured = measure_retrieval(
-                data, configuration.name, runtime.retriever, method=method, ask=ask, progress=bar.update
+                data, configuration.name, runtime.retriever, method=method, scope_of=scope_of, progress=bar.update
             )
             if not data.chunks:
                 measured.abstained = measure_abstention(
@@ -185,7 +190,7 @@ def _measure(reports: Services, data: Dataset, configuration: Configuration, *, 
                     ),
                     method=method,
                     top_k=top_k,
-                    ask=ask,
+                    scope_of=scope_of,
                     progress=bar.update,
                 )
     return measured

@@ -55,25 +55,19 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuery:
-    """A question and its expected results. ``scoped_text``: the question without the names in its filter.
-
-    ``targets`` is empty if the reports do not answer it: then the product should abstain.
-    """
+    """A question and its expected results; without ``targets`` the product should abstain."""
 
     id: str
     text: str
-    scoped_text: str
     scope: Scope
     targets: tuple[Expectation, ...]
 
     @property
     def answerable(self) -> bool:
-        """Whether the reports contain an answer."""
         return bool(self.targets)
 
     @property
     def relevant(self) -> frozenset[str]:
-        """The keys of its targets."""
         return frozenset(target.key for target in self.targets)
 
     def ranking(self, chunks: Sequence[Chunk]) -> list[str]:
@@ -98,7 +92,6 @@ class Dataset:
 
     @property
     def answerable(self) -> list[EvaluationQuery]:
-        """The questions that the reports answer."""
         return [query for query in self.queries if query.answerable]
 
 
@@ -126,12 +119,10 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
     queries = []
     for row in _rows(folder / "queries.jsonl"):
         if row["_id"] in relevant:
-            metadata = row.get("metadata") or {}
-            filters: dict[str, Value | list[Value]] = metadata.get("filters") or {}
+            filters: dict[str, Value | list[Value]] = (row.get("metadata") or {}).get("filters") or {}
             scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
             targets = tuple(Expectation(document_id) for document_id in dict.fromkeys(relevant[row["_id"]]))
-            scoped_text = metadata.get("scoped_text") or row["text"]
-            queries.append(EvaluationQuery(row["_id"], row["text"], scoped_text, scope, targets))
+            queries.append(EvaluationQuery(row["_id"], row["text"], scope, targets))
     if not queries:
         raise LoadError(f"{folder}: no question has a judgement in qrels/test.tsv.")
     return Dataset(folder.name, chunks, queries)
@@ -171,13 +162,13 @@ def _lines(path: Path) -> list[str]:
         ) from error
 
 
+@dataclass(frozen=True, slots=True)
 class QuestionReader:
     """Reads a CSV file of questions about the reports of a catalog."""
 
-    def __init__(self, catalog: Catalog, scopes: ScopeResolver, filter_fields: Sequence[str]) -> None:
-        self._catalog = catalog
-        self._scopes = scopes
-        self._fields = tuple(filter_fields)
+    catalog: Catalog
+    scopes: ScopeResolver
+    filter_fields: Sequence[str]
 
     def read(self, path: Path) -> Dataset:
         """Return the questions of a file; ids are its line numbers. Rated answers without an expectation are left out.
@@ -187,7 +178,7 @@ class QuestionReader:
                 has an expected document.
         """
         queries = []
-        for line, row in _table(path, (*COLUMNS, *self._fields, *RATED)):
+        for line, row in _table(path, (*COLUMNS, *self.filter_fields, *RATED)):
             if row.get("rating") and not (row.get("expected_document") or row.get("answerable")):
                 continue
             try:
@@ -202,8 +193,8 @@ class QuestionReader:
         text = row.get("question", "")
         if not text:
             raise LoadError("the question is missing.")
-        chosen = {name: values for name in self._fields if (values := split_cell(row.get(name, "")))}
-        scope = self._scopes.resolve(chosen)
+        chosen = {name: values for name in self.filter_fields if (values := split_cell(row.get(name, "")))}
+        scope = self.scopes.resolve(chosen)
         names = split_cell(row.get("expected_document", ""))
         answerable, page = row.get("answerable", "").casefold(), row.get("page", "")
         if answerable not in (*YES, *NO):
@@ -214,13 +205,13 @@ class QuestionReader:
             raise LoadError(f"page: {page!r} is not a page number.")
         answer = row.get("answer", "")
         targets = tuple(Expectation(self._find(name, scope).id, int(page) if page else None, answer) for name in names)
-        return EvaluationQuery(id, text, text, scope, targets)
+        return EvaluationQuery(id, text, scope, targets)
 
     def _find(self, name: str, scope: Scope) -> DocumentRecord:
         """Return the report with this id, title, name or file name; if there are several, the one inside the scope."""
-        records = _named(name, self._catalog.all())
+        records = _named(name, self.catalog.all())
         if len(records) > 1 and scope:
-            records = _named(name, self._catalog.all(scope)) or records
+            records = _named(name, self.catalog.all(scope)) or records
         if not records:
             raise LoadError(f"expected_document: no report is called {name!r}. See: python -m chatbot documents list.")
         if len(records) > 1:
@@ -251,10 +242,9 @@ def _table(path: Path, known: Sequence[str]) -> Iterator[tuple[int, dict[str, st
                 header = [value.casefold().replace(" ", "_") for value in values]
                 unknown = [name for name in header if name not in known]
                 if unknown or "question" not in header or len(set(header)) < len(header):
-                    wrong = (
-                        f"unknown column {unknown[0]!r}" if unknown else "question is missing or a column is repeated"
-                    )
-                    raise LoadError(f"{path.name}: {wrong}. Columns: {', '.join(known)}.")
+                    flaw = "question is missing or a column is repeated"
+                    flaw = f"unknown column {unknown[0]!r}" if unknown else flaw
+                    raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(known)}.")
             elif len(values) > len(header):
                 raise LoadError(f"{path.name}, line {line}: more cells than the header. Quote cells with commas.")
             elif any(values):

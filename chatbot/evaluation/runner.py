@@ -29,8 +29,8 @@ TOP_K, DEEP = 10, 20
 BATCH = 128
 ABSTENTION = ("abstention_precision", "abstention_recall")
 Progress = Callable[[int], None]
-Ask = Callable[[EvaluationQuery], tuple[str, Scope]]
-"""The text and the scope of a question."""
+ScopeOf = Callable[[EvaluationQuery], Scope]
+"""The scope in which a question is asked."""
 Answering = Callable[[Question, Cancellation], Iterator[Event]]
 """Answers a question as the product does."""
 
@@ -77,23 +77,19 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def with_filters(query: EvaluationQuery) -> tuple[str, Scope]:
-    """Ask in the scope that the data set gives."""
-    return query.text, query.scope
+def with_filters(query: EvaluationQuery) -> Scope:
+    """Return the scope that the data set gives."""
+    return query.scope
 
 
-def without_filters(query: EvaluationQuery) -> tuple[str, Scope]:
-    """Ask in all reports."""
-    return query.text, Scope()
+def without_filters(query: EvaluationQuery) -> Scope:
+    """Return the scope of all reports."""
+    return Scope()
 
 
-def with_auto_scope(catalog: Catalog) -> Ask:
-    """Ask in the scope that the names in the question suggest, as with AUTO_SCOPE."""
-
-    def ask(query: EvaluationQuery) -> tuple[str, Scope]:
-        return query.text, suggest_scope(everything_asked(query.text, Scope(), catalog), Scope(), catalog) or Scope()
-
-    return ask
+def with_auto_scope(catalog: Catalog, query: EvaluationQuery) -> Scope:
+    """Return the scope that the names in the question suggest, as with AUTO_SCOPE."""
+    return suggest_scope(everything_asked(query.text, Scope(), catalog), Scope(), catalog) or Scope()
 
 
 @dataclass
@@ -142,12 +138,12 @@ def load_chunks(store: Store, embedder: Embedder, chunks: Sequence[Chunk], progr
 
 
 def measure_retrieval(
-    dataset: Dataset, name: str, retriever: Retriever, *, method: str, ask: Ask, progress: Progress
+    dataset: Dataset, name: str, retriever: Retriever, *, method: str, scope_of: ScopeOf, progress: Progress
 ) -> Measured:
     """Ask every answerable question for 10 passages, and for 20 if the first 10 do not contain all targets."""
     measured = Measured(name)
     for query in dataset.answerable:
-        text, scope = ask(query)
+        text, scope = query.text, scope_of(query)
         started = time.perf_counter()
         retrieval = retriever.retrieve(text, top_k=TOP_K, scope=scope, method=method)
         measured.add_times(retrieval.steps, (time.perf_counter() - started) * 1000)
@@ -165,16 +161,14 @@ def measure_retrieval(
 
 
 def measure_abstention(
-    dataset: Dataset, answer: Answering, *, method: str, top_k: int, ask: Ask, progress: Progress
+    dataset: Dataset, answer: Answering, *, method: str, top_k: int, scope_of: ScopeOf, progress: Progress
 ) -> list[tuple[bool, bool]]:
     """Return for every question whether the product abstained, and whether it should have."""
     verdicts = []
     for query in dataset.queries:
-        text, scope = ask(query)
-        question = Question(query=text, scope=scope, top_k=top_k, retrieval_method=method, mode="direct", cache=False)
-        answered = any(
-            event.answer.answered for event in answer(question, Cancellation()) if isinstance(event, AnswerEvent)
-        )
+        question = Question(query.text, scope_of(query), top_k, method, mode="direct", cache=False)
+        events = answer(question, Cancellation())
+        answered = any(event.answer.answered for event in events if isinstance(event, AnswerEvent))
         verdicts.append((not answered, not query.answerable))
         progress(1)
     return verdicts

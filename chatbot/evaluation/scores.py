@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,6 @@ from ..schema import Chunk, Scope, Value, Vector
 from ..schema.documents import Calibration, ErrorRates
 from ..scores import to_score
 from .dataset import Dataset, EvaluationQuery
-from .runner import with_filters
 
 UNRELATED = Path(__file__).with_name("unrelated_questions.txt")
 OTHERS, PASSAGES = 4, 10
@@ -80,29 +79,18 @@ class Scores:
         return Calibration(model_id, floor, threshold, "measured", dataset, date, pairs, errors)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreCollector:
-    """Scores the questions of a data set, and unrelated ones, against its reports.
+    """Scores the questions of a data set, and unrelated ones, against its reports."""
 
-    ``reports``: metadata of every report by document id.
-    """
-
-    def __init__(
-        self,
-        *,
-        retriever: Retriever,
-        store: Store,
-        embedder: Embedder,
-        reports: Mapping[str, Mapping[str, Value]],
-        method: str,
-        top_k: int,
-    ) -> None:
-        self._retriever = retriever
-        self._store = store
-        self._embedder = embedder
-        self._reports = reports
-        self._method = method
-        self._top_k = top_k
-        self._random = random.Random(SEED)  # noqa: S311  # a sample, no secret
+    retriever: Retriever
+    store: Store
+    embedder: Embedder
+    reports: Mapping[str, Mapping[str, Value]]
+    """The metadata of every report by document id."""
+    method: str
+    top_k: int
+    random: random.Random = field(default_factory=lambda: random.Random(SEED))  # noqa: S311  # a sample, no secret
 
     def collect(self, dataset: Dataset, progress: Callable[[int], None]) -> Scores:
         """Raises LoadError: too few questions, or none whose answer is in a passage."""
@@ -112,9 +100,8 @@ class ScoreCollector:
         answerable, unrelated = list[float](), list[float]()
         relevant, irrelevant = list[float](), list[float]()
         for query in dataset.answerable:
-            text, scope = with_filters(query)
-            answerable.append(self._best(text, scope))
-            vector = self._embedder.embed_query(text)
+            answerable.append(self._best(query.text, query.scope))
+            vector = self.embedder.embed_query(query.text)
             for target in query.targets:
                 scores = self._scores(target.document_id, vector, target.holds)
                 relevant += [max(scores)] if scores else []
@@ -129,25 +116,22 @@ class ScoreCollector:
 
     def _best(self, text: str, scope: Scope) -> float:
         """Return the score that the relevance floor is compared with."""
-        return best_score(self._retriever.retrieve(text, top_k=self._top_k, scope=scope, method=self._method).hits)
+        return best_score(self.retriever.retrieve(text, top_k=self.top_k, scope=scope, method=self.method).hits)
 
     def _irrelevant(self, query: EvaluationQuery, vector: Vector) -> list[float]:
         """Return scores of passages of other reports, on other countries: the same country may say the same again."""
         expected = {target.document_id for target in query.targets}
-        countries = {self._reports.get(id, {}).get("country_name") for id in expected} - {None}
-        others = [
-            id
-            for id, about in self._reports.items()
-            if id not in expected and about.get("country_name") not in countries
-        ]
+        countries = {self.reports.get(id, {}).get("country_name") for id in expected} - {None}
+        elsewhere = (id for id, about in self.reports.items() if about.get("country_name") not in countries)
+        others = [id for id in elsewhere if id not in expected]
         scores: list[float] = []
-        for id in self._random.sample(others, min(OTHERS, len(others))):
+        for id in self.random.sample(others, min(OTHERS, len(others))):
             of_report = self._scores(id, vector, lambda chunk: True)
-            scores += self._random.sample(of_report, min(PASSAGES, len(of_report)))
+            scores += self.random.sample(of_report, min(PASSAGES, len(of_report)))
         return scores
 
     def _scores(self, document_id: str, vector: Vector, matches: Callable[[Chunk], bool]) -> list[float]:
-        chunks, vectors = self._store.stored(document_id)
+        chunks, vectors = self.store.stored(document_id)
         rows = [row for row, chunk in enumerate(chunks) if matches(chunk)]
         return list(map(to_score, vectors[rows] @ vector)) if rows else []
 

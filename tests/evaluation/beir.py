@@ -22,7 +22,7 @@ QUERIES: list[dict[str, Any]] = [
     {
         "_id": "q1",
         "text": "zebra growth in Kenya in 2023",
-        "metadata": {"filters": {"country_name": "Kenya", "year": [2023]}, "scoped_text": "zebra growth"},
+        "metadata": {"filters": {"country_name": "Kenya", "year": [2023]}},
     },
     {"_id": "q2", "text": "what do giraffes eat"},
     {"_id": "unjudged", "text": "nobody knows"},

@@ -35,13 +35,13 @@ def test_passages_keep_id_title_text_and_filter_fields(tmp_path: Path) -> None:
     assert last.search_text == "giraffes eat leaves"
 
 
-def test_questions_keep_filters_judgements_and_scoped_text(tmp_path: Path) -> None:
+def test_questions_keep_filters_and_judgements(tmp_path: Path) -> None:
     scoped, free = read_dataset(beir.write(tmp_path / "tiny"), FIELDS).queries
     assert scoped.relevant == {"k23"}, "a score of 0 is no judgement in favour"
     assert scoped.scope == Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))})
-    assert (scoped.text, scoped.scoped_text) == ("zebra growth in Kenya in 2023", "zebra growth")
+    assert scoped.text == "zebra growth in Kenya in 2023"
     assert free.scope == Scope()
-    assert free.scoped_text == free.text == "what do giraffes eat"
+    assert free.text == "what do giraffes eat"
 
 
 def test_lines_end_where_json_lines_end(tmp_path: Path) -> None:
@@ -93,12 +93,12 @@ def test_what_a_target_asks_of_a_passage(target: Expectation, chunk: Chunk, hold
 
 def test_each_target_is_found_once_at_its_first_passage() -> None:
     targets = (Expectation("a", answer="x"), Expectation("b"))
-    query = EvaluationQuery("q", "", "", Scope(), targets)
+    query = EvaluationQuery("q", "", Scope(), targets)
     ranking = query.ranking([passage("a", "y"), passage("b"), passage("b"), passage("a", "x")])
     assert ranking == ["", "b", "", "a: x"]
     assert query.relevant == {"b", "a: x"}
     assert query.answerable
-    assert not EvaluationQuery("q", "", "", Scope(), ()).answerable
+    assert not EvaluationQuery("q", "", Scope(), ()).answerable
 
 
 # A data set's passages as registered reports.
@@ -150,7 +150,7 @@ def test_a_report_is_named_by_title_or_file(services: Services, path: Path, repo
     data = read(services, path, f'question,expected_document\nHow many?,"{name}"\n')
     assert (data.name, data.chunks) == ("mine", [])
     (query,) = data.queries
-    assert (query.id, query.text, query.scoped_text) == ("2", "How many?", "How many?")
+    assert (query.id, query.text) == ("2", "How many?")
     assert query.targets == (Expectation(reports["kenya"]),)
     assert query.scope == Scope()
 

@@ -106,8 +106,10 @@ def dataset(services: Services, tmp_path: Path) -> Dataset:
 
 def run(services: Services, data: Dataset, *, filters: bool = True, method: str = "hybrid") -> dict[str, Any]:
     done: list[int] = []
-    ask = with_filters if filters else without_filters
-    measured = measure_retrieval(data, "own", services.runtime.retriever, method=method, ask=ask, progress=done.append)
+    scope_of = with_filters if filters else without_filters
+    measured = measure_retrieval(
+        data, "own", services.runtime.retriever, method=method, scope_of=scope_of, progress=done.append
+    )
     assert sum(done) == len(data.answerable)
     return measured.to_json()
 
@@ -138,7 +140,9 @@ def test_a_hit_outside_the_filter_is_counted(services: Services, dataset: Datase
             return services.runtime.retriever.retrieve(query, top_k=top_k, scope=Scope(), method=method)
 
     retriever: Any = Leaky()
-    measured = measure_retrieval(dataset, "leaky", retriever, method="bm25", ask=with_filters, progress=lambda n: None)
+    measured = measure_retrieval(
+        dataset, "leaky", retriever, method="bm25", scope_of=with_filters, progress=lambda n: None
+    )
     assert measured.to_json()["leaks"] == 2
     assert measured.to_json()["leak_rate"] == round(2 / measured.hits, 4) > 0
 
@@ -154,7 +158,7 @@ def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> Non
     """Fourteen passages alike, told apart by their ids: the last but one is asked for."""
     chunks = [Chunk(f"c{n:02}", f"c{n:02}", "n", "t", "zebra growth") for n in range(14)]
     load_chunks(services.runtime.store, services.runtime.embedder, chunks, lambda n: None)
-    query = EvaluationQuery("q", "zebra growth", "zebra growth", Scope(), (Expectation("c12"),))
+    query = EvaluationQuery("q", "zebra growth", Scope(), (Expectation("c12"),))
     result = run(services, Dataset("d", chunks, [query]), method="vector")
     assert (result["recall@10"], result["recall@20"], result["mrr@10"]) == (0.0, 1.0, 0.0)
 
@@ -170,8 +174,8 @@ def test_chunks_are_loaded_in_batches(services: Services) -> None:
 
 def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked(services: Services, kenya) -> None:
     """R: abstention through the real agent. The echo model answers whatever is found."""
-    population = EvaluationQuery("1", "population", "population", Scope(), (Expectation(kenya.document_id),))
-    nonsense = EvaluationQuery("2", "zzz", "zzz", Scope(), ())
+    population = EvaluationQuery("1", "population", Scope(), (Expectation(kenya.document_id),))
+    nonsense = EvaluationQuery("2", "zzz", Scope(), ())
     data = Dataset("own", [], [population, nonsense])
     assert run(services, data)["questions"] == 1
     seen: list[str] = []
@@ -182,7 +186,7 @@ def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked
         yield StepEvent("begin")
         yield from services.runtime.agent.run(question, request=RequestContext(cancel))
 
-    verdicts = measure_abstention(data, answer, method="bm25", top_k=5, ask=with_filters, progress=lambda n: None)
+    verdicts = measure_abstention(data, answer, method="bm25", top_k=5, scope_of=with_filters, progress=lambda n: None)
     assert seen == ["population", "zzz"]
     assert verdicts == [(False, False), (True, True)]
 

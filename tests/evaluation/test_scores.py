@@ -79,7 +79,7 @@ def collector(services: Services, add_report: AddReport) -> ScoreCollector:
 def questions(services: Services, answer: str, count: int = FEWEST) -> Dataset:
     scope = Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))})
     (kenya,) = services.storage.documents.all(scope)
-    query = EvaluationQuery("q", "zebra herds 2023", "zebra herds 2023", scope, (Expectation(kenya.id, None, answer),))
+    query = EvaluationQuery("q", "zebra herds 2023", scope, (Expectation(kenya.id, None, answer),))
     return Dataset("mine", [], [query] * count)
 
 
