@@ -30,9 +30,6 @@ def drawn_tree() -> dict[str, str]:
 
 def test_the_tree_in_the_docstring_is_the_tree_of_the_classes() -> None:
     assert drawn_tree() == {kind.__name__: kind.__bases__[0].__name__ for kind in classes()}
-
-
-def test_every_error_has_one_base_and_a_word_about_itself() -> None:
     assert all(len(kind.__bases__) == 1 for kind in classes())
 
 
@@ -40,12 +37,8 @@ def test_codes_are_unique_stable_words() -> None:
     codes = {kind.__name__: kind.code for kind in classes()}
     assert len(set(codes.values())) == len(codes)
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", code) for code in codes.values())
-    assert codes["InvalidRequestError"] == "invalid_request"
-    assert codes["IngestingError"] == "ingesting"
-    assert codes["NotFoundError"] == "not_found"
-
-
-def test_every_dependency_has_a_name_of_its_own() -> None:
+    expected = {"InvalidRequestError": "invalid_request", "IngestingError": "ingesting", "NotFoundError": "not_found"}
+    assert codes.items() >= expected.items()
     direct = [kind for kind in classes() if kind.__bases__[0] is DependencyError]
     names = [kind.dependency for kind in direct]  # type: ignore[attr-defined]
     assert sorted(names) == ["chat_model", "database", "embedder", "python_package", "vector_search"]

@@ -9,24 +9,10 @@ from hypothesis import strategies as st
 from chatbot.errors import SettingsError
 from chatbot.text import LANGUAGES, Analyzer, analyzer, estimate_tokens, evenly_spaced, is_foreign, sentences
 
-
-def test_terms_are_lower_case_stemmed_and_without_stop_words() -> None:
-    """R-B5."""
-    assert analyzer("english").terms("What is the Population Growth RATE of the countries?") == [
-        "popul", "growth", "rate", "countri",
-    ]  # fmt: skip
-
-
-def test_word_forms_meet_in_one_term() -> None:
-    terms = analyzer("english").terms
-    assert terms("elections") == terms("Election") == terms("ELECTIONS")
-
-
-def test_a_number_keeps_its_decimals_and_groups() -> None:
-    assert analyzer("english").terms("2.09% of 52,428,290 in 2023.") == ["2.09", "52,428,290", "2023"]
-
-
-COMPOUNDS = {
+TERMS = {
+    "What is the Population Growth RATE of the countries?": ["popul", "growth", "rate", "countri"],
+    "elections Election ELECTIONS": ["elect", "elect", "elect"],
+    "2.09% of 52,428,290 in 2023.": ["2.09", "52,428,290", "2023"],
     "buildToDocker": ["buildtodock", "build", "docker"],
     "max_retries": ["max_retri", "max", "retri"],
     "HTTPServerError": ["httpservererror", "http", "server", "error"],
@@ -37,8 +23,9 @@ COMPOUNDS = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), COMPOUNDS.items(), ids=COMPOUNDS)
-def test_a_compound_is_found_whole_and_by_its_parts(text: str, expected: list[str]) -> None:
+@pytest.mark.parametrize(("text", "expected"), TERMS.items(), ids=TERMS)
+def test_terms_are_lower_case_stemmed_and_without_stop_words(text: str, expected: list[str]) -> None:
+    """R-B5. A number keeps its decimals and groups; a compound is found whole and by its parts."""
     assert analyzer("english").terms(text) == expected
 
 
@@ -70,10 +57,7 @@ SENTENCES = {
     "question and exclamation": ("Why? Look! Here.", ["Why?", "Look!", "Here."]),
     "decimals": ("It grew by 2.09% in 2023. Then 1.9%.", ["It grew by 2.09% in 2023.", "Then 1.9%."]),
     "abbreviation": ("Dr. Ruto won. He took office.", ["Dr. Ruto won.", "He took office."]),
-    "the years of a reign": (
-        "King HUSSEIN (r. 1953-99) ruled. He died.",
-        ["King HUSSEIN (r. 1953-99) ruled.", "He died."],
-    ),
+    "years of a reign": ("King (r. 1953-99) ruled. He died.", ["King (r. 1953-99) ruled.", "He died."]),
     "a month": ("Polls open on Dec. 12 (see p. 3). Go.", ["Polls open on Dec. 12 (see p. 3).", "Go."]),
     "initials": ("J. F. Kennedy spoke. All heard.", ["J. F. Kennedy spoke.", "All heard."]),
     "lower case after a full stop": ("The est. value holds.", ["The est. value holds."]),
@@ -106,26 +90,10 @@ COUNTED = {
     "prose": ("The economy of Kenya is the largest in eastern and central Africa, and agriculture leads it.", 18, 18),
     "figures": ("Population: 52,428,290 (2023 est.); growth 2.09%, GDP $113.42 billion, -5.4% of GDP", 35, 34),
     "table": ("| Kenya | 2023 | 1,234.56 | 52,428,290 | 2.09% | -0.35 |", 29, 32),
-    "Chinese": (
-        "世界银行的报告指出，肯尼亚的人口增长率",
-        20,
-        13,
-    ),
-    "Thai": (
-        "รายงานของธนาคารโลก",
-        1,
-        7,
-    ),
-    "Arabic": (
-        "يشير تقرير البنك الدولي",
-        20,
-        5,
-    ),
-    "Russian": (
-        "Согласно докладу Банка",
-        18,
-        7,
-    ),
+    "Chinese": ("世界银行的报告指出，肯尼亚的人口增长率", 20, 13),
+    "Thai": ("รายงานของธนาคารโลก", 1, 7),
+    "Arabic": ("يشير تقرير البنك الدولي", 20, 5),
+    "Russian": ("Согласно докладу Банка", 18, 7),
 }
 """A text, and its tokens as MiniLM's and as o200k's tokenizer count them."""
 
@@ -157,15 +125,6 @@ def test_another_language_is_known_by_its_small_words(text: str, foreign: bool) 
     assert is_foreign(text) is foreign
 
 
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("a b\nc", "a b\nc"),
-        ("a  \t b", "a b"),
-        ("a \n b", "a\nb"),
-        ("a\r\n \r\n\nb", "a\n\nb"),
-        ("a" + " " * 10**6 + "b", "a b"),
-    ],
-)
-def test_runs_of_space_are_one(text: str, read: str) -> None:
-    assert evenly_spaced(text) == read
+def test_runs_of_space_are_one() -> None:
+    texts = ("a b\nc", "a  \t b", "a \n b", "a\r\n \r\n\nb", "a" + " " * 10**6 + "b")
+    assert list(map(evenly_spaced, texts)) == ["a b\nc", "a b", "a\nb", "a\n\nb", "a b"]

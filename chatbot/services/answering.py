@@ -147,7 +147,7 @@ class Answering:
         words, storage = analyzer(self.settings.language), self._storage
         return ChatService(
             conversations=storage.conversations,
-            agent=self._agent,
+            agent=self.agent,
             condenser=Condenser(
                 follow_ups=FollowUps(words, storage.documents), chat_models=self.chat_models, analyzer=words
             ),
@@ -162,7 +162,8 @@ class Answering:
         )
 
     @contextmanager
-    def _agent(self) -> Iterator[Agent]:
+    def agent(self) -> Iterator[Agent]:
+        """Yield what answers one question, and keep it open until the block ends."""
         with self._services.hold():
             yield self._services.runtime.agent
 

@@ -79,12 +79,16 @@ class Ingesting:
     @lazy
     def service(self) -> IngestionService:
         """Makes searchable documents out of files."""
+        settings, summary = self.settings, self.sample_summary
+        if settings.summaries == "model" or (settings.summaries == "auto" and settings.openai_api_key):
+            model = ModelSummary(self._services.answering.chat_model, input_tokens=settings.context_tokens)
+            summary = Summary("model", model)
         return IngestionService(
             documents=self._storage.documents,
             ingestors=self.ingestor_for,
             load=self.load,
             leases=self._storage.facts,
-            summary=self._summary(),
+            summary=summary,
         )
 
     @lazy
@@ -94,13 +98,6 @@ class Ingesting:
     def load(self, path: Path, cancel: Cancellation) -> Loaded:
         """Read one file, in its own process if its format needs that. Raises LoadError."""
         return self._loader.load(path, cancel=cancel)
-
-    def _summary(self) -> Summary:
-        settings = self.settings
-        if settings.summaries == "model" or (settings.summaries == "auto" and settings.openai_api_key):
-            model = ModelSummary(self._services.answering.chat_model, input_tokens=settings.context_tokens)
-            return Summary("model", model)
-        return self.sample_summary
 
     @property
     def sample_summary(self) -> Summary:

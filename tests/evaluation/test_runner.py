@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -32,39 +32,22 @@ from tests.evaluation import beir
 RANKING = ["a", "b", "c", "d", "e"]
 
 
-@pytest.mark.parametrize(
-    ("relevant", "k", "expected"),
-    [({"b"}, 5, 1.0), ({"b"}, 1, 0.0), ({"a", "z"}, 5, 0.5), ({"a", "e"}, 4, 0.5), ({"z"}, 5, 0.0)],
-)
-def test_recall(relevant: set[str], k: int, expected: float) -> None:
-    assert recall(RANKING, relevant, k) == expected
-
-
-@pytest.mark.parametrize(
-    ("relevant", "k", "expected"),
-    [({"a"}, 5, 1.0), ({"c", "e"}, 5, 1 / 3), ({"e"}, 4, 0.0), ({"z"}, 5, 0.0)],
-)
-def test_reciprocal_rank(relevant: set[str], k: int, expected: float) -> None:
-    assert reciprocal_rank(RANKING, relevant, k) == expected
-
-
-@pytest.mark.parametrize(
-    ("relevant", "k", "expected"),
-    [
-        ({"a"}, 5, 1.0),
-        ({"b"}, 5, 1 / log2(3)),
-        ({"a", "c"}, 5, (1 + 1 / 2) / (1 + 1 / log2(3))),
-        ({"a", "z"}, 5, 1 / (1 + 1 / log2(3))),
-        ({"e"}, 4, 0.0),
-        ({"a", "b", "c"}, 2, 1.0),
+BY_HAND = {
+    recall: [("b", 5, 1.0), ("b", 1, 0.0), ("az", 5, 0.5), ("ae", 4, 0.5), ("z", 5, 0.0)],
+    reciprocal_rank: [("a", 5, 1.0), ("ce", 5, 1 / 3), ("e", 4, 0.0), ("z", 5, 0.0)],
+    ndcg: [
+        ("a", 5, 1.0), ("b", 5, 1 / log2(3)), ("ac", 5, (1 + 1 / 2) / (1 + 1 / log2(3))),
+        ("az", 5, 1 / (1 + 1 / log2(3))), ("e", 4, 0.0), ("abc", 2, 1.0),
     ],
-)
-def test_ndcg(relevant: set[str], k: int, expected: float) -> None:
-    assert ndcg(RANKING, relevant, k) == pytest.approx(expected)
+}  # fmt: skip
+"""The relevant ids, k and the metric of `RANKING`."""
 
 
-def test_an_empty_ranking_is_worth_nothing() -> None:
-    assert recall([], {"a"}, 5) == reciprocal_rank([], {"a"}, 5) == ndcg([], {"a"}, 5) == 0.0
+@pytest.mark.parametrize("metric", BY_HAND)
+def test_metrics(metric: Callable[..., float]) -> None:
+    for relevant, k, expected in BY_HAND[metric]:
+        assert metric(RANKING, {*relevant}, k) == pytest.approx(expected)
+    assert metric([], {"a"}, 5) == 0.0
 
 
 @pytest.mark.parametrize(
