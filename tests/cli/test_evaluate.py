@@ -35,39 +35,23 @@ def test_the_products_own_configuration_comes_first(run: Run, tmp_path: Path) ->
         assert row["leaks"] == 0
     own = body["configurations"][0]
     assert (own["recall@5"], own["mrr@10"], own["ndcg@10"]) == (1.0, 1.0, 1.0)
-
-
-def test_the_configuration_follows_the_settings(run: Run, tmp_path: Path) -> None:
-    body = evaluate(run, beir.write(tmp_path / "tiny"), RETRIEVAL_METHOD="bm25")
-    assert body["configurations"][0]["name"] == "bm25 (as configured)"
-
-
-def test_no_filters_asks_the_whole_question(run: Run, tmp_path: Path) -> None:
-    """The question with its names, over everything: here the names still find the right passage."""
-    queries = '{"_id": "q1", "text": "Mali 2023 zebra", "metadata": {"filters": {"country_name": "Kenya"}}}\n'
-    folder = beir.write(tmp_path / "tiny", queries=queries, qrels="h\th\th\nq1\tm23\t1\n")
-    assert evaluate(run, folder)["configurations"][0]["recall@5"] == 0.0
-    assert evaluate(run, folder, "--no-filters")["configurations"][0]["recall@5"] == 1.0
-
-
-def test_auto_scope_takes_the_scope_from_the_question(run: Run, tmp_path: Path) -> None:
-    """The filter says Kenya, the question Mali: found in the scope of the question, and in the filter not."""
-    queries = '{"_id": "q1", "text": "Mali 2023 zebra", "metadata": {"filters": {"country_name": "Kenya"}}}\n'
-    folder = beir.write(tmp_path / "tiny", queries=queries, qrels="h\th\th\nq1\tm23\t1\n")
-    own = evaluate(run, folder, "--auto-scope")["configurations"][0]
-    assert (own["recall@5"], own["mrr@10"], own["leaks"]) == (1.0, 1.0, 0)
-    assert run("evaluate", str(folder), "--auto-scope", "--no-filters").status == 2
-
-
-def test_nothing_is_left_in_the_database(run: Run, tmp_path: Path) -> None:
-    evaluate(run, beir.write(tmp_path / "tiny"))
     assert run("documents", "list").out == "0 reports, 0 passages\n"
 
 
-def test_without_json_it_is_a_table(run: Run, tmp_path: Path) -> None:
-    lines = run("evaluate", str(beir.write(tmp_path / "tiny"))).out.splitlines()
+def test_without_json_it_is_a_table_that_follows_the_settings(run: Run, tmp_path: Path) -> None:
+    lines = run("evaluate", str(beir.write(tmp_path / "tiny")), RETRIEVAL_METHOD="bm25").out.splitlines()
     assert lines[0].split() == ["configuration", *METRICS, "leaks", "ms", "ms", "p95"]
-    assert lines[1].split()[:4] == ["hybrid", "(as", "configured)", "1.0"]
+    assert lines[1].split()[:4] == ["bm25", "(as", "configured)", "1.0"]
+
+
+def test_the_scope_is_the_filter_nothing_or_that_of_the_question(run: Run, tmp_path: Path) -> None:
+    """The filter says Kenya, the question Mali: only in the filter it is not found."""
+    queries = '{"_id": "q1", "text": "Mali 2023 zebra", "metadata": {"filters": {"country_name": "Kenya"}}}\n'
+    folder = beir.write(tmp_path / "tiny", queries=queries, qrels="h\th\th\nq1\tm23\t1\n")
+    for options, recall in (((), 0.0), (("--no-filters",), 1.0), (("--auto-scope",), 1.0)):
+        own = evaluate(run, folder, *options)["configurations"][0]
+        assert (own["recall@5"], own["mrr@10"], own["leaks"]) == (recall, recall, 0)
+    assert run("evaluate", str(folder), "--auto-scope", "--no-filters").status == 2
 
 
 def test_a_broken_data_set_is_a_message_and_exit_status_1(run: Run, tmp_path: Path) -> None:
@@ -78,17 +62,8 @@ def test_a_broken_data_set_is_a_message_and_exit_status_1(run: Run, tmp_path: Pa
 
 def test_what_was_asked_for_is_compared(run: Run, tmp_path: Path) -> None:
     folder = beir.write(tmp_path / "tiny")
-    options = [
-        "--methods",
-        "vector",
-        "--weights",
-        ".4, .5",
-        "--chunkers",
-        "sentence,recursive",
-        "--presets",
-        "adaptive",
-    ]
-    rows = evaluate(run, folder, *options)["configurations"]
+    options = "--methods vector --weights .4,.5 --chunkers sentence,recursive --presets adaptive"
+    rows = evaluate(run, folder, *options.split())["configurations"]
     assert [row["name"] for row in rows] == [
         "hybrid (as configured)", "vector", "hybrid, weight 0.4", "hybrid, weight 0.5", "chunker sentence",
         "chunker recursive", "preset adaptive",
@@ -123,30 +98,24 @@ def test_wrong_options_are_exit_status_2(run: Run, tmp_path: Path, options: list
     assert message in result.err
 
 
-class TestIntervalsAndFiles:
-    def test_intervals_in_json_and_table(self, run: Run, tmp_path: Path) -> None:
-        folder = beir.write(tmp_path / "tiny")
-        own = evaluate(run, folder, "--intervals")["configurations"][0]
-        assert own["intervals"]["ndcg@10"] == [1.0, 1.0]
-        assert "  95 %" in run("evaluate", str(folder), "--intervals").out
-        assert "  95 %" not in run("evaluate", str(folder)).out
-
-    def test_a_file_that_cannot_be_written_is_named(self, run: Run, tmp_path: Path) -> None:
-        path = tmp_path / "no" / "folder" / "base.json"
-        result = run("evaluate", str(beir.write(tmp_path / "tiny")), "--save-baseline", str(path))
-        assert result.status == 1
-        assert "base.json cannot be written" in result.err
+def test_intervals_in_json_and_table(run: Run, tmp_path: Path) -> None:
+    folder = beir.write(tmp_path / "tiny")
+    own = evaluate(run, folder, "--intervals")["configurations"][0]
+    assert own["intervals"]["ndcg@10"] == [1.0, 1.0]
+    assert "  95 %" in run("evaluate", str(folder), "--intervals").out
+    assert "  95 %" not in run("evaluate", str(folder)).out
 
 
 class TestBaseline:
-    def test_as_good_as_then_is_exit_status_0(self, run: Run, tmp_path: Path) -> None:
-        folder, path = beir.write(tmp_path / "tiny"), str(tmp_path / "base.json")
-        assert run("evaluate", str(folder), "--save-baseline", path).status == 0
-        assert run("evaluate", str(folder), "--baseline", path).status == 0
+    def test_a_file_that_cannot_be_written_is_named(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "no" / "folder" / "base.json"
+        result = run("evaluate", str(beir.write(tmp_path / "tiny")), "--save-baseline", str(path))
+        assert (result.status, "base.json cannot be written" in result.err) == (1, True)
 
     def test_worse_is_exit_status_1_with_a_line_for_each_figure(self, run: Run, tmp_path: Path) -> None:
         folder, path = beir.write(tmp_path / "tiny"), tmp_path / "base.json"
         before = evaluate(run, folder, "--save-baseline", str(path))
+        assert run("evaluate", str(folder), "--baseline", str(path)).status == 0
         before["configurations"][1]["ndcg@10"] = 2.0
         path.write_text(json.dumps(before), encoding="utf-8")
         result = run("evaluate", str(folder), "--baseline", str(path), "--json")
@@ -185,16 +154,11 @@ class TestOwnQuestions:
         bm25 = body["configurations"][1]
         assert (bm25["abstention_precision"], bm25["abstention_recall"]) == (1.0, 1.0)
 
-    def test_nothing_is_left_of_the_questions(self, loaded: Run, tmp_path: Path) -> None:
+    def test_another_chunker_splits_the_originals_and_changes_nothing(self, loaded: Run, tmp_path: Path) -> None:
         before = loaded("documents", "list").out
-        evaluate(loaded, self.csv(tmp_path), "--chunkers", "sentence")
-        assert loaded("documents", "list").out == before
-
-    def test_the_reports_are_cut_anew_from_their_originals(self, loaded: Run, tmp_path: Path) -> None:
         own, sentence = evaluate(loaded, self.csv(tmp_path), "--chunkers", "sentence")["configurations"]
         assert (own["recall@5"], sentence["recall@5"]) == (0.5, 0.5)
-
-    def test_without_the_originals_that_is_refused(self, loaded: Run, tmp_path: Path) -> None:
+        assert loaded("documents", "list").out == before
         for path in tmp_path.rglob("*.md"):
             path.unlink()
         result = loaded("evaluate", str(self.csv(tmp_path)), "--chunkers", "sentence")

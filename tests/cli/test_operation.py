@@ -22,16 +22,23 @@ from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI
 QUESTION = "What is the population growth rate?"
 
 
-@pytest.mark.parametrize("command", [("-m", "chatbot", "serve"), ("app.py",)], ids=["serve", "app.py"])
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("command", "how"), [(("-m", "chatbot", "serve"), signal.SIGINT), (("app.py",), signal.SIGTERM)]
+)
 def test_it_answers_and_ends_cleanly(
     process_environment: dict[str, str], command: tuple[str, ...], how: signal.Signals
 ) -> None:
-    with started({**process_environment, "PORT": "0"}, *command) as process:
+    """A browser keeps six idle connections for each of its profiles, and for minutes: they keep nobody out."""
+    with started({**process_environment, "PORT": "0"}, *command) as process, ExitStack() as opened:
         url = address(process.stdout)
+        host, _, port = url.removeprefix("http://").partition(":")
+        for _ in range(200):
+            opened.enter_context(socket.create_connection((host, int(port)), timeout=60))
+        time.sleep(0.5)  # the server has accepted as many as it does
         status, body = get(f"{url}/health")
         assert (status, json.loads(body)) == (200, {"status": "ok"})
         assert get(f"{url}/ready")[0] == 200
+        opened.close()
         process.send_signal(how)
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
@@ -54,17 +61,6 @@ def test_a_busy_port_is_a_message_not_a_traceback(process_environment: dict[str,
     assert process.returncode == 1
     assert f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. Set HOST or PORT" in err
     assert "Traceback" not in err
-
-
-def test_idle_connections_keep_nobody_out(process_environment: dict[str, str]) -> None:
-    """A browser keeps six for each of its profiles, and for minutes."""
-    with started({**process_environment, "PORT": "0"}, "app.py") as process, ExitStack() as opened:
-        url = address(process.stdout)
-        host, _, port = url.removeprefix("http://").partition(":")
-        for _ in range(200):
-            opened.enter_context(socket.create_connection((host, int(port)), timeout=60))
-        time.sleep(0.5)  # the server has accepted as many as it does
-        assert get(f"{url}/health")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -96,7 +92,7 @@ def test_a_wrong_setting_stops_the_start_and_is_named_with_the_valid_ones(
     value, valid = WRONG[name]
     with started({**process_environment, name: value, "PORT": "0"}, "app.py") as process:
         _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode in {1, 2}
+    assert process.returncode == 1
     assert "Traceback" not in err
     assert name in err
     assert value.partition(":")[0] in err
@@ -139,7 +135,3 @@ class TestUsage:
         body = json.loads(loaded("usage", "--json").out)
         assert body["total"]["questions"] == body["days"][0]["questions"] == 1
         assert {stage["stage"] for stage in body["total"]["stages"]} >= {"embed", "generate"}
-
-    @pytest.mark.parametrize("days", ["0", "367", "soon"])
-    def test_a_wrong_number_of_days_is_wrong_usage(self, run: Run, days: str) -> None:
-        assert run("usage", "--days", days).status == 2
