@@ -152,8 +152,8 @@ class Ingesting:
     @lazy
     def originals(self) -> Originals:
         """The files that documents were made of."""
-        files, jobs, documents = self._storage.files, self._storage.ingestions, self._storage.documents
-        return Originals(files=files, jobs=jobs, documents=documents, settings=self.settings)
+        files, queue, documents = self._storage.files, self._storage.ingestions, self._storage.documents
+        return Originals(files=files, queue=queue, documents=documents, settings=self.settings)
 
     @lazy
     def worker(self) -> IngestionWorker:
