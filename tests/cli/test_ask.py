@@ -47,19 +47,11 @@ def test_the_answer_stays_inside_its_scope(loaded: Run) -> None:
     assert body["sources"] == ["Kenya: Country Report 2023"]
 
 
-def test_several_countries_are_alternatives(loaded: Run) -> None:
-    body = ask(loaded, "--country", "Kenya", "--country", "ML")
-    assert body["scope"]["documents"] == 2
-
-
 def test_options_reach_the_retrieval(loaded: Run) -> None:
-    body = ask(loaded, "--retrieval-method", "bm25", "--limit", "1")
-    assert body["trace"]["retrieval_method"] == "bm25"
-    assert body["trace"]["threshold"] is None
+    body = ask(loaded, "--retrieval-method", "bm25", "--limit", "1", "--country", "Kenya", "--country", "ML")
+    assert body["scope"]["documents"] == 2
+    assert (body["trace"]["retrieval_method"], body["trace"]["threshold"]) == ("bm25", None)
     assert len(body["trace"]["hits"]) == 1
-
-
-def test_the_vector_weight_changes_the_fused_scores(loaded: Run) -> None:
     one, other = (
         ask(loaded, "--vector-weight", weight)["trace"]["hits"][0]["fused_score"] for weight in ("0.1", "0.9")
     )
@@ -79,8 +71,7 @@ def test_without_json_the_answer_and_its_sources_are_printed(loaded: Run) -> Non
     assert "[1] Kenya: Country Report 2023: People and Society › Population growth rate" in result.out
 
 
-def test_an_honest_not_found_is_done(loaded: Run) -> None:
-    """Exit status 0 also for an honest "not found"."""
+def test_an_honest_not_found_is_exit_status_0(loaded: Run) -> None:
     body = ask(loaded, "--year", "2023", RELEVANCE_FLOOR="1.0")
     assert body["answered"] is False
     assert body["citations"] == []
@@ -241,18 +232,12 @@ def notes_of(loaded: Run, *pieces: str, finish_reason: str = "stop") -> list[str
     return notes
 
 
-def test_figures_quotations_and_unknown_sources_are_named(loaded: Run) -> None:
+def test_doubts_and_an_answer_cut_at_its_limit_are_named_below_it(loaded: Run) -> None:
     assert notes_of(loaded, "It is 9.9%, “never said” [1][8]. It is 2.09% [9].") == [
         "Not found in [1]: 9.9%, “never said”. There is no source [8].",
         "There is no source [9].",
     ]
-
-
-def test_nothing_is_said_below_a_supported_answer(loaded: Run) -> None:
     assert notes_of(loaded, "So it is [1].") == []
-
-
-def test_an_answer_cut_at_its_limit_names_the_setting(loaded: Run) -> None:
     assert notes_of(loaded, "So it is [1]. And", finish_reason="length") == [
         "The answer was cut off at MAX_ANSWER_TOKENS."
     ]
