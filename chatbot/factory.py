@@ -35,12 +35,11 @@ MAX_BODY_BYTES = 1_000_000
 
 
 def create_app(settings: Settings | None = None) -> Flask:
-    """The application; loads the sample reports in the background where the settings ask for them.
+    """Build the application. Load the sample reports in the background if the settings say so.
 
-    Where the database does not answer yet, it is served without: questions get a 503 until it does.
+    The application starts without its database: questions get a 503 until the database answers.
 
-    Raises:
-        SettingsError, UnknownNameError, EmbedderMismatchError: it cannot serve with these settings.
+    Raises SettingsError, UnknownNameError, EmbedderMismatchError: it cannot serve with these settings.
     """
     settings = settings or Settings.from_env()
     app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)
@@ -89,7 +88,7 @@ def _start(app: Flask, services: Services) -> None:
 
 
 def _run_worker(app: Flask) -> None:
-    """Work through the queued ingestions, from now on; called again, it does nothing."""
+    """Start the threads that read queued files, unless they run already."""
     startup: Startup = app.extensions["startup"]
     services: Services = app.extensions["services"]
     for number in range(services.settings.ingestion_workers):
@@ -97,26 +96,20 @@ def _run_worker(app: Flask) -> None:
 
 
 def stop_work(app: Flask) -> None:
-    """Have what runs beside the requests put back what it has in hand, for another process; does not wait for it."""
-    services: Services = app.extensions["services"]
-    services.ingesting.worker.close()
+    """Have the ingestion workers release their files to another process, without waiting for them."""
+    app.extensions["services"].ingesting.worker.close()
 
 
 def close_app(app: Flask) -> None:
-    """Stop what runs beside the requests, and close what was opened."""
+    """Stop the background work, and close what was opened."""
     stop_work(app)
-    services: Services = app.extensions["services"]
-    app.extensions["active_streams"].close()
-    app.extensions["startup"].close()
-    if samples := app.extensions.get("samples"):
-        samples.close()
-    services.close()
-    if tracing := app.extensions["tracing"]:
-        tracing.close()
+    for name in ("active_streams", "startup", "samples", "services", "tracing"):
+        if (part := app.extensions.get(name)) is not None:
+            part.close()
 
 
 def _create_indexes(services: Services, stop: threading.Event) -> None:
-    """The server builds them for minutes; until then questions get the reason as a 503, and /ready says it."""
+    """Create the search indexes. The server needs minutes; until then questions get a 503, and /ready says why."""
 
     def pause(seconds: float) -> None:
         if stop.wait(seconds):
@@ -129,7 +122,7 @@ def _create_indexes(services: Services, stop: threading.Event) -> None:
 
 
 def _wants_samples(services: Services) -> bool:
-    """SAMPLE_DATA=auto: an embedded database that holds nothing but (perhaps part of) the sample reports."""
+    """Return whether to load the sample reports; with SAMPLE_DATA=auto, into an embedded database without others."""
     mode = services.settings.sample_data
     if mode != "auto":
         return mode == "on"

@@ -1,4 +1,4 @@
-"""One embedding model, the store of its vectors, and what searches and answers with the two.
+"""One embedding model, the store of its vectors, and the search and agents that use both.
 
 `reembed` may change the model of the database while other processes serve. A `Runtime` never changes: `Services`
 replaces it whole, and what began with the old one finishes with it.
@@ -47,17 +47,17 @@ FOR_CHUNKINGS = 16
 
 
 class Runtime:
-    """Built on first use, part by part. ``stored`` is the embedding model that the database names, None while it has
-    none.
+    """Each part is built on first use. ``stored``: the embedding model of the database, None if it has none yet.
 
-    ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL, because it was changed while this
-    process served. At a start a contradiction is an error instead.
+    ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL, because it changed while this process
+    served. At a start a contradiction is an error instead.
     """
 
     def __init__(
         self, storage: Storage, answering: Answering, stored: StoredEmbedder | None, *, adopt: bool = False
     ) -> None:
         self.stored = stored
+        self._slot = stored.slot if stored else ""
         self._storage = storage
         self._answering = answering
         self._adopt = adopt
@@ -67,7 +67,7 @@ class Runtime:
         self.ingestor = lru_cache(FOR_CHUNKINGS)(self._ingestor)
 
     def serves(self, stored: StoredEmbedder | None) -> bool:
-        """Whether this is still the way to search a database whose embedder is ``stored``."""
+        """Return whether this runtime can search a database whose embedder is ``stored``."""
         if stored is None or stored == self.stored:
             return True
         embedder = Runtime.embedder.built(self) if self.stored is None else None
@@ -116,16 +116,16 @@ class Runtime:
         return provider, settings.embedding_model or EMBEDDERS.default_model(provider)
 
     def remember_embedder(self) -> None:
-        """Store which model this database is written with; called before the first passage is."""
+        """Store the model of this database, before its first passage."""
         provider, model = self._embedder_name()
         embedder = self.embedder
         self._storage.facts.remember_embedder(StoredEmbedder(provider, model, embedder.model_id, embedder.dimensions))
 
     def require_current(self) -> None:
-        """Call it before writing passages: the first ones decide which model this database is written with.
+        """Call this before writing passages: the first ones decide the model of the database.
 
         Raises:
-            EmbedderMismatchError: the database has another embedder by now; do not write with this one.
+            EmbedderMismatchError: the database has another embedder now; do not write with this one.
         """
         stored = self._storage.facts.embedder()
         if stored is None:
@@ -149,32 +149,28 @@ class Runtime:
             database=storage.database,
             changes=storage.changes,
             dimensions=self.embedder.dimensions,
-            slot=self.stored.slot if self.stored else "",
+            slot=self._slot,
         )
 
     @lazy
     def writable_store(self) -> Store:
-        """The store, once it and the database have been made ready for writing. Raises DatabaseError, SettingsError."""
+        """The store, prepared for writing, as is the database. Raises DatabaseError, SettingsError."""
         self._storage.prepare()
         self.store.prepare()
         return self.store
 
     @property
     def index_plans(self) -> list[SearchTarget]:
-        """The search indexes that MongoDB's engine needs for the vectors in use."""
-        return index_plans(self._settings, {self.stored.slot if self.stored else "": self.embedder.dimensions})
+        """The search indexes of MongoDB for the vectors in use."""
+        return index_plans(self._settings, {self._slot: self.embedder.dimensions})
 
     # Ingesting
 
     def chunker(self, chunking: Chunking) -> Chunker:
-        """Cuts reports for this embedding model. Raises UnknownNameError, InvalidRequestError."""
+        """Build what splits reports for this embedding model. Raises UnknownNameError, InvalidRequestError."""
         known = self.warm_cache if self.warm_cache.model_id == self.embedder.model_id else ()
-        return CHUNKERS.builder(chunking.strategy)(
-            self.embedder,
-            chunk_size=chunking.size,
-            chunk_overlap=chunking.overlap,
-            known=known,
-        )
+        build = CHUNKERS.builder(chunking.strategy)
+        return build(self.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, known=known)
 
     def _ingestor(self, chunking: Chunking) -> Ingestor:
         chunker = self.chunker(chunking)
@@ -196,7 +192,6 @@ class Runtime:
 
     @lazy
     def retriever(self) -> Retriever:
-        """The retriever over this store."""
         settings, embedder, documents = self._settings, self.embedder, self._storage.documents
         return Retriever(
             store=self.store,
@@ -234,19 +229,14 @@ class Runtime:
 
     @lazy
     def compressor(self) -> Compressor:
-        """What searches in attachments, which belong to one question (R-A1)."""
+        """Searches the attachments of one question (R-A1)."""
         settings, embedder = self._settings, self.embedder
-        chunker = CHUNKERS.builder("recursive")(
-            embedder,
-            chunk_size=settings.attachment_chunk_size,
-            chunk_overlap=settings.attachment_chunk_overlap,
-            known=(),
-        )
+        size, overlap = settings.attachment_chunk_size, settings.attachment_chunk_overlap
+        chunker = CHUNKERS.builder("recursive")(embedder, chunk_size=size, chunk_overlap=overlap, known=())
         return Compressor(embedder=embedder.uncached, chunker=chunker, least_cosine=settings.similarity_threshold)
 
     @lazy
     def resources(self) -> Resources:
-        """What the agents of this runtime work with."""
         settings, storage = self._settings, self._storage
         return Resources(
             retriever=self.retriever,
