@@ -1,4 +1,4 @@
-"""What models take: tokens and calls, their prices (the setting MODEL_PRICES), and sums of many answers."""
+"""Tokens and calls of models, their prices (MODEL_PRICES), and sums over answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """What the chat model read and wrote."""
+        """Tokens that the chat model read and wrote."""
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Usage) -> Usage:
@@ -39,7 +39,6 @@ class Usage:
 
     @classmethod
     def total(cls, usages: Iterable[Usage]) -> Usage:
-        """Zero for none."""
         return sum(usages, cls())
 
 
@@ -68,10 +67,10 @@ class ModelPrice:
 
 
 def read_prices(value: object) -> object:
-    """`openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02` as `ModelPrice`; one figure holds for all tokens.
+    """Read `openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02`; a single figure is the price of all tokens.
 
     Raises:
-        ValueError: naming the entry that cannot be read, or the model that is there twice.
+        ValueError: naming the entry that cannot be read, or the repeated model.
     """
     if not isinstance(value, str):
         return value
@@ -89,11 +88,8 @@ def _price(entry: str) -> ModelPrice:
         price = ModelPrice(name.strip(), float(prompt), float(completion if divided else prompt))
     except ValueError:
         raise ValueError(f"{entry!r} {FORM}.") from None
-    if (
-        not price.model_id
-        or "," in price.model_id
-        or not all(math.isfinite(each) and each >= 0 for each in (price.prompt, price.completion))
-    ):
+    are_prices = all(math.isfinite(each) and each >= 0 for each in (price.prompt, price.completion))
+    if not price.model_id or "," in price.model_id or not are_prices:
         raise ValueError(f"{entry!r} {FORM}.")
     return price
 
@@ -113,7 +109,7 @@ class Sums(Inlines):
 
     @classmethod
     def of(cls, rows: Sequence[LedgerRow], *, questions: int = 1) -> Sums:
-        """The sums of one answer's ledger, or of several ``questions``."""
+        """Add up one answer's ledger, or the ledgers of several ``questions``."""
         return cls(
             questions,
             Usage.total(row.usage for row in rows),
@@ -123,7 +119,6 @@ class Sums(Inlines):
 
     @classmethod
     def total(cls, several: Iterable[Sums]) -> Sums:
-        """All of these together."""
         return sum(several, cls())
 
     @computed_field(alias="cost")
@@ -181,8 +176,8 @@ class UsageReport:
 
 
 def add_up_stages(stages: Iterable[StageSums]) -> tuple[StageSums, ...]:
-    """One sum for each stage name, by time, the longest first."""
-    found: dict[str, StageSums] = {}
+    """Return one sum for each stage, the longest first."""
+    sums: dict[str, StageSums] = {}
     for stage in stages:
-        found[stage.stage] = found[stage.stage] + stage if stage.stage in found else stage
-    return tuple(sorted(found.values(), key=lambda stage: (-stage.ms, stage.stage)))
+        sums[stage.stage] = sums[stage.stage] + stage if stage.stage in sums else stage
+    return tuple(sorted(sums.values(), key=lambda stage: (-stage.ms, stage.stage)))

@@ -1,4 +1,4 @@
-"""Reports, the passages they are cut into, what a search finds of them, and what the scores of a model mean."""
+"""Reports, their passages, search hits, and the calibration of a model's scores."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ from .json import Hidden, Inlines
 from .scope import Value
 
 SECTION_SEPARATOR = " › "
-
-
 PARAGRAPH = "\n\n"
 SUMMARY_ORDINAL = 99_999
-"""Far from every other passage: a summary is nobody's neighbour. Five digits are what an id has for it."""
+"""Far from all other ordinals, so that a summary is no neighbour of a passage; ids have five digits for it."""
 ATTACHMENTS = "attachments"
-"""The `Chunk.collection` of what is attached to one question, and in no collection."""
+"""The `Chunk.collection` of attachments, which are in no collection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A run of text under one heading path, on one page. ``start`` = offset in the document's text (`lay_out`).
 
-    ``metadata`` is what only this part is about: a table's row may have a country and a year of its own.
+    ``metadata`` is of this part alone: a table's row may have its own country and year.
     """
 
     path: tuple[str, ...]
@@ -38,7 +36,7 @@ class Section:
 
 
 def lay_out(sections: Iterable[Section]) -> tuple[Section, ...]:
-    """The sections that have text, stripped, with their offsets in `document_text`."""
+    """Return the sections that have text, stripped, with their offsets in `document_text`."""
     placed: list[Section] = []
     offset = 0
     for section in sections:
@@ -52,15 +50,13 @@ def lay_out(sections: Iterable[Section]) -> tuple[Section, ...]:
 
 
 def document_text(sections: Sequence[Section]) -> str:
-    """The whole text that offsets refer to: sections in order, a new heading on a line above its section."""
-    parts = []
-    for before, section in zip((None, *sections), sections, strict=False):
-        parts.append(_headline(section, before) + section.text)
-    return PARAGRAPH.join(parts)
+    """Return the whole text that offsets refer to: sections in order, a new heading on a line above its section."""
+    pairs = zip((None, *sections), sections, strict=False)
+    return PARAGRAPH.join(_headline(section, before) + section.text for before, section in pairs)
 
 
 def _headline(section: Section, before: Section | None) -> str:
-    """The heading above a section; none where it goes on under the same one, e.g. on the next page."""
+    """Return the line above a section; "" if the heading is that of the section before, e.g. on the next page."""
     if not section.path or (before is not None and before.path == section.path):
         return ""
     return f"{section.path[-1]}\n"
@@ -68,7 +64,7 @@ def _headline(section: Section, before: Section | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as a loader reads it. ``metadata``, ``labels`` and ``description`` are what the file says of itself."""
+    """A file as a loader reads it. ``metadata``, ``labels`` and ``description`` come from the file itself."""
 
     title: str
     sections: tuple[Section, ...]
@@ -82,7 +78,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report as loaded, before it is cut: identity and metadata, and its sections in reading order."""
+    """A report before it is split: identity, metadata, and its sections in reading order."""
 
     id: str
     name: str
@@ -99,8 +95,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How a document is cut. ``size`` and ``overlap`` in ``unit``; ``used`` is smaller than ``size`` where the
-    embedder reads less."""
+    """How a document is split. ``used`` is smaller than ``size`` if the embedder reads less."""
 
     strategy: str
     size: int
@@ -111,7 +106,7 @@ class Chunking:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The passages of a document that share their metadata: all of a report, one country and year of a table."""
+    """The passages of a document with the same metadata: all of a report, one country and year of a table."""
 
     metadata: Mapping[str, Value]
     chunks: int
@@ -122,7 +117,7 @@ Status = Literal["pending", "ready", "failed", "deleting"]
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """A registered report: what the list of reports and the facets show. Its chunks may still be on their way."""
+    """A registered report. Its chunks may not be stored yet."""
 
     id: str
     name: str
@@ -140,40 +135,39 @@ class DocumentRecord:
     labels: tuple[str, ...] = ()
     description: str = ""
     file_id: str = ""
-    """The stored original; "" where none is kept."""
+    """The stored original; "" = not kept."""
     fingerprint: str = ""
-    """Of the file and of all that shapes its passages: the same again need not even be read."""
+    """Of the file and of all that affects its passages: an unchanged file need not be read again."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
-    """What a person said of the report, by field: it wins over what its file says, also the next time."""
+    """What a person set, by field: it wins over the file, also at the next ingestion."""
     chunking: Chunking | None = None
     several: tuple[Part, ...] = ()
-    """Where the passages differ in their metadata: the parts. Empty = all have the document's."""
+    """The parts with different metadata; empty = all passages have the document's."""
     owner: str = ""
-    """Who uploaded it, and may change it besides administrators; "" = nobody."""
+    """The uploader, who may change it besides administrators; "" = nobody."""
     upload_number: int = 0
-    """The upload that it shows: an upload with a lower number never replaces it. 0 = none, or an older system's."""
+    """Number of the upload that it shows: one with a lower number never replaces it. 0 = none, or an older system's."""
     replacing: str = ""
-    """Another version whose passages may be there too: the next one, not finished, or the last one, not removed."""
+    """Another version that may have passages too: the next one, unfinished, or the previous one, not yet removed."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The parts of the report that differ in their metadata; a single one for all passages where they do not."""
+        """The parts with different metadata, at least one."""
         return self.several or (Part(self.metadata, self.chunks),)
 
     @property
     def visible_version(self) -> str:
-        """The version that questions may see; "" = none of it."""
+        """The version that questions may see; "" = none."""
         return self.version if self.status == "ready" else ""
 
     def chunk_ids(self) -> list[str]:
-        """The ids of its passages in reading order, the summary last: one id more than there are passages."""
-        ordinals = (*range(self.chunks), SUMMARY_ORDINAL)
-        return [Chunk.make_id(self.id, self.version, ordinal) for ordinal in ordinals]
+        """Return the ids of its passages in reading order, and last that of its summary."""
+        return [Chunk.make_id(self.id, self.version, ordinal) for ordinal in (*range(self.chunks), SUMMARY_ORDINAL)]
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A registered report as lists of the API show it."""
+    """A registered report in lists of the API."""
 
     document_id: str
     document_name: str
@@ -195,7 +189,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """How many reports there are, by whether they can be searched, and their passages."""
+    """Numbers of reports, by whether they can be searched, and of their passages."""
 
     documents: int = 0
     pending: int = 0
@@ -206,7 +200,7 @@ class Holdings:
 
     @classmethod
     def of(cls, counted: Iterable[tuple[DocumentRecord, int]]) -> Holdings:
-        """The sums of reports, each given with the number of its passages that count."""
+        """Add up reports, each with the number of its passages that count."""
         documents = pending = ready = chunks = ready_chunks = 0
         for record, count in counted:
             documents += 1
@@ -218,7 +212,7 @@ class Holdings:
         return cls(documents, pending, ready, chunks, ready_chunks)
 
     def plus(self, other: Holdings, sign: int = 1) -> Holdings:
-        """The sums of both; with ``sign`` -1 those without the others."""
+        """Return the sums of both; with ``sign`` -1 the differences."""
         return Holdings(*(mine + sign * more for mine, more in zip(astuple(self), astuple(other), strict=True)))
 
 
@@ -246,7 +240,7 @@ class Chunk:
     figure_years: Hidden[tuple[int, ...]] = ()
     """The years of its figures, newest first; not the year of its report."""
     url: Hidden[str] = ""
-    """The address of its web page; "" = a file."""
+    """Address of its web page; "" = a file."""
 
     @computed_field
     @property
@@ -261,38 +255,36 @@ class Chunk:
 
     @staticmethod
     def make_id(document_id: str, version: str, ordinal: int) -> str:
-        """Deterministic: writing the same version of a document again replaces its chunks."""
+        """Return a deterministic id: writing the same version of a document again replaces its chunks."""
         return f"{document_id}-{version}-{ordinal:05d}"
 
     @staticmethod
     def version_of(chunk_id: str) -> tuple[str, str]:
-        """The document and the version that a chunk id speaks of; two empty strings for ids of older systems."""
+        """Return the document and the version of a chunk id; two empty strings for ids of older systems."""
         document_id, _, rest = chunk_id.partition("-")
         version, _, ordinal = rest.partition("-")
         return (document_id, version) if ordinal.isdigit() else ("", "")
 
     def sibling_id(self, ordinal: int) -> str:
-        """The id of the chunk at ``ordinal`` in the same version of the document."""
         return f"{self.id.rpartition('-')[0]}-{ordinal:05d}"
 
     @property
     def search_text(self) -> str:
-        """The text that is embedded and indexed for keywords: the passage with its report's title and its headings."""
+        """The text that is embedded and indexed for keywords: title, headings and passage."""
         return "\n".join(part for part in (self.title, self.section, self.text) if part)
 
     @property
     def is_summary(self) -> bool:
-        """Whether it is a summary made of the report, and no passage of it."""
         return self.ordinal == SUMMARY_ORDINAL
 
     @property
     def heading(self) -> str:
-        """The innermost of its section; "" without any."""
+        """The innermost heading; "" = none."""
         return self.section.rpartition(SECTION_SEPARATOR)[2]
 
     @property
     def about(self) -> dict[str, Value]:
-        """The values that a scope's conditions are compared with, by field."""
+        """The values by field that a scope is compared with."""
         return {**self.metadata, "document_name": self.document_name}
 
 
@@ -304,7 +296,7 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One row of a store's answer, best first. ``chunk`` is set where the store had it at hand anyway."""
+    """One row of a store's answer. ``chunk`` is set if the store has read it anyway."""
 
     chunk_id: str
     score: float
@@ -345,7 +337,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """Sentences of a passage, word for word; ``number`` is the passage's, ``where`` its report, section and page."""
+    """Exact sentences of a passage; ``number`` is the passage's, ``where`` its report, section and page."""
 
     number: int
     where: str
@@ -354,7 +346,7 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The numbered passages that fit the token budget, by number. ``order``: how a prompt shows them, () = so, too."""
+    """The numbered passages that fit the token budget, by number. ``order``: their order in a prompt, () = the same."""
 
     passages: tuple[Passage, ...] = ()
     order: tuple[int, ...] = ()
@@ -362,13 +354,13 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRates:
-    """What goes wrong with one value, as a floor and as a threshold; each from 0 to 1."""
+    """The errors of one value as a floor and as a threshold; each from 0 to 1."""
 
     value: float
     refused: float
-    """Questions the reports answer whose best passage is below it."""
+    """Answerable questions whose best passage is below the value."""
     accepted: float
-    """Questions about something else whose best passage is not below it."""
+    """Unrelated questions whose best passage is not below it."""
     cut: float
     """Passages with the answer that are not above it."""
     kept: float
@@ -386,5 +378,5 @@ class Calibration:
     dataset: str
     date: str
     pairs: Mapping[str, int] = field(default_factory=dict)
-    """How many scores of each kind it stands on."""
+    """Number of scores of each kind."""
     errors: tuple[ErrorRates, ...] = ()
