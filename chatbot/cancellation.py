@@ -1,4 +1,4 @@
-"""Cancelling work that nobody waits for any more, also when its time is up."""
+"""Cancel work that nobody waits for any more, or whose time is up."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from itertools import count
 
 
 class Cancellation:
-    """A flag that long work looks at, with callbacks for work that cannot look.
+    """A flag that long work checks, with callbacks for work that cannot check.
 
-    Callbacks run in the cancelling thread: they break a blocking read (a model that is silent).
+    Callbacks run in the cancelling thread: they interrupt a blocking read (a model that is silent).
     """
 
     def __init__(self, parent: Cancellation | None = None) -> None:
-        """Cancelled with its ``parent``, not the other way round: a part of the work may be given up alone."""
+        """Cancelled with its ``parent``; cancelling it does not cancel the parent."""
         self._event = threading.Event()
         self._lock = threading.Lock()
         self._callbacks: list[Callable[[], None]] = []
@@ -25,7 +25,6 @@ class Cancellation:
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was cancelled: nobody waits for the result any more."""
         return self._event.is_set()
 
     def cancel(self) -> None:
@@ -37,7 +36,7 @@ class Cancellation:
             callback()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Run ``callback`` when cancelled; at once where that has already happened."""
+        """Run ``callback`` when cancelled; at once if it is cancelled already."""
         with self._lock:
             if not self._event.is_set():
                 self._callbacks.append(callback)
@@ -45,19 +44,19 @@ class Cancellation:
         callback()
 
     def forget(self, callback: Callable[[], None]) -> None:
-        """What `on_cancel` was told need not be run any more."""
+        """Do not run a callback of `on_cancel` any more."""
         with self._lock:
             if callback in self._callbacks:
                 self._callbacks.remove(callback)
 
     def wait(self, seconds: float) -> bool:
-        """Sleep for so long, or until cancelled; whether it is."""
+        """Sleep until cancelled, at most so long. Return whether it is cancelled."""
         return self._event.wait(seconds)
 
 
 class Deadlines:
-    """Cancels what has taken its time. One thread for all, which sleeps until the next is due: a question sets several,
-    and a thread for each took longer to start than its search."""
+    """Cancels work whose time is up. One thread sleeps until the next deadline: a question sets several, and starting a
+    thread for each took longer than its search."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -67,7 +66,7 @@ class Deadlines:
         self._thread: threading.Thread | None = None
 
     def add(self, cancel: Cancellation, seconds: float) -> int:
-        """Have it cancelled then, unless `forget` is called with the number this returns."""
+        """Cancel after so many seconds, unless `forget` is called with the returned number."""
         with self._changed:
             number = next(self._numbers)
             heappush(self._due, (time.monotonic() + seconds, number, cancel))
@@ -79,7 +78,7 @@ class Deadlines:
         return number
 
     def forget(self, number: int) -> None:
-        """Drop a deadline: the work was done in time, or is cancelled already."""
+        """Drop a deadline: the work is done or cancelled."""
         with self._changed:
             self._met.add(number)
             if 2 * len(self._met) > len(self._due) + 100:

@@ -1,7 +1,7 @@
-"""The context of one request, handed through all layers: who asks, cancelling, deadlines, and what it costs.
+"""The context of one request in all layers: caller, cancellation, deadline, and usage.
 
-Handed on as an argument, so that each signature says what may be broken off and what is counted. Where nobody waits and
-nothing is counted (an ingestion, a command), None takes its place.
+It is an argument, so that each signature says what can be cancelled and is counted. Where nobody waits and nothing is
+counted (an ingestion, a command), it is None.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DEADLINES = Deadlines()
 
 
 class RequestMeter:
-    """What one question has taken so far. Thread-safe: its searches run at the same time."""
+    """The usage of one question so far. Thread-safe: its searches run at the same time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,23 +30,21 @@ class RequestMeter:
 
     @property
     def usage(self) -> Usage:
-        """Calls and tokens that reached the metered chat model, also of calls that failed or were given up."""
+        """Calls and tokens of the metered chat model, also of failed and cancelled calls."""
         with self._lock:
             return self._usage
 
     @property
     def lookups(self) -> Counter[str]:
-        """How often each cache was looked into, by outcome: ``"embedding hit"``, ``"response miss"``, ..."""
+        """Lookups of each cache by outcome: ``"embedding hit"``, ``"response miss"``, ..."""
         with self._lock:
             return Counter(self._lookups)
 
     def add(self, usage: Usage) -> None:
-        """Count what a call of the chat model took."""
         with self._lock:
             self._usage += usage
 
     def count_lookup(self, level: str, *, hit: bool) -> None:
-        """Count one look into a cache."""
         with self._lock:
             self._lookups[f"{level} {'hit' if hit else 'miss'}"] += 1
 
@@ -57,27 +55,26 @@ class RequestContext:
 
     cancel: Cancellation = field(default_factory=Cancellation)
     deadline: float | None = None
-    """The time, of `time.monotonic`, when this part is cancelled; None = it may take as long as the whole."""
+    """The `time.monotonic` when this part is cancelled; None = with the whole."""
     meter: RequestMeter = field(default_factory=RequestMeter)
     may_call: Callable[[], bool] = lambda: True
-    """Asked before each call of a model that is not the agents' own; a call that may be made counts as made."""
+    """Called before each call of a model that is not the agents' own; an allowed call counts as made."""
     caller: Caller = ANYBODY
     private: bool = False
-    """Whether the answer depends on what only the caller may see: on a conversation."""
+    """Whether the answer depends on a conversation, which only the caller may see."""
 
     @property
     def cached_for(self) -> str:
-        """The owner among whose cached answers to look, "" = everybody's."""
+        """The owner of the cached answers that may be used, "" = everybody's."""
         return self.caller.owner if self.private else ""
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for this part any more."""
         return self.cancel.cancelled
 
     @contextmanager
     def within(self, seconds: float | None) -> Iterator[RequestContext]:
-        """A part that may take so long, None = as long as it likes; it is cancelled with the whole, too."""
+        """Yield a part with a time limit, None = no limit; it is cancelled with the whole, too."""
         limited, deadline = Cancellation(self.cancel), self.deadline
         number = None
         if seconds is not None:

@@ -1,4 +1,4 @@
-"""Questions, prompts, what a model gives back, answers with their citations and trace, and the events on the way."""
+"""Questions, prompts, replies of models, answers with citations and trace, and the events on the way."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one question may cost: calls of the chat model, its tokens, seconds. None: no limit."""
+    """Limits of one question: calls of the chat model, its tokens, seconds. None: no limit."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -38,7 +38,7 @@ class Budget:
     spent: Usage = field(default_factory=Usage)
     """What was spent before an agent began."""
     began: float | None = None
-    """The time, of `time.monotonic`, from which the seconds count; None = from now on."""
+    """The `time.monotonic` from which the seconds count; None = now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,10 @@ class QuerySettings:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A checked request: what an agent works on. ``history`` is oldest first, without the question itself.
+    """A checked request. ``history`` is oldest first, without the question itself.
 
-    ``attachments`` are what this one question is about, instead of the reports. ``standalone`` is the question with
-    what it needs of the history, "" where it needs nothing. ``auto_scope``: apply the scope found in it.
+    With ``attachments`` the question is about them instead of the reports. ``standalone`` is the question completed
+    from the history, "" if it needs nothing. ``auto_scope``: apply the scope found in it.
     """
 
     query: str
@@ -102,15 +102,14 @@ class Question:
     settings: QuerySettings | None = None
     """None: those of the server."""
     cache: bool = True
-    """Whether an answer given before may be given again."""
+    """Whether a cached answer may be given."""
     expand: bool = False
-    """Whether mode deep adds terms to it (seed 001)."""
+    """Whether mode deep adds search terms (seed 001)."""
     language: str = "en"
-    """What of the answer is fixed words is said in it: one of `words.LANGUAGES`."""
+    """Language of the fixed words of the answer: one of `words.LANGUAGES`."""
     budget: Budget = field(default_factory=Budget)
-    """What may be spent on it."""
     today: date = field(default_factory=lambda: datetime.now(UTC).date())
-    """When it is asked: prompts say it, and the answer is kept for others of that day only."""
+    """Prompts contain the date, so an answer is cached for one day only."""
 
     @property
     def search_text(self) -> str:
@@ -126,16 +125,16 @@ class Prompt:
     question: str
     context: Context
     json_schema: Mapping[str, Any] | None = None
-    """What the reply should be, with its name as ``title``; None = prose. A model need not keep to it."""
+    """Schema of the reply, with its name as ``title``; None = prose. Models may ignore it."""
     language: str = "en"
-    """Of the fixed words around quotations; a language model answers in that of the question."""
+    """Language of the fixed words around quotations; a language model answers in the question's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a model's answer; ``usage`` comes with the last one, where the model reports it.
+    """A piece of a model's answer; the last one has the ``usage``, if the model reports it.
 
-    ``truncated``: the answer ends here because its token limit is reached.
+    ``truncated``: the answer ends here because it reached its token limit.
     """
 
     text: str = ""
@@ -147,7 +146,7 @@ QUERY_CHARACTERS = 4000
 
 
 def question_problem(text: str) -> str:
-    """What is wrong with a question's text, without the space around it; "" where nothing is. Never cut (R-A7)."""
+    """Return what is wrong with a stripped question, "" if nothing is. Questions are never cut (R-A7)."""
     if not text:
         return "must not be empty."
     if len(text) > QUERY_CHARACTERS:
@@ -160,9 +159,9 @@ def question_problem(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Citation(Inlines):
-    """A number that occurs in the answer, and its passage. ``section`` is that of the cited place.
+    """A number in the answer and its passage, which supports the clauses that cite it if ``supported``.
 
-    ``supported``: the passage supports the clauses that cite it.
+    ``section`` is that of the cited place.
     """
 
     INLINED: ClassVar = ("chunk",)
@@ -187,12 +186,12 @@ MarkKind = Literal[
     "figure", "unit", "year", "name", "direction", "negation", "attribution", "quotation",
     "no_source", "unknown_citation",
 ]  # fmt: skip
-"""What is wrong with a place. Of a ``unit`` or ``year`` the number stands in the passages, with another one."""
+"""What is wrong with a place. ``unit`` and ``year``: the passages have the number with another unit or year."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place of the answer's text that its passages do not bear, in characters; ``detail``: what stands there."""
+    """A place of the answer that its passages do not support, in characters; ``detail``: its text."""
 
     start: int
     end: int
@@ -200,17 +199,17 @@ class Mark:
     detail: str
 
     def moved(self, by: int) -> Mark:
-        """The mark for a text that has so many characters put in front."""
+        """Return the mark for the text with so many characters before it."""
         return replace(self, start=self.start + by, end=self.end + by)
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A clause of the answer with something that the passages it cites do not have.
+    """A clause of the answer that its cited passages, ``numbers``, do not support.
 
-    ``numbers`` are the passages it cites, ``unknown`` numbers that no passage has, ``figures`` (dates too),
-    ``quotations`` and ``names`` (countries, and whom it quotes) what was not found, as the answer writes them;
-    ``contradicted`` what stands there otherwise. ``no_source``: it gives a figure or a name and cites nothing.
+    ``unknown`` are numbers without a passage; ``figures`` (also dates), ``quotations`` and ``names`` (countries, quoted
+    people) were not found; ``contradicted`` differ in the passages. ``no_source``: it has a figure or a name and cites
+    nothing.
     """
 
     sentence: str
@@ -224,13 +223,12 @@ class Unsupported:
 
     @property
     def lacking(self) -> bool:
-        """Whether a passage lacks something, not just the answer a passage."""
         return bool(self.figures or self.quotations or self.names or self.contradicted)
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The adaptive threshold's outcome (D5): where it started, what was used, whether it had to be lowered."""
+    """The adaptive threshold (D5): its start, the value used, and whether it was lowered."""
 
     start: float
     used: float
@@ -239,7 +237,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class StepTiming:
-    """One piece of work, and what it took of the models."""
+    """One piece of work, with its usage of the models."""
 
     name: str
     ms: float
@@ -247,7 +245,7 @@ class StepTiming:
 
     @classmethod
     def since(cls, name: str, started: float, usage: Usage = Usage()) -> StepTiming:  # noqa: B008  # frozen and zero
-        """What has gone on since ``started``, a reading of `time.perf_counter`."""
+        """Measure from ``started``, a reading of `time.perf_counter`."""
         return cls(name, round((time.perf_counter() - started) * 1000, 2), usage)
 
 
@@ -255,7 +253,7 @@ class StepTiming:
 class ScopeSummary:
     """A scope with the numbers of its reports and passages. ``page``: only passages that begin on it.
 
-    Filters that are sent back count as chosen; passages without these fields are out of scope then.
+    Filters that a client sends back count as chosen and exclude passages without these fields.
     """
 
     scope: Annotated[Scope, Field(serialization_alias="filters")]
@@ -294,10 +292,7 @@ def _chunks(hits: Sequence[SearchHit]) -> list[Chunk]:
 
 @dataclass(frozen=True, slots=True)
 class StepEvent:
-    """The beginning or the end of a step, shown to the person who waits.
-
-    ``items`` are the sub-questions or sections of a plan, ``hits`` the passages of a search.
-    """
+    """The beginning or end of a step. ``items``: sub-questions or sections of a plan; ``hits``: of a search."""
 
     name: str
     detail: str = ""
@@ -317,9 +312,9 @@ def _read_stages(stages: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """A pipeline that was sent to the search engine of MongoDB: the collection, and the ``stages`` as JSON.
+    """A pipeline that was sent to MongoDB's search engine: the collection, and the ``stages`` as JSON text.
 
-    As text, because it is kept with the answer, and not every database takes field names that begin with "$".
+    Text, because it is stored with the answer, and not every database accepts field names that begin with "$".
     """
 
     collection: str
@@ -327,7 +322,7 @@ class Aggregation:
 
     @classmethod
     def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> Aggregation:
-        """The aggregation as it was sent, with only the first numbers of query vectors, and how many there are."""
+        """Keep only the first numbers of query vectors, and their count."""
         return cls(collection, json.dumps(_without_vectors(list(pipeline))))
 
 
@@ -343,12 +338,12 @@ def _without_vectors(part: Any) -> Any:
 
 
 Stopper = Literal["", "calls", "tokens", "seconds", "model"]
-"""What ended an answer early: a part of its budget, or a model that failed."""
+"""The part of the budget that ended an answer early, or "model": it failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTrace:
-    """How hits were found: the search, the steps with their times and usage."""
+    """The search, and its steps with their times and usage."""
 
     mode: str
     retrieval_method: str
@@ -363,7 +358,7 @@ class SearchTrace:
     caches: Mapping[str, int] = field(default_factory=dict)
     """Lookups in the caches, e.g. ``{"embedding hit": 1, "query miss": 1}``."""
     truncated: bool = False
-    """The answer ends where its token limit did."""
+    """The answer was cut at its token limit."""
     closest_only: bool = False
     """The passages may only be close to the subject of the question."""
     understood: Subjects = field(default_factory=Subjects)
@@ -386,14 +381,12 @@ class SearchTrace:
 
 @dataclass(frozen=True, slots=True)
 class Trace(SearchTrace):
-    """How an answer was made: the search, the steps, and what ended it early."""
-
     hits: tuple[SearchHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``answered`` is False where the passages do not hold the answer; then ``response`` says so."""
+    """``answered`` is False if the passages do not contain the answer; ``response`` says so."""
 
     response: str
     answered: bool
@@ -401,11 +394,11 @@ class Answer:
     scope: ScopeSummary
     trace: Trace
     suggested_scope: ScopeSummary | None = None
-    """The scope found in the question, where it is narrower and was not applied."""
+    """The narrower scope found in the question, if it was not applied."""
     unsupported: tuple[Unsupported, ...] = ()
     marks: tuple[Mark, ...] = ()
     figures: tuple[ReportedFigure, ...] = ()
-    """The figures of the passages that it cites."""
+    """The figures of the cited passages."""
 
     @computed_field
     @property
@@ -416,7 +409,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class SourcesEvent:
-    """The passages an answer will stand on, before its first word."""
+    """The passages of an answer, before its first word."""
 
     hits: tuple[SearchHit, ...]
     scope: ScopeSummary

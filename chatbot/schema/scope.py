@@ -11,10 +11,10 @@ from pydantic import model_serializer
 Value = str | int
 """A metadata value that a scope can name: years are ints, the rest strings."""
 NO_VALUE = ""
-"""What stored rows have in a filter field that their passage lacks: engines differ in what a filter finds where a
-field is missing. Text in every field, also in `year`: no range of numbers holds it. Nowhere but in rows."""
+"""The value of a filter field in a stored row whose passage lacks it, because engines differ in how they filter missing
+fields. It is text also in `year`, so no range of numbers contains it. It occurs in rows only."""
 YEAR_IN_REVIEW = "year_in_review"
-"""The type of the reports that are about a year, as country reports are about a country (seed 003)."""
+"""The type of reports about a year (seed 003)."""
 MOST_NUMBER = 2**31 - 1
 """Above every value of a numeric filter field."""
 
@@ -30,7 +30,6 @@ class Values:
     or_none: bool = False
 
     def matches(self, value: Value | None) -> bool:
-        """Whether a value is one of these; None, a field that is not there, is only with ``or_none``."""
         return self.or_none if value is None else value in self.values
 
     def to_mql(self) -> dict[str, Any]:
@@ -49,7 +48,6 @@ class Range:
     or_none: ClassVar[bool] = False
 
     def matches(self, value: Value | None) -> bool:
-        """Whether a value is in the range; only integers can be."""
         if not isinstance(value, int):
             return False
         return (self.gte is None or value >= self.gte) and (self.lte is None or value <= self.lte)
@@ -67,7 +65,7 @@ Condition = Values | Range
 
 
 def both(one: Condition, other: Condition) -> Condition | None:
-    """What both admit, where they are not about passages without the field; None for nothing."""
+    """Return the condition that admits what both admit, None if that is nothing; without ``or_none``."""
     if isinstance(one, Range) and isinstance(other, Range):
         least = max((end for end in (one.gte, other.gte) if end is not None), default=None)
         most = min((end for end in (one.lte, other.lte) if end is not None), default=None)
@@ -97,15 +95,14 @@ class Scope:
         return cls(tuple(sorted(conditions.items())))
 
     def __bool__(self) -> bool:
-        """Whether it narrows the search: it has a condition, or names collections."""
+        """Return whether it narrows the search."""
         return bool(self.conditions or self.collections)
 
     def get(self, name: str) -> Condition | None:
-        """The condition on a field; None where the field is not restricted."""
         return dict(self.conditions).get(name)
 
     def without(self, name: str) -> Scope:
-        """The scope without its condition on a field; what its limit says of the field stays."""
+        """Return the scope without its own condition on a field; its limit stays."""
         kept = {**{field: one for field, one in self.conditions if field != name}, **self._limit_of(name)}
         return replace(self, conditions=Scope.of(kept).conditions)
 
@@ -113,11 +110,11 @@ class Scope:
         return {field: one for field, one in self.limit if field == name}
 
     def widest(self) -> Scope:
-        """The scope without conditions of its own: all that the caller may see."""
+        """Return the scope of all that the caller may see."""
         return replace(self, conditions=self.limit, collections=self.limit_collections)
 
     def having(self, name: str, values: Iterable[Value], *, or_none: bool = False) -> Scope:
-        """The scope with these values of a field, in the place of its own; itself where there are none."""
+        """Return the scope with these values of a field instead of its own; itself if there are none."""
         chosen = tuple(values)
         if not chosen:
             return self
@@ -125,34 +122,30 @@ class Scope:
         return replace(self, conditions=Scope.of(conditions).conditions)
 
     def beyond(self, other: Scope) -> Scope:
-        """Its conditions on the fields that ``other`` does not restrict."""
+        """Return its conditions on the fields that ``other`` does not restrict."""
         return Scope(tuple(item for item in self.conditions if other.get(item[0]) is None))
 
     def and_(self, other: Scope) -> Scope:
-        """The conditions of both scopes, where ``other`` wins on a field that both restrict; the collections are its
-        own.
-        """
+        """Return the conditions of both scopes, where ``other`` wins, in its own collections."""
         return replace(self, conditions=Scope.of(dict((*self.conditions, *other.conditions))).conditions)
 
     def strict(self) -> Scope:
-        """The scope without passages that lack a field it names."""
+        """Return the scope without passages that lack one of its fields."""
         kept = ((name, Values(one.values) if isinstance(one, Values) else one) for name, one in self.conditions)
         return replace(self, conditions=tuple(kept))
 
     def within(self, collections: Iterable[str]) -> Scope:
-        """The same conditions in these collections; none = in all that its limit allows."""
+        """Return the same conditions in these collections; none = all that its limit allows."""
         return replace(self, collections=tuple(sorted(set(collections))) or self.limit_collections)
 
     def holds(self, collection: str) -> bool:
-        """Whether passages of this collection are inside."""
         return not self.collections or collection in self.collections
 
     def matches(self, metadata: Mapping[str, Value | None]) -> bool:
-        """Whether a passage with this metadata is inside, as far as its metadata goes."""
         return all(condition.matches(metadata.get(name)) for name, condition in self.conditions)
 
     def to_mql(self) -> dict[str, Any]:
-        """The filter as MQL: what `$vectorSearch.filter` and `find` take. ``{}`` when empty."""
+        """Return the filter for `$vectorSearch.filter` and `find`."""
         strict = {name: condition.to_mql() for name, condition in self.conditions if not condition.or_none}
         # Not one `$in`: the engine wants all of its values to be of one type.
         wider = [
