@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -35,7 +34,6 @@ from tests.ingestion.helpers import (
     until,
     write,
 )
-from tests.ingestion.helpers import leases as document_leases
 from tests.ingestion.helpers import record_of as registered
 
 Start = Callable[..., Ingestion]
@@ -130,23 +128,6 @@ def test_a_running_worker_is_woken_and_ends_when_closed(
     until(lambda: states(services, job) == ["done"])
 
 
-def test_a_file_that_cannot_be_read_fails_alone_and_can_be_tried_again(
-    services: Services, start: Start, monkeypatch: pytest.MonkeyPatch, embedding: Embedding
-) -> None:
-    embedding.at("zebra", raising(EmbeddingError("The model failed.")))
-    job = start(a="zebra", b="lion")
-    work_all(services)
-    assert states(services, job) == ["failed", "done"]
-    assert services.storage.ingestions.get(job.id).files[0].error == "The model failed."
-    assert services.storage.ingestions.get(job.id).state == "failed"
-    embedding.plain()
-    assert services.storage.ingestions.retry(job.id).state == "running"
-    embedding.taken()
-    assert services.ingesting.worker.work_once() is True
-    assert services.ingesting.worker.work_once() is False
-    assert (states(services, job), embedding.taken()) == (["done", "done"], ["The zebra lives here."])
-
-
 def test_progress_is_noted_while_a_file_is_embedded(services: Services, start: Start, embedding: Embedding) -> None:
     job = start(a=" ".join(f"w{n}" for n in range(8)))
     seen: list[tuple[str, int, int]] = []
@@ -221,20 +202,6 @@ def test_what_a_manifest_said_holds_when_a_document_is_read_again(
 
 
 # Who takes what
-
-
-def test_a_file_is_taken_by_one_of_many(services: Services, start: Start, settings: Settings) -> None:
-    job = start(**{f"f{n}": f"w{n}" for n in range(12)})
-    taken: list[str] = []
-    together = threading.Barrier(4)
-
-    def take(owner: str) -> None:
-        together.wait()
-        while (file := services.storage.ingestions.claim(owner)) is not None:
-            taken.append(file.id)
-
-    run_together(*(lambda owner=str(n): take(owner) for n in range(4)))  # type: ignore[misc]
-    assert sorted(taken) == [file.id for file in job.files]
 
 
 def test_three_workers_share_a_job(settings: Settings, services: Services, start: Start, embedding: Embedding) -> None:
@@ -340,43 +307,6 @@ def test_a_worker_that_slept_too_long_leaves_everything_to_the_next(
 # Cancelling and stopping
 
 
-def test_cancelling_what_is_queued_ends_it_at_once(services: Services, start: Start) -> None:
-    job = start(a="zebra", b="lion")
-    assert services.storage.ingestions.cancel(job.id).state == "cancelled"
-    assert services.ingesting.worker.work_once() is False
-    assert services.storage.documents.all() == []
-    services.storage.ingestions.retry(job.id)
-    work_all(services)
-    assert states(services, job) == ["done", "done"]
-
-
-@pytest.mark.parametrize("first", [True, False], ids=["new", "replaced"])
-def test_cancelling_what_is_at_work_takes_it_back(
-    services: Services, start: Start, embedding: Embedding, first: bool
-) -> None:
-    if not first:
-        start(a="okapi")
-        services.ingesting.worker.work_once()
-    job = start(a="zebra lion ant ibex", b="gnu")
-
-    def cancel() -> None:
-        services.storage.ingestions.cancel(job.id)
-        time.sleep(0.3)
-
-    embedding.at("ant", cancel)
-    services.ingesting.worker.work_once()
-    assert states(services, job) == ["cancelled", "cancelled"]
-    record = record_of(services)
-    if first:
-        assert record is None
-        assert services.runtime.store.stored(UPLOAD)[0] == []
-    else:
-        assert record is not None
-        assert_consistent(services, record.id)
-        assert [chunk.text for chunk in services.runtime.store.stored(record.id)[0]] == ["The okapi lives here."]
-    assert document_leases(services) == []
-
-
 def test_cancelling_what_a_dead_worker_had_begun_takes_it_back(
     services: Services, settings: Settings, start: Start, embedding: Embedding
 ) -> None:
@@ -439,15 +369,6 @@ def test_a_worker_stopped_while_a_file_is_read_lets_go_too(
     with Services(settings) as other:
         other.ingesting.worker.work_once()
     assert states(services, job) == ["done"]
-
-
-def test_a_deleted_document_is_not_finished(services: Services, start: Start, embedding: Embedding) -> None:
-    job = start(a="zebra lion ant ibex")
-    embedding.at("ant", lambda: services.ingesting.ingestor.delete(UPLOAD))
-    services.ingesting.worker.work_once()
-    file = only(services, job)
-    assert (file.state, file.error) == ("cancelled", "Report was deleted while it was read.")
-    assert record_of(services) is None
 
 
 # The originals

@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from chatbot.caches import CachedEmbedder
 from chatbot.errors import InvalidRequestError, LoadError
-from chatbot.ingestion.control import JobControl
 from chatbot.ingestion.pipeline import Ingested, Registration
-from chatbot.request import RequestContext
-from chatbot.schema import Document, Matrix, Scope, Section, Values
+from chatbot.schema import Document, Scope, Section, Values
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.conftest import KENYA_2023, AddReport
 from tests.ingestion.helpers import record_of
 
 KENYA = {"country_name": "Kenya", "year": 2023, "type": "country_report"}
-
-
-class Writes:
-    """Notices any commit by any other connection to the database file."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._connection = sqlite3.connect(settings.data_dir / "report-chat.sqlite")
-
-    def version(self) -> int:
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-@pytest.fixture
-def embedded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Texts whose vectors were asked for, cached or not."""
-    texts: list[str] = []
-    original = CachedEmbedder.embed_documents
-
-    def embed(self: CachedEmbedder, asked: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        texts.extend(asked)
-        return original(self, asked, request=request)
-
-    monkeypatch.setattr(CachedEmbedder, "embed_documents", embed)
-    return texts
 
 
 def stored_ids(services: Services) -> list[str]:
@@ -69,50 +37,6 @@ def test_a_new_report_is_added_and_registered(services: Services, kenya: Ingeste
     assert services.runtime.store.count(scope) == 3
 
 
-def test_the_same_again_embeds_nothing_and_writes_nothing(
-    services: Services, settings: Settings, kenya: Ingested, add_report: AddReport, embedded: list[str]
-) -> None:
-    """R-E6: a second upload of the same file makes 0 embedding calls."""
-    writes = Writes(settings)
-    before = (writes.version(), services.storage.changes.position())
-    again = add_report(KENYA_2023, "kenya-2023", **KENYA)
-    assert again == Ingested(kenya.document_id, "unchanged", 3)
-    assert (embedded, writes.version(), services.storage.changes.position()) == ([], *before)
-    add_report(KENYA_2023 + "\nmore", "kenya-2023", **KENYA)
-    assert writes.version() != before[0], "the counter must notice a write"
-    assert embedded
-    writes.close()
-
-
-def test_the_same_again_in_another_process_embeds_nothing(
-    settings: Settings, kenya: Ingested, embedded: list[str]
-) -> None:
-    with Services(settings) as other:
-        document = Document(kenya.document_id, "x", "x", "test", {}, (Section((), "changed", 0),))
-        assert other.ingesting.ingestor.ingest(document).outcome == "replaced"
-        assert len(embedded) == 1
-    with Services(settings) as third:
-        assert third.ingesting.ingestor.ingest(document).outcome == "unchanged"
-        assert len(embedded) == 1
-
-
-def test_changed_text_replaces_every_old_passage(services: Services, kenya: Ingested, add_report: AddReport) -> None:
-    old = set(stored_ids(services))
-    again = add_report("# Kenya: Country Report 2023\n\n## People\n\nA zebra lives here.", "kenya-2023", **KENYA)
-    assert (again.document_id, again.outcome, again.chunks) == (kenya.document_id, "replaced", 1)
-    assert not old & set(stored_ids(services))
-    assert len(stored_ids(services)) == 1
-    assert found(services, "Somalia") == []
-    assert len(found(services, "zebra")) == 1
-
-
-def test_changed_metadata_replaces_too(services: Services, kenya: Ingested, add_report: AddReport) -> None:
-    again = add_report(KENYA_2023, "kenya-2023", **{**KENYA, "year": 2024})
-    assert again.outcome == "replaced"
-    assert services.runtime.store.count(Scope.of({"year": Values((2023,))})) == 0
-    assert services.runtime.store.count(Scope.of({"year": Values((2024,))})) == 3
-
-
 def test_a_report_that_gets_a_country_moves_to_the_reports(services: Services, add_report: AddReport) -> None:
     """R-D7: what has a country or a year goes to the reports, and nothing stays behind."""
     general, reports = services.settings.mongodb_collection, services.settings.report_collection
@@ -121,16 +45,6 @@ def test_a_report_that_gets_a_country_moves_to_the_reports(services: Services, a
     assert counts() == [3, 0]
     add_report(KENYA_2023, "kenya-2023", **KENYA)
     assert counts() == [0, 3]
-
-
-def test_another_chunk_size_replaces(services: Services, settings: Settings, kenya: Ingested) -> None:
-    with Services(settings.override(chunk_size=500)) as other:
-        record = record_of(other, kenya.document_id)
-        sections = (Section((), "a", 0),)
-        document = Document(record.id, record.name, record.title, "test", record.metadata, sections)
-        other.ingesting.ingestor.ingest(document)
-        version = other.ingesting.ingestor.version(document, "off")
-    assert version != services.ingesting.ingestor.version(document, "off")
 
 
 def test_two_reports_do_not_touch_each_other(services: Services, kenya: Ingested, add_report: AddReport) -> None:
@@ -151,15 +65,6 @@ def test_a_report_is_registered_before_its_passages(services: Services) -> None:
     assert stored_ids(services) == []
     assert services.ingesting.ingestor.ingest(document).outcome == "added"
     assert services.ingesting.ingestor.register(document) is False
-
-
-def test_progress_counts_passages_in_batches(services: Services) -> None:
-    document = Document("d1", "n", "t", "s", {}, tuple(Section((), f"text {n}", n * 10) for n in range(600)))
-    seen: list[tuple[int, int]] = []
-    services.ingesting.ingestor.ingest(document, control=JobControl(lambda done, total: seen.append((done, total))))
-    assert seen[-1] == (600, 600)
-    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
-    assert len(seen) > 1
 
 
 def test_a_document_without_text_is_an_error_and_is_not_registered(services: Services) -> None:

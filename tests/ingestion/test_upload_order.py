@@ -13,7 +13,6 @@ import pytest
 from chatbot.errors import EmbeddingError
 from chatbot.ingestion import control
 from chatbot.ingestion.pipeline import Ingestor
-from chatbot.ingestion.sources import Source
 from chatbot.jobs import queue as repository
 from chatbot.jobs import worker
 from chatbot.jobs.queue import WITHDRAWN, Ingestion, IngestionFile
@@ -110,18 +109,6 @@ def test_two_workers_serve_the_newest_of_several_uploads(services: Services, upl
     assert states(services, *jobs) == ["done"] * 4
     assert words(services) == "ibex okapi"
     assert_consistent(services)
-
-
-def test_an_upload_waits_for_an_older_one_and_other_files_do_not(services: Services, upload: Upload) -> None:
-    first, second = upload("lion"), upload("ant")
-    other = services.storage.ingestions.create([IngestionFile("", "", "other.md", "uploads/other.md")])
-    taken = [services.storage.ingestions.claim(name) for name in "abc"]
-    assert [file and file.ingestion_id for file in taken] == [first.id, other.id, None]
-    assert taken[0] is not None
-    services.storage.ingestions.release(taken[0], state="failed")
-    claimed = services.storage.ingestions.claim("d")
-    assert claimed is not None
-    assert claimed.ingestion_id == second.id
 
 
 @pytest.mark.parametrize("newer", ["ant", "zebra"], ids=["another content", "the content that was there"])
@@ -302,10 +289,3 @@ def test_the_name_of_a_deleted_report_is_free_at_once(services: Services, upload
     until(lambda: services.ingesting.worker.work_once() and not len(services.storage.ingestions.unfinished()))
     assert (states(services, again), words(services)) == (["done"], "gnu")
     assert_consistent(services)
-
-
-def test_a_source_of_no_upload_is_read_as_before(services: Services, tmp_path: Path) -> None:
-    services.prepare()
-    path = write(tmp_path, passages_of("zebra"))
-    assert services.ingesting.service.ingest(Source(path, str(path))).outcome == "added"
-    assert services.ingesting.service.ingest(Source(path, str(path))).outcome == "unchanged"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.errors import CancelledError, DatabaseError, EmbedderMismatchError, EmbeddingError, StoppedError
 from chatbot.ingestion import versions
-from chatbot.ingestion.control import JobControl, Retries
+from chatbot.ingestion.control import JobControl
 from chatbot.migration.reembed import Reembedding
 from chatbot.schema import Scope
 from chatbot.services import Services
@@ -80,25 +79,6 @@ def test_a_question_sees_exactly_one_version_while_a_report_is_replaced_back_and
     assert errors == []
     assert seen == {tuple(OLD), tuple(NEW)}
     assert_consistent(services)
-
-
-def test_the_same_seen_by_another_process(services: Services, settings: Settings, old: Path, new: Path) -> None:
-    ingest(services, old)
-    stop, seen = threading.Event(), set[tuple[str, ...]]()
-
-    def ask() -> None:
-        with Services(settings) as other:
-            while not stop.is_set():
-                seen.add(tuple(words(other)))
-
-    with running(ask) as errors:
-        for turn in range(8):
-            ingest(services, (new, old)[turn % 2])
-        time.sleep(0.2)
-        stop.set()
-    assert errors == []
-    assert seen <= {tuple(OLD), tuple(NEW)}
-    assert tuple(OLD) in seen
 
 
 def test_every_step_of_a_replacement_shows_one_version(
@@ -269,61 +249,6 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
         assert words(after) == NEW
 
 
-# Trying again
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatbot.services.runtime.Retries", lambda: Retries(tries=4, first_seconds=0.01))
-
-
-@pytest.mark.usefixtures("patient")
-def test_a_refusal_for_now_is_waited_for_and_only_its_batch_is_repeated(
-    services: Services, old: Path, embedding: Embedding
-) -> None:
-    """R-B3."""
-    calls: list[int] = []
-
-    def refuse(texts: Sequence[str]) -> None:
-        calls.append(len(texts))
-        if len(calls) in {2, 3}:
-            raise EmbeddingError("Too many requests.", retry_after=0, remedy="Wait.")
-
-    embedding.before = refuse
-    said: list[str] = []
-    progress: list[int] = []
-    control = JobControl(lambda done, total: progress.append(done), said.append)
-    assert ingest(services, old, control=control).chunks == 6
-    assert calls == [2, 2, 2, 2, 2]
-    assert [text.split()[1] for text in embedding.taken()] == OLD, "each once"
-    assert len(said) == 2
-    assert said[0].startswith("Too many requests. Trying again in ")
-    assert progress == [2, 4, 6]
-    assert_consistent(services)
-
-
-@pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize(
-    ("error", "calls"),
-    [(EmbeddingError("Too many requests.", retry_after=0), 4), (EmbeddingError("The key is wrong."), 1)],
-    ids=["patience ends", "only a person can mend it"],
-)
-def test_what_stays_refused_fails(
-    services: Services, old: Path, embedding: Embedding, error: EmbeddingError, calls: int
-) -> None:
-    refused: list[int] = []
-
-    def refuse(texts: Sequence[str]) -> None:
-        refused.append(1)
-        raise error
-
-    embedding.before = refuse
-    with pytest.raises(EmbeddingError):
-        ingest(services, old)
-    assert len(refused) == calls
-    assert record_of(services).status == "failed"
-
-
 # Cancelled, stopped, killed
 
 
@@ -359,6 +284,28 @@ def test_stopping_keeps_what_is_done_for_the_next_process(
     assert len(embedding.taken()) <= 3
     assert words(services) == NEW
     assert_consistent(services)
+
+
+@pytest.mark.parametrize("error", [EmbeddingError("The model failed."), KilledError()], ids=["failed", "killed"])
+@pytest.mark.parametrize("words_now", [OLD, NEW], ids=["the same file", "a changed file"])
+def test_a_broken_off_first_ingest_is_completed_by_another_process(
+    services: Services,
+    settings: Settings,
+    old: Path,
+    new: Path,
+    embedding: Embedding,
+    error: BaseException,
+    words_now: list[str],
+) -> None:
+    embedding.before = raising(error, 1)
+    with pytest.raises(type(error)):
+        ingest(services, old)
+    embedding.plain()
+    with Services(settings) as other:
+        assert words(other) == []
+        assert ingest(other, old if words_now == OLD else new).outcome == "added"
+        assert words(other) == words_now
+        assert_consistent(other)
 
 
 @pytest.mark.parametrize("step", range(1, 12))

@@ -130,14 +130,6 @@ def test_cancelling(jobs: IngestionQueue) -> None:
     assert jobs.claim("me") is None
 
 
-def test_cancelling_what_was_claimed_just_now_is_heard(jobs: IngestionQueue) -> None:
-    made = jobs.create(files("a"))
-    file = claim(jobs)
-    jobs.cancel(made.id)
-    jobs.note(file, state="loading")
-    assert jobs.renew(file) is True
-
-
 def test_what_a_dead_worker_left_is_handed_on_with_the_wish_to_cancel(
     jobs: IngestionQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:

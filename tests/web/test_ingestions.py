@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-import signal
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,13 +14,12 @@ from werkzeug.test import TestResponse
 
 from chatbot.ingestion.versions import BATCH as PASSAGES_AT_A_TIME
 from chatbot.settings import Settings
-from tests.cli.processes import address, call, started
 from tests.conftest import KENYA_2023
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.web_server import Page, WebServer, redirect
 from tests.web.conftest import error_of, fields_of
 from tests.web.contract import FILE, JOB
-from tests.web.knowledge import BROKEN_PDF, KENYA, MALI_CSV, added, ended, form, found_texts, job_of, rows, upload
+from tests.web.knowledge import BROKEN_PDF, KENYA, MALI_CSV, added, ended, found_texts, job_of, rows, upload
 
 LONG = "# Report of many passages\n\n" + "\n\n".join(f"## Part {n}\n\nText number {n}." for n in range(400))
 
@@ -272,36 +268,3 @@ class TestWebPages:
             assert [file["outcome"] for file in again["files"]] == ["replaced"]
             assert found_texts(client, "cotton")
             assert found_texts(client, "phosphate") == []
-
-
-def test_a_killed_server_goes_on_where_it_was(tmp_path: Path, server: FakeOpenAI) -> None:
-    """kill -9 in the middle of the first of two files; the next server waits for the leases (30 s), then finishes."""
-    environment = {
-        **server.as_environment, "DATA_DIR": str(tmp_path / "data"), "SAMPLE_DATA": "off", "SUMMARIES": "off",
-        "CHAT_MODEL": "echo", "EMBEDDING_PROVIDER": "openai", "EMBEDDING_MODEL": "fake", "PORT": "0",
-        "INGESTION_WORKERS": "1", "PYTHON_DOTENV_DISABLED": "1", "PYTHONUNBUFFERED": "1", "PATH": "/usr/bin:/bin",
-    }  # fmt: skip
-    with started(environment, "app.py", stderr=None) as first:
-        url = address(first.stdout)
-        body, content_type = form(("long.md", LONG), ("kenya.md", KENYA_2023), chunk_size="100")
-        probe = call(url, "POST", "/api/search", json.dumps({"query": "x"}), "application/json")  # its dimensions
-        assert probe["hits"] == []
-        calls = server.calls(EMBEDDINGS)
-        server.embed(*[Reply()] * FIRST_CALLS, Reply(silent_before=60.0))
-        job = call(url, "POST", "/api/documents", body, content_type)
-        server.wait_for(EMBEDDINGS, calls + FIRST_CALLS + 1, 20)
-        first.send_signal(signal.SIGKILL)
-        first.wait()
-    with started(environment, "app.py", stderr=None) as second:
-        url = address(second.stdout)
-        deadline = time.monotonic() + 150
-        while (found := call(url, "GET", f"/api/ingestions/{job['ingestion_id']}"))["state"] != "done":
-            assert found["state"] == "running", found
-            assert time.monotonic() < deadline, found
-            time.sleep(0.2)
-        assert [(file["outcome"], file["chunks"]) for file in found["files"]] == [("added", 400), ("added", 3)]
-        listed = call(url, "GET", "/api/documents")["documents"]
-        assert {document["status"] for document in listed} == {"ready"}
-    embedded = [text for request in server.received(EMBEDDINGS)[calls:] for text in request.body["input"]]
-    assert embedded.count("Report of many passages\nPart 7\nText number 7.") == 1, "it was stored before the kill"
-    assert embedded.count("Report of many passages\nPart 300\nText number 300.") == 2
