@@ -7,18 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot import text as language
-from chatbot.chunkers.splitting import (
-    Border,
-    Span,
-    Splitter,
-    clauses,
-    lines,
-    pack,
-    paragraphs,
-    sentences,
-    whole,
-    words,
-)
+from chatbot.chunkers.splitting import Border, Span, Splitter, clauses, lines, pack, paragraphs, sentences, whole, words
 
 BORDERS: list[Border] = [whole, paragraphs, lines, clauses, sentences, words]
 BORDER_TEXTS = st.text(alphabet="aB .;!?\n\t\u00a0é\"'", max_size=80)

@@ -36,18 +36,10 @@ SHARED = ["one\n\ntwo", "two\n\nthree", "three\n\nfour"]
 # its figures: there a first passage has 172 characters for a size of 100, and sentences and words are cut.
 CASES: dict[str, tuple[str, str, int, int, list[str]]] = {
     "paragraphs are joined": (
-        "max_length",
-        "\n\n".join(LONG),
-        1500,
-        0,
-        ["\n\n".join(LONG[n : n + 2]) for n in (0, 2, 4)],
+        "max_length", "\n\n".join(LONG), 1500, 0, ["\n\n".join(LONG[n : n + 2]) for n in (0, 2, 4)],
     ),
     "cut between words, then hard": (
-        "max_length",
-        f"a\n\nbb cc dd\n\n{'e' * 12}",
-        5,
-        0,
-        ["a", "bb cc", "dd", "eeeee", "eeeee", "ee"],
+        "max_length", f"a\n\nbb cc dd\n\n{'e' * 12}", 5, 0, ["a", "bb cc", "dd", "eeeee", "eeeee", "ee"],
     ),
     "whole paragraphs": ("paragraph", NEURAL, 100, 20, NEURAL.split("\n\n")),
     "whole paragraphs twice": ("paragraph", NUMBERS, 13, 5, SHARED),
@@ -61,10 +53,7 @@ CASES: dict[str, tuple[str, str, int, int, list[str]]] = {
     "whole sentences twice": ("sentence", AMAZING, 50, 25, [" ".join(IS[n : n + 2]) for n in range(3)]),
     "an abbreviation": ("sentence", "He met Dr. Who today. She left.", 24, 0, ["He met Dr. Who today.", "She left."]),
     "a long sentence": (
-        "sentence",
-        "Short. This one is a little longer. Short.",
-        16,
-        0,
+        "sentence", "Short. This one is a little longer. Short.", 16, 0,
         ["Short.", "This one is a", "little longer.", "Short."],
     ),
     "windows of words": ("sliding_window", FOX, 10, 2, ["The quick", "brown fox", "jumps over", "the lazy", "dog."]),
@@ -73,13 +62,9 @@ CASES: dict[str, tuple[str, str, int, int, list[str]]] = {
     "a window sees no sentence": ("sliding_window", "One.\n\nTwo. Three", 12, 0, ["One.\n\nTwo.", "Three"]),
     "no spaces": ("sliding_window", "abcdefghij", 4, 1, ["abcd", "defg", "ghij"]),
     "no spaces in Chinese": (
-        "sliding_window",
-        "人口增长率百分之二",
-        4,
-        2,
-        ["人口增长", "增长率百", "率百分之", "分之二"],
+        "sliding_window", "人口增长率百分之二", 4, 2, ["人口增长", "增长率百", "率百分之", "分之二"],
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("strategy", "text", "size", "overlap", "expected"), CASES.values(), ids=CASES)
@@ -119,21 +104,10 @@ class TestSections:
     def test_a_chunk_is_all_that_is_known_of_its_document_and_place(self) -> None:
         found = document(section("first", "A", page=1), section("second", "B", page=2))
         assert cut("sections", found, size=900)[1] == Chunk(
-            id="doc-v1-00001",
-            document_id="doc",
-            document_name="kenya",
-            title="Kenya 2023",
-            text="second",
-            section="B",
-            page=2,
-            ordinal=1,
-            start=len("A\nfirst\n\nB\n"),
-            end=len("A\nfirst\n\nB\nsecond"),
-            metadata={"country_name": "Kenya", "year": 2023},
-            collection="c",
-            labels=("a",),
-            description="about",
-        )
+            id="doc-v1-00001", document_id="doc", document_name="kenya", title="Kenya 2023", text="second", section="B",
+            page=2, ordinal=1, start=len("A\nfirst\n\nB\n"), end=len("A\nfirst\n\nB\nsecond"),
+            metadata={"country_name": "Kenya", "year": 2023}, collection="c", labels=("a",), description="about",
+        )  # fmt: skip
 
     def test_passages_are_filled_not_shredded(self, minilm: MiniLMEmbedder) -> None:
         text = "The population of the country grew by two percent in the year. " * 40

@@ -96,7 +96,10 @@ BROKEN = {
     ),
     "text behind a quoted value": ('a,b\n"x" y,2\n', "data.csv is not a valid CSV table from line 2 on ("),
     "a header alone": ("a,b\n", "data.csv has no values below its header. Columns found: a, b."),
-    "no text": ("Title,Text\nx,\ny,\n", 'data.csv has a column "Text", but no row has any text in it. Columns found:'),
+    "no text": (
+        "Title,Text\nx,\ny,\n",
+        'data.csv has a column "Text", but no row has any text in it. Columns found: Title, Text.',
+    ),
     "blank": ("\n \n", "data.csv has no text."),
     "separators alone": (",,\n,,\n", "data.csv has no values below its header. Columns found: Column 1, Column 2"),
 }

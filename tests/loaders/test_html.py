@@ -113,27 +113,24 @@ def test_blocks(html: str, text: str) -> None:
 
 
 TABLES = {
-    "headings": (
-        "<tr><th>Country<th>2023<tr><td>Chad<td>5<tr><td>Mali<td>6",
-        "Country: Chad; 2023: 5\nCountry: Mali; 2023: 6",
-    ),
+    "headings": ("<tr><th>Country<th>2023<tr><td>Chad<td>5<tr><td>Mali<td>6",
+        "Country: Chad; 2023: 5\nCountry: Mali; 2023: 6"),
     "no headings": ("<tr><td>total<td>5<tr><td>land<td>4", "total | 5\nland | 4"),
     "names of rows": ("<tr><th>Capital<td>Lima<tr><th>Area<td>5 km", "Capital: Lima\nArea: 5 km"),
     "a caption and a group": (
         "<caption>Table 1</caption><tr><th>Country<th>2023<tr><th colspan=2>Africa<tr><td>Chad<td>5",
-        "Table 1\nAfrica\nCountry: Chad; 2023: 5",
-    ),
+        "Table 1\nAfrica\nCountry: Chad; 2023: 5"),
     "two rows of headings": (
         "<thead><tr><th rowspan=2>Country<th colspan=2>People<tr><th>Male<th>Female<tbody><tr><td>Chad<td>5<td>6",
-        "Country: Chad; People Male: 5; Female: 6",
-    ),
-    "a cell down": (
-        "<tr><th>Region<th>Country<th>n<tr><td rowspan=2>Africa<td>Chad<td>5<tr><td>Mali<td>6",
-        "Region: Africa; Country: Chad; n: 5\nRegion: Africa; Country: Mali; n: 6",
-    ),
+        "Country: Chad; People Male: 5; Female: 6"),
+    "a cell down": ("<tr><th>Region<th>Country<th>n<tr><td rowspan=2>Africa<td>Chad<td>5<tr><td>Mali<td>6",
+        "Region: Africa; Country: Chad; n: 5\nRegion: Africa; Country: Mali; n: 6"),
     "a frame": ("<tr><td><h2>no path</h2>x</td><td>y", None),
     "a cell of lines": ("<tr><th>A<th>B<tr><td>x<br>y<td><p>z</p>", "A: x y; B: z"),
-}
+    "a list and a table in cells": (
+        "<tr><th>Name<th>Habitat<tr><td>Teal<td><ul><li>Pond<li>Marsh</ul><tr><td>Coot"
+        "<td><table><tr><td>Lake<td>7</table>", "Name: Teal; Habitat: Pond, Marsh\nName: Coot; Habitat: Lake 7"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("html", "text"), TABLES.values(), ids=TABLES)

@@ -165,3 +165,13 @@ def test_another_format_is_named(tmp_path: Path, samples: dict[str, bytes], kind
 def test_our_own_refusals_pass_unchanged(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"^as it is$"), office_errors(tmp_path / "a.docx", "a file"):
         raise LoadError("as it is")
+
+
+def test_a_strict_file_is_read(tmp_path: Path, samples: dict[str, bytes]) -> None:
+    names = rb"http://schemas\.openxmlformats\.org/(officeDocument|wordprocessingml|drawingml)/2006/"
+    parts = {
+        name: re.sub(names, rb"http://purl.oclc.org/ooxml/\1/", part) if name.endswith((".xml", ".rels")) else part
+        for name, part in unzipped(samples["docx"]).items()
+    }
+    (tmp_path / "strict.docx").write_bytes(zipped(parts))
+    assert "Many people live in Kenya." in DocxLoader().load(tmp_path / "strict.docx").sections[-1].text

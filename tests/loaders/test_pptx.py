@@ -126,3 +126,18 @@ def test_titles_fall_back(tmp_path: Path) -> None:
 def test_a_file_without_text_is_refused(tmp_path: Path, slides: list[Callable[[Any], object]]) -> None:
     with pytest.raises(LoadError, match=r"talk\.pptx has no text"):
         load(tmp_path, *slides)
+
+
+@pytest.mark.parametrize("kind", [XL_CHART_TYPE.COLUMN_CLUSTERED, XL_CHART_TYPE.LINE, XL_CHART_TYPE.PIE])
+@pytest.mark.parametrize("solid", [False, True], ids=["flat", "in three dimensions"])
+def test_a_chart_of_any_kind_is_read(tmp_path: Path, kind: XL_CHART_TYPE, solid: bool) -> None:
+    def fill(slide: Any) -> None:
+        data = CategoryChartData()
+        data.categories = ["2019", "2020"]
+        data.add_series("Ducks", (120, 130.5))
+        chart = slide.shapes.add_chart(kind, 0, Inches(2), Inches(5), Inches(4), data).chart
+        plot = chart._chartSpace.xpath("c:chart/c:plotArea/*[c:ser]")[0]
+        plot.tag = plot.tag.replace("Chart", "3DChart") if solid else plot.tag
+
+    (section,) = load(tmp_path, fill).sections
+    assert section.text.endswith("2019; Ducks: 120\n2020; Ducks: 130.5")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.errors import LoadError
 from chatbot.loaders.sections import (
+    LEVEL,
     column_key,
     column_names,
     is_number,
@@ -165,12 +165,6 @@ def test_headers_are_completed_and_told_apart() -> None:
     assert column_key(" Country-Name\t") == column_key("COUNTRY  name") == "country_name"
 
 
-def test_ragged_rows_lose_nothing() -> None:
-    (short, long) = sections(["a", "b"], ["x"], ["x", "y", "z"])
-    assert short.text == "a: x"
-    assert long.text == "a: x; b: y; Column 3: z"
-
-
 METADATA = {
     "name": ({"country": "Kenya"}, {"country_name": "Kenya"}),
     "code": ({"nation": "KEN"}, {"country_name": "KEN"}),
@@ -191,19 +185,12 @@ def test_metadata_is_checked(values: dict[str, str], metadata: dict[str, str | i
     assert row_metadata(values) == metadata
 
 
-USELESS: dict[str, tuple[list[str], Rows, str]] = {
-    "text is empty": (
-        ["Title", "TEXT"], [["a", ""], ["b", " "]],
-        'The table has a column "TEXT", but no row has any text in it. Columns found: Title, TEXT.',
-    ),
-    "no rows": (["a", "b"], [], "The table has no values below its header. Columns found: a, b."),
-    "empty rows": (["a", ""], [["", ""]], "The table has no values below its header. Columns found: a, Column 2."),
-    "nothing": ([], [], "The table has no values below its header. Columns found: none."),
-}  # fmt: skip
+def test_levels_of_a_name_are_written_once_in_a_row() -> None:
+    names = ["Group", f"2007{LEVEL}Men", f"2007{LEVEL}Women", f"2009{LEVEL}Men", f"2009{LEVEL}Women"]
+    assert row_text(names, ["All", "1", "2", "3", "4"]) == "Group: All; 2007 Men: 1; Women: 2; 2009 Men: 3; Women: 4"
+    assert row_text(names, ["All", "", "2", "", "4"]) == "Group: All; 2007 Women: 2; 2009 Women: 4"
 
 
-@pytest.mark.parametrize(("header", "rows", "message"), USELESS.values(), ids=USELESS)
-def test_a_table_without_text_names_the_columns_found(header: list[str], rows: Rows, message: str) -> None:
-    with pytest.raises(LoadError) as raised:
-        record_sections(header, rows)
-    assert raised.value.message == message
+def test_names_of_columns_without_values_are_kept() -> None:
+    table = [["Country", "Births", "Remarks"], ["Kenya", "26", ""], ["Peru", "17", ""]]
+    assert table_text(table).split("\n")[-1] == "Empty columns: Remarks"

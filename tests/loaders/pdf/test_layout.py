@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.loaders.pdf import PdfLoader
-from chatbot.loaders.pdf.words import compounds, join_lines, mend_word
+from chatbot.loaders.pdf.words import compounds, join_lines, logical, mend_word
 from tests.loaders.pdfs import HEIGHT, WIDTH, Page, prose, write
 
 
@@ -141,3 +141,49 @@ def test_lines_are_joined(lines: tuple[str, str], text: str) -> None:
 )
 def test_ligatures_and_accents_of_their_own_are_mended(printed: str, text: str) -> None:
     assert mend_word(printed) == text
+
+
+def test_letters_printed_twice_to_look_bold_are_read_once(tmp_path: Path) -> None:
+    page = Page().text(72, 100, "Balloons will follow").text(72.3, 100.2, "Balloons will follow")
+    assert text_of(tmp_path, page.lines(72, 140, prose("Body", 3))).split("\n")[0] == "Balloons will follow"
+
+
+def test_spaces_that_run_on_under_the_next_cell_do_not_part_its_digits(tmp_path: Path) -> None:
+    page = Page().lines(72, 60, prose("Body", 2)).text(72, 130, "07/02/2015" + " " * 30).text(140, 130, "03/25/2016")
+    assert "03/25/2016" in text_of(tmp_path, page)
+
+
+@pytest.mark.parametrize("spacing", [4, 6, 8])
+def test_digits_spread_by_letter_spacing_are_one_figure(tmp_path: Path, spacing: int) -> None:
+    page = Page().lines(72, 60, prose("Body", 12, each=60))
+    for y, figure in ((230, "03/25/2016"), (250, "2,345,678")):
+        page.text(72, y, figure)
+        page.ops[-1] = page.ops[-1].replace("BT ", f"BT {spacing} Tc ").replace(" ET", " 0 Tc ET")
+    assert {"03/25/2016", "2,345,678"} <= set(text_of(tmp_path, page).split("\n"))
+
+
+def test_digits_in_cells_of_their_own_are_not_joined(tmp_path: Path) -> None:
+    page = Page().lines(72, 60, prose("Body", 2)).row(130, [(72 + 12 * at, str(at)) for at in range(1, 7)])
+    assert "1 2 3 4 5 6" in text_of(tmp_path, page)
+
+
+def test_pictures_alone_beside_each_other_are_no_obstacle(tmp_path: Path) -> None:
+    """A gutter in which no line of words stands has no centre."""
+    page = Page().lines(72, 60, prose("Left", 6, each=30)).lines(330, 60, prose("Right", 6, each=30))
+    page.picture = True
+    page.ops += [f"q 200 0 0 60 {x} {y} cm /I1 Do Q" for x in (72, 330) for y in (100, 300, 500)]
+    assert text_of(tmp_path, page)
+
+
+@pytest.mark.parametrize(
+    ("printed", "read"),
+    [
+        ("\u0645\u0627\u0644\u0633", "\u0633\u0644\u0627\u0645"),
+        ("2024 \u05d4\u05e0\u05e9", "\u05e9\u05e0\u05d4 2024"),
+        ("\ufe94\ufee8\ufeb3", "\u0633\u0646\u0629"),  # in the shapes of print
+        ("Jeremy is \u05dd\u05dc\u05e9 here", "Jeremy is \u05e9\u05dc\u05dd here"),
+        ("Population: 5 million", "Population: 5 million"),
+    ],
+)
+def test_a_line_is_turned_into_the_order_of_reading(printed: str, read: str) -> None:
+    assert logical(printed) == read

@@ -142,3 +142,61 @@ def test_without_a_header_the_rows_keep_their_cells_in_order(tmp_path: Path) -> 
         page.row(142 + 12 * at, cells(*row))
     assert lines(tmp_path, page)[0] == "| Kenya | 26.1 | 4.9 |"
     assert lines(tmp_path, page)[-1] == "| Costa Rica | 10.8 | 5.3 |"
+
+
+def test_a_wide_row_of_a_table_is_a_section_by_itself(tmp_path: Path) -> None:
+    """Two such rows in one passage are found by neither of their labels; short rows stay together."""
+    names = [
+        "Households",
+        "Rooms in use for living",
+        "Inhabitants in spring",
+        "Inhabitants in autumn",
+        "Owners counted",
+    ]
+    page, xs = Page().rule(40, 100, 600, 100), (40, 120, 190, 300, 410, 520)
+    page.row(114, list(zip(xs, ["Sex", *names], strict=True)), size=8).rule(40, 120, 600, 120)
+    for at, label in enumerate(("Male householder", "Female householder", "All of them")):
+        page.row(
+            132 + 14 * at, [(xs[0], label), *((x, f"{at + 1},{place}00") for place, x in enumerate(xs[1:]))], size=8
+        )
+    page.rule(40, 170, 600, 170).lines(72, 200, ["Sources: the census of some year."])
+    sections = load(tmp_path, page)
+    assert [section.text.partition(";")[0] for section in sections] == [
+        "Sex: Male householder",
+        "Sex: Female householder",
+        "Sex: All of them",
+        "Sources: the census of some year.",
+    ]
+    assert len({(section.path, section.page) for section in sections}) == 1
+
+
+def test_labels_outside_of_the_rules_stay_with_their_figures(tmp_path: Path) -> None:
+    page = Page().rule(200, 100, 500, 100).row(114, [(90, "Category"), (220, "Costs"), (320, "Staff"), (420, "Rent")])
+    page.rule(72, 120, 500, 120)
+    rows = [("Travel", "94", "20", "74"), ("Salaries", "1,314", "373", "940"), ("Debts", "10", "11", "12")]
+    for at, row in enumerate(rows):
+        page.row(132 + 14 * at, list(zip((72, 220, 320, 420), row, strict=True)))
+        page.rule(200, 136 + 14 * at, 500, 136 + 14 * at)
+    assert lines(tmp_path, page)[0] == "Category: Travel; Costs: 94; Staff: 20; Rent: 74"
+
+
+def test_rows_without_rules_in_one_row_of_borders_stand_apart(tmp_path: Path) -> None:
+    page = Page().grid((72, 200, 300, 400), (100, 120, 200, 220))
+    page.row(114, [(80, "Country"), (210, "Births"), (310, "Deaths")])
+    for at, row in enumerate([("Kenya", "26.1", "4.9"), ("Peru", "16.8", "11.0"), ("Costa Rica", "10.8", "5.3")]):
+        page.row(136 + 20 * at, list(zip((80, 210, 310), row, strict=True)))
+    page.row(214, [(80, "All"), (210, "53.7"), (310, "21.2")])
+    assert lines(tmp_path, page) == [
+        "Country: Kenya; Births: 26.1; Deaths: 4.9",
+        "Country: Peru; Births: 16.8; Deaths: 11.0",
+        "Country: Costa Rica; Births: 10.8; Deaths: 5.3",
+        "Country: All; Births: 53.7; Deaths: 21.2",
+    ]
+
+
+def test_a_typed_rule_ends_a_header_of_numbers(tmp_path: Path) -> None:
+    page = Page().lines(72, 60, prose("Above", 2, each=60))
+    page.row(110, [(80, "Share"), (250, "1.0"), (320, "1.1")]).text(72, 122, "-" * 60)
+    for at, row in enumerate([("0.99", "800", "880"), ("0.95", "160", "176"), ("0.90", "80", "88")]):
+        page.row(134 + 12 * at, list(zip((80, 250, 320), row, strict=True)))
+    assert "Share: 0.95; 1.0: 160; 1.1: 176" in lines(tmp_path, page)
