@@ -133,12 +133,7 @@ class BaseChunker:
     joins_sections: ClassVar[bool] = True
 
     def __init__(
-        self,
-        embedder: Embedder,
-        *,
-        chunk_size: int,
-        chunk_overlap: int = 0,
-        known: Container[str] = (),
+        self, embedder: Embedder, *, chunk_size: int, chunk_overlap: int = 0, known: Container[str] = ()
     ) -> None:
         """Size and overlap are in characters; the overlap counts inside the size.
 
@@ -147,14 +142,9 @@ class BaseChunker:
         Raises:
             InvalidRequestError: the size or the overlap is not possible.
         """
-        self._limits = chunk_limits(embedder, chunk_size)
-        self._overlap = _checked_overlap(chunk_overlap, self._limits, allowed=self.takes_overlap)
-        self._measure = Measure(embedder, self._limits, known=known)
-
-    @property
-    def limits(self) -> ChunkLimits:
-        """The requested size, and the size used, which is smaller if the embedder reads less."""
-        return self._limits
+        self.limits = chunk_limits(embedder, chunk_size)
+        self._overlap = _checked_overlap(chunk_overlap, self.limits, allowed=self.takes_overlap)
+        self._measure = Measure(embedder, self.limits, known=known)
 
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None

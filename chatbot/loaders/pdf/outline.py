@@ -18,7 +18,7 @@ from ...schema.documents import PARAGRAPH
 from .grid import Table
 from .page import Block, PageText
 from .tables import CAPTION
-from .words import Line, compounds, join_lines
+from .words import Line, Style, compounds, join_lines
 
 _BULLET = re.compile(r"[•◦▪■●○‣►–—·*†‡§¶-]\s?\S")
 _NUMBERED = re.compile(
@@ -94,9 +94,6 @@ _MAX_BOLD_WORDS = 14
 _LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]")
 _NO_HEADING = re.compile(r"^[•◦▪■●‣►]|[.;,]$|^\[[^\]]*\]$|^\([^)]*\)$")
 
-Style = tuple[float, bool]
-"""Size, and whether it is bold."""
-
 
 @dataclass(frozen=True, slots=True)
 class Styles:
@@ -113,10 +110,10 @@ class Styles:
     def heading(self, lines: Sequence[Line], at: int) -> int:
         """Return how many lines from ``at`` on make one heading; 0 = none begins here."""
         first = lines[at]
-        if style_of(first) not in self.levels:
+        if first.style not in self.levels:
             return 0
         end = at + 1
-        while end < len(lines) and style_of(lines[end]) == style_of(first):
+        while end < len(lines) and lines[end].style == first.style:
             if not 0 < lines[end].bottom - lines[end - 1].bottom < 1.5 * lines[end].size:
                 break
             end += 1
@@ -129,11 +126,7 @@ class Styles:
 
     def level(self, line: Line) -> int:
         """Return the level of a heading line, 0 for the highest."""
-        return self.levels.index(style_of(line))
-
-
-def style_of(line: Line) -> Style:
-    return line.size, line.bold
+        return self.levels.index(line.style)
 
 
 def styles_of(pages: Sequence[PageText]) -> Styles:
@@ -144,7 +137,7 @@ def styles_of(pages: Sequence[PageText]) -> Styles:
         for column in page.columns:
             for block in column:
                 if isinstance(block, Line):
-                    letters[style_of(block)] += len(block.text)
+                    letters[block.style] += len(block.text)
                     sizes[block.size] += len(block.text)
     body = max(sizes, key=sizes.__getitem__, default=0.0)
     bold_body = 2 * letters[body, True] > letters[body, False] + letters[body, True]
@@ -212,15 +205,10 @@ def _footnotes(column: Sequence[Block], styles: Styles) -> int:
 
 
 def _parts(column: Sequence[Block], styles: Styles, hyphenated: Collection[str]) -> Iterator[Part]:
-    lines: list[Line] = []
-    for block in column:
-        if isinstance(block, Line):
-            lines.append(block)
-            continue
-        yield from _text_parts(lines, styles, hyphenated)
-        lines = []
-        yield block
-    yield from _text_parts(lines, styles, hyphenated)
+    for _, blocks in groupby(column, type):
+        run = list(blocks)
+        yield from _text_parts([block for block in run if isinstance(block, Line)], styles, hyphenated)
+        yield from (block for block in run if isinstance(block, Table))
 
 
 def _text_parts(lines: Sequence[Line], styles: Styles, hyphenated: Collection[str]) -> Iterator[Part]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Protocol
 
 from .drawing import DrawnPage
 from .grid import Table
@@ -31,25 +30,15 @@ _APART = 2.0  # times the font size
 _ACROSS = 0.9  # of the text's width: a rule this long separates the text above from the text below
 
 
-class Box(Protocol):
-    """A word or a table on a page."""
-
-    @property
-    def x0(self) -> float: ...
-    @property
-    def x1(self) -> float: ...
-    @property
-    def top(self) -> float: ...
-    @property
-    def bottom(self) -> float: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Gutter:
     x0: float
     x1: float
     top: float
     bottom: float
+
+
+Box = Word | Table | Gutter
 
 
 @dataclass(slots=True)

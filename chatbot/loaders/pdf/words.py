@@ -28,6 +28,8 @@ _MAX_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
 
 Span = tuple[float, float]
 """Left and right end, in points."""
+Style = tuple[float, bool]
+"""Size, and whether it is bold."""
 
 
 @dataclass(slots=True)
@@ -58,6 +60,10 @@ class Line(Word):
 
     left: float = 0.0
     right: float = 0.0
+
+    @property
+    def style(self) -> Style:
+        return self.size, self.bold
 
 
 def page_words(page: DrawnPage) -> list[Word]:
