@@ -34,12 +34,10 @@ def whole(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the spans between blank lines."""
     return _between(_BLANK_LINES, text, start, end)
 
 
 def lines(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the spans between line ends."""
     return _between(_LINE_END, text, start, end)
 
 

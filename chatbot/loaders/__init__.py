@@ -59,7 +59,6 @@ _MAGIC = (
 
 @cache
 def all_loaders() -> dict[str, FileLoader]:
-    """Every loader by its name."""
     return {name: LOADERS.builder(name)() for name in LOADERS.names()}
 
 

@@ -125,7 +125,6 @@ class WordReader:
         self._after_item = False
 
     def read(self, parent: _Element) -> None:
-        """Add the paragraphs and tables in ``parent``, in order."""
         for block in children(parent):
             if block.tag == _w("p"):
                 self._paragraph(block)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import LoadError
@@ -114,16 +114,8 @@ _YEARS = range(1000, 3001)
 _NO_FRONT_MATTER = Loaded("", sections=())
 
 
-@dataclass(slots=True)
-class _Entry:
-    """The values of a key. ``line`` counts from 1 in the file."""
-
-    line: int
-    values: list[str]
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.values).strip()
+_Entry = tuple[int, list[str]]
+"""The line of a key, counted from 1 in the file, and its values."""
 
 
 def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
@@ -147,16 +139,17 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
 def _entries(lines: Sequence[str], *, first: int) -> dict[str, _Entry] | None:
     """Return entries by key in lower case; None if a line cannot be part of front matter."""
     entries: dict[str, _Entry] = {}
-    entry: _Entry | None = None
+    values: list[str] | None = None
     for number, line in enumerate(lines, start=first):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if key := _KEY.fullmatch(line.rstrip()):
-            entry = entries[key[1].lower().replace("-", "_").replace(" ", "_")] = _Entry(number, _values(key[2] or ""))
-        elif entry is not None and (item := _ITEM.fullmatch(line)):
-            entry.values.append(_unquoted(item[1]))
-        elif entry is not None and line[0] in " \t":
-            entry.values.append(line.strip())
+            values = _values(key[2] or "")
+            entries[key[1].lower().replace("-", "_").replace(" ", "_")] = number, values
+        elif values is not None and (item := _ITEM.fullmatch(line)):
+            values.append(_unquoted(item[1]))
+        elif values is not None and line[0] in " \t":
+            values.append(line.strip())
         else:
             return None
     return entries
@@ -180,20 +173,23 @@ def _unquoted(text: str) -> str:
 
 
 def _front_matter(entries: Mapping[str, _Entry], name: str) -> Loaded:
-    def entry(*keys: str) -> _Entry:
-        return next((entries[key] for key in keys if key in entries and entries[key].text), _Entry(0, []))
+    texts = {key: " ".join(values).strip() for key, (_, values) in entries.items()}
+
+    def first(*keys: str) -> str:
+        return next((key for key in keys if texts.get(key)), "")
 
     metadata: dict[str, Value] = {}
-    if country := entry("country_name", "country").text:
-        metadata["country_name"] = country
-    if (year := entry("year")).text:
-        if not (year.text.isdecimal() and int(year.text) in _YEARS):
-            raise LoadError(f"{name}: line {year.line}: year must be a year such as 2024, not {year.text[:40]!r}.")
-        metadata["year"] = int(year.text)
-    if kind := entry("type").text:
+    if country := first("country_name", "country"):
+        metadata["country_name"] = texts[country]
+    if year := texts.get("year"):
+        if not (year.isdecimal() and int(year) in _YEARS):
+            line, _ = entries["year"]
+            raise LoadError(f"{name}: line {line}: year must be a year such as 2024, not {year[:40]!r}.")
+        metadata["year"] = int(year)
+    if kind := texts.get("type"):
         metadata["type"] = kind
-    labels = entry("labels", "tags", "keywords").values
+    _, labels = entries.get(first("labels", "tags", "keywords"), (0, []))
     if len(labels) == 1:
         labels = [part.strip() for part in labels[0].split(",")]
-    description = entry("description", "summary", "abstract").text
-    return Loaded(entry("title").text, (), None, metadata, tuple(filter(None, labels)), description)
+    description = texts.get(first("description", "summary", "abstract"), "")
+    return Loaded(texts.get("title", ""), (), None, metadata, tuple(filter(None, labels)), description)

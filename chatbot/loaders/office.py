@@ -150,20 +150,16 @@ def check_archive(path: Path) -> None:
         if len(entries) > MAX_ENTRIES:
             raise _refused(path, f"has {len(entries):,} parts; up to {MAX_ENTRIES:,} are read")
         for entry in entries:
-            _check_entry(path, entry)
+            name = PurePosixPath(entry.filename.replace("\\", "/"))
+            if name.is_absolute() or ".." in name.parts or entry.filename[1:2] == ":":
+                raise _refused(path, "has a part that points outside of the file")
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                raise _refused(path, "has a part that is a link")
+            if entry.flag_bits & 0x1:
+                raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
+            if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others expand without bound
+                raise _refused(path, "is packed in a way that Office does not use")
         _check_contents(path, archive, entries)
-
-
-def _check_entry(path: Path, entry: ZipInfo) -> None:
-    name = PurePosixPath(entry.filename.replace("\\", "/"))
-    if name.is_absolute() or ".." in name.parts or entry.filename[1:2] == ":":
-        raise _refused(path, "has a part that points outside of the file")
-    if stat.S_ISLNK(entry.external_attr >> 16):
-        raise _refused(path, "has a part that is a link")
-    if entry.flag_bits & 0x1:
-        raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
-    if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others expand without bound, and Office uses none
-        raise _refused(path, "is packed in a way that Office does not use")
 
 
 def _check_contents(path: Path, archive: ZipFile, entries: list[ZipInfo]) -> None:

@@ -151,7 +151,6 @@ def _points(series: Any, path: str) -> dict[int, str]:
 
 
 def _xpath(element: Any, path: str) -> list[Any]:
-    """Evaluate an XPath expression on an element."""
     return list(etree.ElementBase.xpath(element, path, namespaces=_NAMES))
 
 

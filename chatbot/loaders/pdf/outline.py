@@ -125,7 +125,6 @@ class Styles:
         return count if short and _LETTERS.search(text) and not _NO_HEADING.search(text) else 0
 
     def level(self, line: Line) -> int:
-        """Return the level of a heading line, 0 for the highest."""
         return self.levels.index(line.style)
 
 

@@ -47,8 +47,6 @@ class Word(Placed):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A horizontal ruled line."""
-
     x0: float
     x1: float
     y: float
@@ -74,7 +72,9 @@ def page_words(page: DrawnPage) -> list[Word]:
     for char in chars:
         alike[char.text].append(char)
     doubled = {id(char) for group in alike.values() for char in _doubled(sorted(group, key=attrgetter("x0")))}
-    chars = _without_covered_spaces([char for char in chars if id(char) not in doubled])
+    if doubled:
+        chars = [char for char in chars if id(char) not in doubled]
+    chars = _without_covered_spaces(chars)
     if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
     spaced = sum(char.text == " " for char in chars) > _SPACES * len(chars)
