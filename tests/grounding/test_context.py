@@ -85,14 +85,10 @@ class TestMerging:
     def test_hits_that_follow_each_other_share_one_window(self) -> None:
         shelf = Shelf(["zero", "one", "two", "three"])
         found = build_context(hits(shelf.chunks[2], shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=300)
-        assert [p.wider_text for p in found.passages] == ["two\n\nthree", "zero\n\none"]
+        assert [(p.number, p.hit.rank, p.hit.chunk.text, p.wider_text) for p in found.passages] == [
+            (1, 1, "two", "two\n\nthree"), (2, 2, "one", "zero\n\none"),
+        ]  # fmt: skip
         assert [p.wider_text for p in in_prompt_order(found)] == ["zero\n\none", "two\n\nthree"]
-
-    def test_each_number_leads_to_the_chunk_that_was_found(self) -> None:
-        shelf = Shelf(["zero", "one", "two", "three"])
-        found = build_context(hits(shelf.chunks[2], shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=300)
-        assert [(p.number, p.hit.rank, p.hit.chunk.text) for p in found.passages] == [(1, 1, "two"), (2, 2, "one")]
-        assert all(p.hit.chunk.text in p.wider_text for p in found.passages)
 
     def test_what_is_between_two_hits_belongs_to_the_first(self) -> None:
         shelf = Shelf(["alpha", "bravo", "charlie", "delta", "echo"])
@@ -190,15 +186,11 @@ class TestPromptOrder:
 
 
 class TestWiderText:
-    def test_it_holds_the_neighbours_in_reading_order(self) -> None:
+    @pytest.mark.parametrize(("margin", "text"), [(300, "before\n\nthe passage\n\nafter"), (0, "the passage")])
+    def test_it_holds_the_neighbours_in_reading_order(self, margin: int, text: str) -> None:
         shelf = Shelf(["before", "the passage", "after"])
-        found = build_context(hits(shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=300)
-        assert found.passages[0].wider_text == "before\n\nthe passage\n\nafter"
-
-    def test_without_a_margin_it_is_the_passage(self) -> None:
-        shelf = Shelf(["before", "the passage", "after"])
-        found = build_context(hits(shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=0)
-        assert found.passages[0].wider_text == "the passage"
+        found = build_context(hits(shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=margin)
+        assert found.passages[0].wider_text == text
 
     def test_parts_under_other_headings_are_introduced_by_their_heading(self) -> None:
         """A figure keeps its name."""
@@ -227,19 +219,20 @@ class TestOverlap:
     def windows(self, *spans: tuple[int, int]) -> list[Chunk]:
         return [chunk(n, self.TEXT[start:end], start=start) for n, (start, end) in enumerate(spans)]
 
-    @pytest.mark.parametrize("ordinal", [0, 1, 2])
-    def test_what_neighbours_share_is_shown_once(self, ordinal: int) -> None:
-        around = self.windows((0, 13), (8, 23), (19, 33))  # "three" in the first two, "five" in the last two
+    @pytest.mark.parametrize(
+        ("spans", "ordinal"),
+        [
+            *(([(0, 13), (8, 23), (19, 33)], ordinal) for ordinal in range(3)),
+            *(([(0, 18), (4, 23), (8, 27), (14, 33)], ordinal) for ordinal in range(4)),
+        ],
+    )
+    def test_what_neighbours_share_is_shown_once(self, spans: list[tuple[int, int]], ordinal: int) -> None:
+        around = self.windows(*spans)  # "three" is in the first two and more
         assert wider_text(around[ordinal], around, margin=300).split() == self.TEXT.split()
 
     def test_the_chunk_itself_is_whole(self) -> None:
         around = self.windows((0, 13), (8, 23), (19, 33))
         assert wider_text(around[1], around, margin=300) == "one two\n\nthree four five\n\nsix seven"
-
-    @pytest.mark.parametrize("ordinal", range(4))
-    def test_more_than_two_may_share_it(self, ordinal: int) -> None:
-        around = self.windows((0, 18), (4, 23), (8, 27), (14, 33))
-        assert wider_text(around[ordinal], around, margin=300).split() == self.TEXT.split()
 
     def test_a_neighbour_with_nothing_of_its_own_has_no_heading_either(self) -> None:
         first, second = self.windows((0, 13), (0, 23))

@@ -19,25 +19,11 @@ def read(text: str, *, comma: bool = False) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "1234567",
-        "1,234,567",
-        "1 234 567",
-        "1\u202f234\u202f567",
-        "1\u00a0234\u00a0567",
-        "1'234'567",
-        "1\u2019234\u2019567",
-        "12,34,567",
-        "1.234.567",
-        "1.234567 million",
-        "1.234567 mn",
-        "1,234.567 thousand",
-        "\u0661\u0662\u0663\u0664\u0665\u0666\u0667",
-        "\uff11\uff12\uff13\uff14\uff15\uff16\uff17",
-        "123.4567\u4e07",
-        "12.34567 lakh",
-    ],
-)
+    ["1234567", "1,234,567", "1 234 567", "1\u202f234\u202f567", "1\u00a0234\u00a0567", "1'234'567",
+     "1\u2019234\u2019567", "12,34,567", "1.234.567", "1.234567 million", "1.234567 mn", "1,234.567 thousand",
+     "\u0661\u0662\u0663\u0664\u0665\u0666\u0667", "\uff11\uff12\uff13\uff14\uff15\uff16\uff17", "123.4567\u4e07",
+     "12.34567 lakh"],
+)  # fmt: skip
 def test_one_number_in_many_spellings(text: str) -> None:
     assert [f.values for f in figures(text)] == [{Decimal(1234567)}]
 
