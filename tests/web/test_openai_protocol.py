@@ -78,21 +78,14 @@ def test_an_answer_with_its_sources(client: openai.OpenAI, app: Flask) -> None:
 
 
 def test_a_stream_and_its_usage(client: openai.OpenAI) -> None:
-    pieces = list(
-        client.chat.completions.create(
-            model="report-chat-direct",
-            messages=QUESTION,
-            stream=True,
-            stream_options={"include_usage": True},  # type: ignore[arg-type]
-        )
-    )
+    pieces: list[Any] = list(ask(client, stream=True, stream_options={"include_usage": True}))
     text = "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
     assert text == "It is 2.1% [1]."
     assert [piece.choices[0].finish_reason for piece in pieces if piece.choices][-1] == "stop"
     (last,) = [piece for piece in pieces if piece.choices and piece.choices[0].finish_reason]
-    cited = last.model_extra["report_chat"]["citations"]  # type: ignore[index]
+    cited = last.model_extra["report_chat"]["citations"]
     assert [one["number"] for one in cited] == [1]
-    assert last.choices[0].delta.model_extra["annotations"][0]["url_citation"]["title"] == cited[0]["title"]  # type: ignore[index]
+    assert last.choices[0].delta.model_extra["annotations"][0]["url_citation"]["title"] == cited[0]["title"]
     assert pieces[-1].usage is not None
     assert (pieces[-1].choices, pieces[-1].usage.total_tokens) == ([], 97)
 
@@ -107,19 +100,15 @@ def test_the_conversation_is_the_clients(client: openai.OpenAI, server: FakeOpen
     assert "pirate" not in told
 
 
-def test_metadata_is_the_scope_and_tools_are_not_called(client: openai.OpenAI) -> None:
+def test_metadata_is_the_scope_and_what_has_no_effect_is_named(client: openai.OpenAI) -> None:
     tool = {"type": "function", "function": {"name": "search", "parameters": {}}}
     answer = ask(client, metadata={"country_name": '["Kenya", "Mali"]', "year": "2023"}, tools=[tool])
     extension = answer.model_extra["report_chat"]  # type: ignore[index]
     assert extension["scope"]["filters"] == {"country_name": ["Kenya", "Mali"], "year": [2023]}
     assert extension["warning"].startswith("tools: not called here")
-
-
-@pytest.mark.parametrize(("kind", "warns"), [("json_object", True), ("text", False)])
-def test_a_format_that_is_not_kept_to_is_named(client: openai.OpenAI, kind: str, warns: bool) -> None:
-    answer = ask(client, response_format={"type": kind})
-    extension = answer.model_extra["report_chat"]  # type: ignore[index]
-    assert extension.get("warning", "").startswith("response_format: ") == warns
+    for kind, warning in (("json_object", "response_format: "), ("text", "")):
+        extension = ask(client, response_format={"type": kind}).model_extra["report_chat"]  # type: ignore[index]
+        assert extension.get("warning", "").partition("an answer")[0] == warning
 
 
 def test_models(client: openai.OpenAI) -> None:
@@ -167,19 +156,20 @@ def test_embedding_ends_with_its_client(port: int, app: Flask, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("path", "sent"),
+    ("path", "sent", "message"),
     [
-        ("embeddings", {"model": "m", "input": "\ud800"}),
-        ("chat/completions", {"model": "report-chat", "messages": [{"role": "user", "content": "\ud800"}, *QUESTION]}),
+        ("embeddings", {"input": "\ud800"}, "half a character"),
+        ("chat/completions", {"messages": [{"role": "user", "content": "\ud800"}, *QUESTION]}, "half a character"),
+        ("chat/completions", {"messages": QUESTION, "metadata": {"country_name": "[" * 100_000}}, "metadata"),
     ],
+    ids=["embeddings", "chat", "nested"],
 )
-def test_half_a_character_is_no_text(app: Flask, path: str, sent: dict[str, Any]) -> None:
+def test_what_no_model_can_read_is_refused(app: Flask, path: str, sent: dict[str, Any], message: str) -> None:
     """It was a bug of ours (500) when it came to a model."""
-    embedder = app.extensions["services"].runtime.embedder
-    model = embedder.model_id if path == "embeddings" else "report-chat"
+    model = app.extensions["services"].runtime.embedder.model_id if path == "embeddings" else "report-chat"
     response = app.test_client().post(f"/v1/{path}", json={**sent, "model": model})
     assert response.status_code == 400
-    assert "half a character" in response.get_json()["error"]["message"]
+    assert message in response.get_json()["error"]["message"]
 
 
 def test_errors_have_openais_form(client: openai.OpenAI, server: FakeOpenAI) -> None:
@@ -196,12 +186,12 @@ def test_errors_have_openais_form(client: openai.OpenAI, server: FakeOpenAI) -> 
         ask(client)
     server.always(CHAT, Reply(["half"], ending="drop", silent_before=0.2))
     with pytest.raises(openai.APIError):
-        list(client.chat.completions.create(model="report-chat-direct", messages=QUESTION, stream=True))  # type: ignore[call-overload]
+        list(ask(client, stream=True))
 
 
 def test_breaking_off_ends_the_answer(client: openai.OpenAI, server: FakeOpenAI) -> None:
     server.always(CHAT, Reply(["It "], silent_after=30.0))
-    stream = client.chat.completions.create(model="report-chat-direct", messages=QUESTION, stream=True)  # type: ignore[call-overload]
+    stream: Any = ask(client, stream=True)
     next(piece for piece in stream if piece.choices and piece.choices[0].delta.content)
     stream.close()
     server.wait_until(lambda: server.requests[-1].disconnected_at is not None, seconds=10.0)
@@ -213,10 +203,3 @@ def test_a_key_of_this_server_counts_and_a_wrong_one_is_refused(app: Flask, port
     http: FlaskClient = app.test_client()
     wrong = http.get("/v1/models", headers={"Authorization": "Bearer rck_wrong"})
     assert (wrong.status_code, wrong.get_json()["error"]["type"]) == (401, "invalid_request_error")
-
-
-def test_metadata_that_nest_without_end_are_refused(app: Flask) -> None:
-    body = {"model": "report-chat", "messages": QUESTION, "metadata": {"country_name": "[" * 100_000}}
-    response = app.test_client().post("/v1/chat/completions", json=body)
-    assert response.status_code == 400
-    assert "metadata" in response.get_json()["error"]["message"]

@@ -16,14 +16,11 @@ def trace(query: Post, **fields: Any) -> dict[str, Any]:
     return found
 
 
-def test_adaptive_is_vector_search_alone_with_a_descending_threshold(query: Post) -> None:
+def test_adaptive_and_deterministic_are_vector_search_by_a_threshold(query: Post) -> None:
     found = trace(query, preset="adaptive")
     assert found["retrieval_method"] == "vector"
     assert found["threshold"]["start"] == 0.7
     assert all(hit["found_by"] == ["vector"] for hit in found["hits"])
-
-
-def test_deterministic_keeps_what_is_above_cosine_one_half(query: Post) -> None:
     found = trace(query, preset="deterministic")
     assert found["threshold"] == {"start": 0.75, "used": 0.75, "relaxed": False}
     assert all(hit["score"] > 0.75 for hit in found["hits"])

@@ -40,11 +40,11 @@ class TestSearch:
         best = body["hits"][0]
         assert {name for name in ("score", "keyword_score", "fused_score") if best[name] is not None} == scores
 
-    def test_what_belongs_to_a_conversation_is_refused(self, client: FlaskClient) -> None:
+    def test_what_belongs_to_a_conversation_is_refused_and_nothing_is_saved(
+        self, client: FlaskClient, services: Services
+    ) -> None:
         response = client.post("/api/search", json={"query": QUESTION, "conversation_id": "x", "mode": "direct"})
         assert sorted(fields_of(response)) == ["conversation_id", "mode"]
-
-    def test_nothing_is_saved(self, client: FlaskClient, services: Services) -> None:
         client.post("/api/search", json={"query": QUESTION})
         assert services.storage.database["conversations"].count({}) == 0
 
