@@ -20,7 +20,7 @@ import httpx2
 import openai
 
 from .cancellation import Cancellation
-from .errors import TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError, SettingsError
+from .errors import TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError
 from .settings import Settings
 
 E = TypeVar("E", bound=EmbeddingError | ChatModelError)
@@ -35,19 +35,7 @@ MAX_RETRY_SECONDS = 120.0
 """Longest pause that a server may request; the SDK does not retry after a longer one."""
 
 
-def openai_client(settings: Settings) -> openai.OpenAI:
-    """Return a client for OPENAI_API_KEY and OPENAI_BASE_URL.
-
-    Raises:
-        SettingsError: neither is set.
-    """
-    if settings.openai_api_key is None and settings.openai_base_url is None:
-        raise SettingsError("OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL).")
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    return make_client(settings, key=key, base_url=settings.openai_base_url or OPENAI_URL)
-
-
-def make_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
+def openai_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
     """Return a client with bounded time-outs and the SDK's own bounded back-off with jitter."""
     return openai.OpenAI(api_key=key or PLACEHOLDER_KEY, base_url=base_url, **_options(settings))
 

@@ -9,7 +9,7 @@ from typing import Any
 from openai import BadRequestError, OpenAI, Stream, UnprocessableEntityError
 
 from ..errors import NOTHING_WRITTEN, ChatModelError, ContextLengthError, SettingsError
-from ..openai_client import Abandoned, breakable, openai_client, translated
+from ..openai_client import OPENAI_URL, Abandoned, breakable, openai_client, translated
 from ..protocols import Embedder
 from ..request import RequestContext
 from ..schema import Delta, Prompt, Usage
@@ -145,8 +145,9 @@ def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -
         raise SettingsError("CHAT_MODEL=openai needs OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own).")
     # OpenAI renamed the limit; other servers know the old name.
     limit = "max_tokens" if settings.openai_base_url else "max_completion_tokens"
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     return OpenAIChatModel(
-        openai_client(settings),
+        openai_client(settings, key=key, base_url=settings.openai_base_url or OPENAI_URL),
         model or DEFAULT_MODEL,
         temperature=settings.temperature,
         max_answer={limit: settings.max_answer_tokens},

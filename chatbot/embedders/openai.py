@@ -8,7 +8,7 @@ from typing import Any
 from openai import OpenAI
 
 from ..errors import CancelledError, EmbeddingError, SettingsError
-from ..openai_client import Abandoned, azure_client, breakable, make_client, translated
+from ..openai_client import Abandoned, azure_client, breakable, openai_client, translated
 from ..request import RequestContext
 from ..settings import Settings
 from .base import RemoteEmbedder
@@ -66,6 +66,6 @@ def build(settings: Settings, *, model: str, provider: str = "openai") -> OpenAI
     where = endpoint(settings, provider)
     if not model:
         raise SettingsError(f"EMBEDDING_MODEL is not set: the embedding provider {provider} has no default.")
-    make = azure_client if PROVIDERS[provider].adapter == "azure_openai" else make_client
+    make = azure_client if PROVIDERS[provider].adapter == "azure_openai" else openai_client
     client = make(settings, key=where.key, base_url=where.base_url or "")
     return OpenAIEmbedder(client, provider, model, where=where, max_tokens=settings.embedding_max_tokens)

@@ -6,7 +6,7 @@ import re
 import secrets
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -197,25 +197,22 @@ class ConversationRepository:
                 raise InvalidRequestError.for_field("cursor", "must be the `next` value of the previous page.")
             time, id = match.groups()
             condition["$or"] = [{"updated_at": {"$lt": time}}, {"updated_at": time, "_id": {"$lt": id}}]
-        records: list[ConversationRecord] = []
-        if owner:  # nobody's conversations are in no list
-            for record in self._matching(condition, owner, search.casefold()):
-                if len(records) == limit:
-                    return records, f"{records[-1].updated_at}~{records[-1].id}"
-                records.append(record)
-        return records, ""
-
-    def _matching(self, condition: Json, owner: str, text: str) -> Iterator[ConversationRecord]:
-        ids = set[str]()
+        if not owner:  # nobody's conversations are in no list
+            return [], ""
+        ids, text = set[str](), search.casefold()
         if text:
             questions = self._messages.find({"owner": owner, "role": "user"}, {"conversation_id": 1, "content": 1})
             ids = {row["conversation_id"] for row in questions if text in row["content"].casefold()}
+        records: list[ConversationRecord] = []
         for row in self._conversations.find(condition, sort=[("updated_at", -1), ("_id", -1)]):
             if text in row.get("title", "").casefold() or row["_id"] in ids:
-                yield ConversationRecord.of(row)
+                if len(records) == limit:
+                    return records, f"{records[-1].updated_at}~{records[-1].id}"
+                records.append(ConversationRecord.of(row))
+        return records, ""
 
     def get(self, conversation_id: str, owner: str) -> ConversationRecord:
-        """Return a conversation of this owner. Raises NotFoundError."""
+        """Raises NotFoundError."""
         return ConversationRecord.of(self._conversations.find_one(visible(conversation_id, owner)))
 
     def shared(self, token: str) -> ConversationRecord:

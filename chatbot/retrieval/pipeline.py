@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..protocols import Embedder, HybridStore, PrefetchingEmbedder, Reranker, Store, TracedStore
@@ -65,12 +65,6 @@ class Retrieval:
     pipeline: tuple[Aggregation, ...] | None = None
 
 
-class Rerankers(Protocol):
-    """Return the reranker of a name; None for none."""
-
-    def __call__(self, name: str, *, cached: bool) -> Reranker | None: ...
-
-
 class Retriever:
     """Searches one store with one embedder. Stateless between calls; thread-safe."""
 
@@ -82,11 +76,12 @@ class Retriever:
         settings: QuerySettings = QuerySettings(),  # noqa: B008  # frozen
         unsettled: Unsettled = dict,
         position: Callable[[], int] = int,
-        reranker: Rerankers = lambda name, *, cached: None,
+        reranker: Callable[[str, bool], Reranker | None] = lambda name, cached: None,
         refiner: Refiner | None = None,
     ) -> None:
         """``settings``: of a search without settings of its own. ``unsettled``, ``position``: see `settled_search`.
 
+        ``reranker`` returns the reranker of a name, None for none; False = without cached replies of its model.
         ``refiner``: for methods that may be refined; None = none is.
         """
         self._store = store
@@ -119,7 +114,7 @@ class Retriever:
         """
         settings = settings or self._settings
         chosen = RETRIEVAL_METHODS.builder(RETRIEVAL_METHODS.check(method, field="retrieval_method"))(settings)
-        reranker = reranker or self._reranker(settings.reranker, cached=cache)
+        reranker = reranker or self._reranker(settings.reranker, cache)
         fetched = max(top_k, reranker.candidates(top_k)) if reranker else top_k
         refiner = self._refiner if settings.refine and chosen.refines else None
         clock, store = _Clock(), self._store
