@@ -226,8 +226,8 @@ class LateStore(Store, Protocol):
         Return the ids of all that wait for deletion.
         """
 
-    def unfollowed(self, document_id: str, *, there: AnyOf[str] = (), gone: AnyOf[str] = ()) -> int:
-        """Count the chunks whose change searches do not show yet: ``there`` were written, ``gone`` retired.
+    def unfollowed(self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()) -> int:
+        """Count the ``written`` and ``retired`` chunks whose change searches do not show yet.
 
         Raises SearchEngineError.
         """

@@ -114,9 +114,9 @@ class VersionWriter:
 
     def _store_all(self, record: DocumentRecord, chunks: Sequence[Chunk], *, again: bool, control: JobControl) -> None:
         """Embed and store the passages that are missing. ``again``: some may be stored, of this or another version."""
-        there, vectors = self.store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
-        written = {chunk.id: chunk for chunk in there}
-        reusable = {chunk.search_text: vector for chunk, vector in zip(there, vectors, strict=True)}
+        stored, vectors = self.store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
+        written = {chunk.id: chunk for chunk in stored}
+        reusable = {chunk.search_text: vector for chunk, vector in zip(stored, vectors, strict=True)}
         for start in range(0, len(chunks), BATCH):
             batch = [chunk for chunk in chunks[start : start + BATCH] if written.get(chunk.id) != chunk]
             if batch:
@@ -124,7 +124,7 @@ class VersionWriter:
                 self.require_current()
                 self.store.upsert(batch, matrix)
             control.progress(min(start + BATCH, len(chunks)), len(chunks))
-        if not self._followed(record.id, control, there=[chunk.id for chunk in chunks]):
+        if not self._followed(record.id, control, written=[chunk.id for chunk in chunks]):
             raise SearchEngineError(
                 f"The search engine has not indexed all passages of {record.title} within {control.patience:.0f} s.",
                 remedy="See: python -m chatbot doctor. Then ingest it again.",
@@ -134,39 +134,39 @@ class VersionWriter:
         self.require_current()
 
     def _followed(
-        self, document_id: str, control: JobControl, *, there: AnyOf[str] = (), gone: AnyOf[str] = ()
+        self, document_id: str, control: JobControl, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
     ) -> bool:
         """Wait until searches know the new chunks and not the old; False when it takes too long or is cancelled."""
-        until, pause, total = time.monotonic() + control.patience, FIRST_PAUSE, len(there) + len(gone)
-        while behind := self._behind(document_id, control, there, gone):
+        until, pause, total = time.monotonic() + control.patience, FIRST_PAUSE, len(written) + len(retired)
+        while behind := self._behind(document_id, control, written, retired):
             control.indexing(total - behind, total)
-            if time.monotonic() >= until or (gone and control.cancel.cancelled):
+            if time.monotonic() >= until or (retired and control.cancel.cancelled):
                 return False
             control.cancel.wait(pause)
-            if there:
+            if written:
                 control.check()
             pause = min(2 * pause, LONGEST_PAUSE)
         return True
 
-    def _behind(self, document_id: str, control: JobControl, there: AnyOf[str], gone: AnyOf[str]) -> int:
+    def _behind(self, document_id: str, control: JobControl, written: AnyOf[str], retired: AnyOf[str]) -> int:
         """Count the chunks that searches have not followed yet; all, while the engine does not answer."""
-        if not isinstance(self.store, LateStore) or not (there or gone):
+        if not isinstance(self.store, LateStore) or not (written or retired):
             return 0
         try:
-            return self.store.unfollowed(document_id, there=there, gone=gone)
+            return self.store.unfollowed(document_id, written=written, retired=retired)
         except SearchEngineError as error:
             if error.retry_after is None:
-                if there:
+                if written:
                     raise
                 return 0  # unknown: the rows are removed without waiting
             control.waiting(error.finding)
-            return len(there) + len(gone)
+            return len(written) + len(retired)
 
     def _retire(self, document_id: str, control: JobControl, keep: Sequence[str] = ()) -> bool:
         """Remove passages from the searches before they are deleted, and wait as `_followed` does."""
         if not isinstance(self.store, LateStore):
             return True
-        return self._followed(document_id, control, gone=self.store.retire(document_id, keep=keep))
+        return self._followed(document_id, control, retired=self.store.retire(document_id, keep=keep))
 
     def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], control: JobControl) -> Matrix:
         texts = [chunk.search_text for chunk in batch]

@@ -248,7 +248,7 @@ class AtlasSlotIndexes:
             slot=new.slot,
         )
         deadline = self._polling.clock() + self._polling.timeout
-        while any(store.unfollowed(document_id, there=ids) for document_id, ids in chunks.items()):
+        while any(store.unfollowed(document_id, written=ids) for document_id, ids in chunks.items()):
             if self._polling.clock() >= deadline:
                 raise SearchEngineError("The search engine has not indexed the new vectors yet.", retry_after=30)
             self._polling.sleep(self._polling.interval)

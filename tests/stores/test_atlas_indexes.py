@@ -349,16 +349,16 @@ def test_the_embedded_database_has_no_search_indexes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("enabled", "fusion", "expected", "detail"),
     [
-        (True, True, (True, True, True), "$vectorSearch, $search, $rankFusion"),
-        (True, False, (True, True, False), "$vectorSearch, $search"),
-        (False, True, (False, False, False), "no search engine beside this server"),
+        (True, True, (True, True), "$vectorSearch, $search, $rankFusion"),
+        (True, False, (True, False), "$vectorSearch, $search"),
+        (False, True, (False, False), "no search engine beside this server"),
     ],
 )
 def test_probe(setup: Setup, enabled: bool, fusion: bool, expected: tuple[bool, ...], detail: str) -> None:
     setup.engine.enabled, setup.engine.rank_fusion = enabled, fusion
     probed = probe_search(setup.database, "general")
-    assert (probed.vector, probed.text, probed.rank_fusion) == expected
-    assert probed.detail.startswith(detail)
+    assert (probed.vector, probed.rank_fusion) == expected
+    assert probed.detail == detail or (not enabled and probed.detail.startswith(detail))
     assert setup.engine.asked[0][1][0]["$vectorSearch"]["index"] == PROBE_INDEX
     assert len(setup.engine.asked) == (3 if enabled else 1)
 

@@ -148,11 +148,11 @@ class IndexedCollection:
         self._collection.update_each([(id, update) for id in ids])
         return list(map(str, ids))
 
-    def unfollowed(self, document_id: str, there: Iterable[str], gone: Iterable[str]) -> set[str]:
+    def unfollowed(self, document_id: str, written: Iterable[str], retired: Iterable[str]) -> set[str]:
         """See `protocols.LateStore`. An index that cannot answer is not waited for: it reads all rows when built."""
-        written = {"_id": {"$in": list(there)}, self._path: {"$exists": True}}
-        here = {str(row["_id"]) for row in self._collection.find(written, {"_id": 1})}
-        leaving = {str(row["_id"]) for row in self._collection.find({"_id": {"$in": list(gone)}}, {"_id": 1})}
+        embedded = {"_id": {"$in": list(written)}, self._path: {"$exists": True}}
+        here = {str(row["_id"]) for row in self._collection.find(embedded, {"_id": 1})}
+        leaving = {str(row["_id"]) for row in self._collection.find({"_id": {"$in": list(retired)}}, {"_id": 1})}
         waiting: set[str] = set()
         if here or leaving:
             most = self._collection.count({"document_id": document_id}) + len(leaving)

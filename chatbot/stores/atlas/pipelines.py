@@ -164,7 +164,6 @@ class SearchCapabilities:
     """``detail`` names the stages, or says why there are none."""
 
     vector: bool
-    text: bool
     rank_fusion: bool
     detail: str
 
@@ -177,19 +176,19 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
         SearchEngineError: there is a search engine, but it is away just now.
     """
     if database.embedded:
-        return SearchCapabilities(False, False, False, "embedded database: search runs in this process")
+        return SearchCapabilities(False, False, "embedded database: search runs in this process")
     nearest = vector_stage(index=PROBE_INDEX, vector=[1.0], scope=Scope(), limit=1, num_candidates=1)
     keyword_stage = text_stage(index=PROBE_INDEX, query="probe", scope=Scope())
     refused = _refusal(database, collection, [nearest])
     if refused is not None and lacks_engine(refused):
-        return SearchCapabilities(False, False, False, f"no search engine beside this server: {refused.server_message}")
+        return SearchCapabilities(False, False, f"no search engine beside this server: {refused.server_message}")
     refused = _refusal(database, collection, [keyword_stage])
     text = refused is None or not lacks_engine(refused)
     fused = rank_fusion_pipeline(vector_stage=nearest, text_stage=keyword_stage, limit=1)
     # Any refusal counts: servers that know the stage may lack `scoreDetails` or `$meta`.
     rank_fusion = text and _refusal(database, collection, fused) is None
     names = ["$vectorSearch", *(["$search"] if text else []), *(["$rankFusion"] if rank_fusion else [])]
-    return SearchCapabilities(True, text, rank_fusion, ", ".join(names))
+    return SearchCapabilities(True, rank_fusion, ", ".join(names))
 
 
 def _refusal(database: Database, collection: str, pipeline: list[Json]) -> CommandError | None:

@@ -168,9 +168,9 @@ class AtlasStore(MongoChunks):
         kept = set(keep)
         return [id for one in self._indexed for id in one.retire(document_id, kept)]
 
-    def unfollowed(self, document_id: str, *, there: AnyOf[str] = (), gone: AnyOf[str] = ()) -> int:
+    def unfollowed(self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()) -> int:
         """See `protocols.LateStore`."""
-        return len(set().union(*(one.unfollowed(document_id, there, gone) for one in self._indexed)))
+        return len(set().union(*(one.unfollowed(document_id, written, retired) for one in self._indexed)))
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """Leave out chunks that are gone or have no embedding of this size."""
