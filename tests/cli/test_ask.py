@@ -36,10 +36,6 @@ def test_json_has_exactly_the_fields_of_the_contract(loaded: Run) -> None:
     assert set(trace["hits"][0]) == HIT
     assert set(trace["steps"][0]) == {"name", "ms"}
     assert set(trace["usage"]) == USAGE
-
-
-def test_the_answer_stays_inside_its_scope(loaded: Run) -> None:
-    body = ask(loaded, "--country", "KE", "--year", "2023")
     assert body["answered"] is True
     assert body["scope"] == {"filters": {"country_name": ["Kenya"], "year": [2023]}, "documents": 1, "chunks": 3}
     assert {citation["country_name"] for citation in body["citations"]} == {"Kenya"}
@@ -50,22 +46,18 @@ def test_the_answer_stays_inside_its_scope(loaded: Run) -> None:
 def test_options_reach_the_retrieval(loaded: Run) -> None:
     body = ask(loaded, "--retrieval-method", "bm25", "--limit", "1", "--country", "Kenya", "--country", "ML")
     assert body["scope"]["documents"] == 2
-    assert (body["trace"]["retrieval_method"], body["trace"]["threshold"]) == ("bm25", None)
+    assert body["trace"]["retrieval_method"] == "bm25"
+    assert body["trace"]["threshold"] is None
     assert len(body["trace"]["hits"]) == 1
-    one, other = (
-        ask(loaded, "--vector-weight", weight)["trace"]["hits"][0]["fused_score"] for weight in ("0.1", "0.9")
-    )
-    assert one != other
-
-
-def test_the_conversation_is_kept(loaded: Run) -> None:
-    one, other = ask(loaded), ask(loaded)
+    one, other = (ask(loaded, "--vector-weight", weight) for weight in ("0.1", "0.9"))
+    assert one["trace"]["hits"][0]["fused_score"] != other["trace"]["hits"][0]["fused_score"]
     assert one["conversation_id"] != other["conversation_id"]
     assert len({one["message_id"], other["message_id"]}) == 2
 
 
 def test_without_json_the_answer_and_its_sources_are_printed(loaded: Run) -> None:
-    result = loaded("ask", QUESTION, "--country", "Kenya")
+    """White space around a question does not count."""
+    result = loaded("ask", f" {QUESTION:4000}\n", "--country", "Kenya")
     assert result.status == 0
     assert result.out.startswith(f"You asked: {QUESTION} [1]")
     assert "[1] Kenya: Country Report 2023: People and Society › Population growth rate" in result.out
@@ -103,12 +95,6 @@ def test_what_is_no_question_is_wrong_usage(run: Run, question: str, said: str) 
     assert result.status == 2
     assert said in result.err
     assert result.out == ""
-
-
-def test_space_around_a_question_does_not_count(loaded: Run) -> None:
-    result = loaded("ask", f" {QUESTION:4000}\n", "--json")
-    assert result.status == 0, result.err
-    assert json.loads(result.out)["trace"]["query"] == QUESTION
 
 
 def test_an_empty_database_says_so_and_how_to_add_reports(run: Run) -> None:
@@ -232,15 +218,14 @@ def notes_of(loaded: Run, *pieces: str, finish_reason: str = "stop") -> list[str
     return notes
 
 
-def test_doubts_and_an_answer_cut_at_its_limit_are_named_below_it(loaded: Run) -> None:
+def test_notes_name_what_is_not_supported_and_what_was_cut(loaded: Run) -> None:
     assert notes_of(loaded, "It is 9.9%, “never said” [1][8]. It is 2.09% [9].") == [
         "Not found in [1]: 9.9%, “never said”. There is no source [8].",
         "There is no source [9].",
     ]
     assert notes_of(loaded, "So it is [1].") == []
-    assert notes_of(loaded, "So it is [1]. And", finish_reason="length") == [
-        "The answer was cut off at MAX_ANSWER_TOKENS."
-    ]
+    cut = "The answer was cut off at MAX_ANSWER_TOKENS."
+    assert notes_of(loaded, "So it is [1]. And", finish_reason="length") == [cut]
 
 
 def test_chat_goes_on_until_exit_and_a_wrong_question_does_not_end_it(

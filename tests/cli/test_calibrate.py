@@ -35,11 +35,12 @@ def test_the_floor_is_measured_and_stored_for_all_workers(loaded: Run, environme
     assert (body["model_id"], body["origin"], body["dataset"]) == ("hashing:256", "measured", "mine")
     assert body["pairs"]["answerable"] == body["pairs"]["relevant"] == 12
     assert 0 < body["floor"] < 1
-    assert (
-        loaded("calibrate", str(questions))
-        .out.splitlines()[-2]
-        .startswith(f"Relevance floor {body['floor']:.2f}, {body['floor']:.2f} before (measured, mine); stored.")
-    )
+    out = loaded("calibrate", str(questions)).out
+    assert f"\nRelevance floor {body['floor']:.2f}, {body['floor']:.2f} before (measured, mine); stored." in out
+    for heading in ("best hit, answerable (12)", "best hit, unrelated (30)", "passage with the answer (12)"):
+        assert heading in out
+    assert " floor\n" in out or " threshold\n" in out
+    assert "Suggested: THRESHOLD_START=0." in out
 
 
 def test_a_worker_that_is_already_running_uses_it_at_once(loaded: Run, environment, questions: Path) -> None:
@@ -49,8 +50,7 @@ def test_a_worker_that_is_already_running_uses_it_at_once(loaded: Run, environme
         before = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
         calibrate(loaded, str(questions))
         after = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
-        fixed = Services(settings.override(relevance_floor=0.0))
-        with fixed:
+        with Services(settings.override(relevance_floor=0.0)) as fixed:
             own = list(fixed.runtime.agent.run(question, request=RequestContext()))[-1]
         loaded("calibrate", "--forget")
         forgotten = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
@@ -66,23 +66,12 @@ def test_a_dry_run_stores_nothing(loaded: Run, questions: Path) -> None:
     assert loaded("calibrate", "--forget").out == "The stored calibration is removed.\n"
 
 
-def test_the_tables_show_distributions_and_what_each_value_costs(loaded: Run, questions: Path) -> None:
-    out = loaded("calibrate", str(questions)).out
-    for heading in ("best hit, answerable (12)", "best hit, unrelated (30)", "passage with the answer (12)"):
-        assert heading in out
-    assert " floor\n" in out or " threshold\n" in out
-    assert "Suggested: THRESHOLD_START=0." in out
-
-
-def test_too_few_questions_are_no_measurement(loaded: Run, tmp_path: Path) -> None:
+def test_own_reports_need_enough_own_questions(loaded: Run, tmp_path: Path) -> None:
     path = tmp_path / "few.csv"
     path.write_text("question,expected_document\nx,kenya-2023.md\n", encoding="utf-8")
     result = loaded("calibrate", str(path))
     assert result.status == 1
     assert "few has 1 questions with an answer; 10 are needed" in result.err
-
-
-def test_own_reports_need_own_questions(loaded: Run) -> None:
     result = loaded("calibrate")
     assert result.status == 1
     assert "no report" in result.err

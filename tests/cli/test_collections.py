@@ -37,12 +37,6 @@ def opened(path: str | Path) -> Database:
     return Location.parse(str(path), settings).open(settings)
 
 
-def test_an_unknown_one_is_refused_with_those_there_are(run: Run, kenya_file: Path) -> None:
-    result = run("ingest", str(kenya_file), "--collection", "laws", EMBEDDING_PROVIDER="hashing")
-    assert result.status == 2
-    assert "collection: 'laws' is not searched. Valid: chatbot_data, report_chatting, news." in result.err
-
-
 def test_a_question_within_one(loaded: Run) -> None:
     def found(*arguments: str) -> set[str]:
         body = json.loads(loaded("ask", "zebra Kenya", "--retrieval-method", "bm25", "--json", *arguments).out)

@@ -35,22 +35,20 @@ def test_the_products_own_configuration_comes_first(run: Run, tmp_path: Path) ->
         assert row["leaks"] == 0
     own = body["configurations"][0]
     assert (own["recall@5"], own["mrr@10"], own["ndcg@10"]) == (1.0, 1.0, 1.0)
+    lines = run("evaluate", str(tmp_path / "tiny"), RETRIEVAL_METHOD="bm25").out.splitlines()
+    assert lines[0].split() == ["configuration", *METRICS, "leaks", "ms", "ms", "p95"]
+    assert lines[1].split()[:4] == ["bm25", "(as", "configured)", "1.0"]
     assert run("documents", "list").out == "0 reports, 0 passages\n"
 
 
-def test_without_json_it_is_a_table_that_follows_the_settings(run: Run, tmp_path: Path) -> None:
-    lines = run("evaluate", str(beir.write(tmp_path / "tiny")), RETRIEVAL_METHOD="bm25").out.splitlines()
-    assert lines[0].split() == ["configuration", *METRICS, "leaks", "ms", "ms", "p95"]
-    assert lines[1].split()[:4] == ["bm25", "(as", "configured)", "1.0"]
-
-
-def test_the_scope_is_the_filter_nothing_or_that_of_the_question(run: Run, tmp_path: Path) -> None:
-    """The filter says Kenya, the question Mali: only in the filter it is not found."""
+def test_the_scope_is_of_the_filter_or_of_the_question_or_everything(run: Run, tmp_path: Path) -> None:
+    """The filter names Kenya and the question Mali, which has the right passage."""
     queries = '{"_id": "q1", "text": "Mali 2023 zebra", "metadata": {"filters": {"country_name": "Kenya"}}}\n'
     folder = beir.write(tmp_path / "tiny", queries=queries, qrels="h\th\th\nq1\tm23\t1\n")
-    for options, recall in (((), 0.0), (("--no-filters",), 1.0), (("--auto-scope",), 1.0)):
-        own = evaluate(run, folder, *options)["configurations"][0]
-        assert (own["recall@5"], own["mrr@10"], own["leaks"]) == (recall, recall, 0)
+    assert evaluate(run, folder)["configurations"][0]["recall@5"] == 0.0
+    assert evaluate(run, folder, "--no-filters")["configurations"][0]["recall@5"] == 1.0
+    own = evaluate(run, folder, "--auto-scope")["configurations"][0]
+    assert (own["recall@5"], own["mrr@10"], own["leaks"]) == (1.0, 1.0, 0)
     assert run("evaluate", str(folder), "--auto-scope", "--no-filters").status == 2
 
 
@@ -98,19 +96,16 @@ def test_wrong_options_are_exit_status_2(run: Run, tmp_path: Path, options: list
     assert message in result.err
 
 
-def test_intervals_in_json_and_table(run: Run, tmp_path: Path) -> None:
-    folder = beir.write(tmp_path / "tiny")
-    own = evaluate(run, folder, "--intervals")["configurations"][0]
-    assert own["intervals"]["ndcg@10"] == [1.0, 1.0]
-    assert "  95 %" in run("evaluate", str(folder), "--intervals").out
-    assert "  95 %" not in run("evaluate", str(folder)).out
-
-
 class TestBaseline:
-    def test_a_file_that_cannot_be_written_is_named(self, run: Run, tmp_path: Path) -> None:
-        path = tmp_path / "no" / "folder" / "base.json"
-        result = run("evaluate", str(beir.write(tmp_path / "tiny")), "--save-baseline", str(path))
+    def test_as_good_as_then_is_exit_status_0(self, run: Run, tmp_path: Path) -> None:
+        folder, path = beir.write(tmp_path / "tiny"), str(tmp_path / "base.json")
+        own = evaluate(run, folder, "--intervals", "--save-baseline", path)["configurations"][0]
+        assert own["intervals"]["ndcg@10"] == [1.0, 1.0]
+        result = run("evaluate", str(folder), "--baseline", path, "--intervals")
+        assert (result.status, "  95 %" in result.out) == (0, True)
+        result = run("evaluate", str(folder), "--save-baseline", str(tmp_path / "no" / "folder" / "base.json"))
         assert (result.status, "base.json cannot be written" in result.err) == (1, True)
+        assert "  95 %" not in result.out
 
     def test_worse_is_exit_status_1_with_a_line_for_each_figure(self, run: Run, tmp_path: Path) -> None:
         folder, path = beir.write(tmp_path / "tiny"), tmp_path / "base.json"
@@ -154,7 +149,7 @@ class TestOwnQuestions:
         bm25 = body["configurations"][1]
         assert (bm25["abstention_precision"], bm25["abstention_recall"]) == (1.0, 1.0)
 
-    def test_another_chunker_splits_the_originals_and_changes_nothing(self, loaded: Run, tmp_path: Path) -> None:
+    def test_the_reports_are_cut_anew_from_their_originals(self, loaded: Run, tmp_path: Path) -> None:
         before = loaded("documents", "list").out
         own, sentence = evaluate(loaded, self.csv(tmp_path), "--chunkers", "sentence")["configurations"]
         assert (own["recall@5"], sentence["recall@5"]) == (0.5, 0.5)
