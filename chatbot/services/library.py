@@ -1,4 +1,4 @@
-"""The library as one caller may see it: what is outside of the limit of their key is not found."""
+"""The library as one caller sees it: what is outside the limit of their key is not found."""
 
 from __future__ import annotations
 
@@ -19,49 +19,47 @@ from . import Services
 
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
-MOST_PARSED = 2_000
+MAX_PARSED = 2_000
 """Passages that one list of figures is made from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Reports and passages, looked up for ``who``."""
+    """Looks up reports and passages for ``who``."""
 
     services: Services
     who: Caller
 
     @property
     def scopes(self) -> ScopeResolver:
-        """Builds scopes that stay inside of the caller's limit."""
+        """Builds scopes inside the caller's limit."""
         return self.services.storage.scopes.inside(self.who.limit)
 
     def record(self, document_id: str) -> DocumentRecord:
-        """The report with this id. Raises NotFoundError."""
-        found = self.services.storage.documents.get(document_id) if DOCUMENT_ID.match(document_id) else None
-        if found is None or not is_inside(found, self.who.limit):
+        """Return a report. Raises NotFoundError."""
+        record = self.services.storage.documents.get(document_id) if DOCUMENT_ID.match(document_id) else None
+        if record is None or not is_inside(record, self.who.limit):
             raise NotFoundError(f"There is no report {document_id[:64]!r}.")
-        return found
+        return record
 
     def passage(self, chunk_id: str) -> Chunk:
-        """The passage with this id. Raises NotFoundError."""
-        found = self.passages([chunk_id]) if CHUNK_ID.match(chunk_id) else []
-        if not found:
+        """Return a passage. Raises NotFoundError."""
+        if not CHUNK_ID.match(chunk_id) or not (passages := self.passages([chunk_id])):
             raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
-        return found[0]
+        return passages[0]
 
     def passages(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Those of these passages that exist and that the caller may see, in the order asked for."""
-        limit = self.who.limit
-        found = self.services.runtime.store.get(chunk_ids)
-        return [chunk for chunk in found if limit.holds(chunk.collection) and limit.matches(chunk.about)]
+        """Return the passages that exist and that the caller may see, in the order of the ids."""
+        limit, chunks = self.who.limit, self.services.runtime.store.get(chunk_ids)
+        return [chunk for chunk in chunks if limit.holds(chunk.collection) and limit.matches(chunk.about)]
 
     def wider_text(self, chunk: Chunk) -> str:
-        """A passage with what stands around it in its report, of `CONTEXT_MARGIN` characters."""
+        """Return a passage with `CONTEXT_MARGIN` characters of its report on each side."""
         (around,) = self.services.runtime.store.surroundings([chunk], margin=CONTEXT_MARGIN)
         return wider_text(chunk, around, margin=CONTEXT_MARGIN)
 
     def figures(self, scope: Scope, indicator: str, year: int | None) -> list[ReportedFigure]:
-        """The figures in a scope, by indicator and year; ``indicator`` "" = all, ``year`` = that of the figures.
+        """Return the figures in a scope by indicator, "" = all, and by their year.
 
         Raises:
             InvalidRequestError: the scope has too many passages to read them all, and no indicator narrows it.
@@ -69,18 +67,16 @@ class Library:
         return listed_figures(self._passages_with_figures(scope, indicator), indicator=indicator, year=year)
 
     def _passages_with_figures(self, scope: Scope, indicator: str) -> list[Chunk]:
-        """Every passage in the scope; of a large scope those that a keyword search for the indicator finds."""
+        """Return every passage in the scope; of a large scope those that a keyword search for the indicator finds."""
         catalog, store = self.services.storage.documents, self.services.runtime.store
-        if (size := catalog.holdings(scope).ready_chunks) <= MOST_PARSED:
+        if (size := catalog.holdings(scope).ready_chunks) <= MAX_PARSED:
             ready = [record for record in catalog.all(scope) if record.status == "ready"]
             every = (chunk for one in ready for chunk in passages(store, one, offset=0, limit=one.chunks + 1))
             return [chunk for chunk in every if scope.matches(chunk.about)]
         if not indicator.strip():
-            message = f"the scope has {size:,} passages, more than are read at once ({MOST_PARSED:,}): name a country"
+            message = f"the scope has {size:,} passages, more than are read at once ({MAX_PARSED:,}): name a country"
             raise InvalidRequestError.for_field("country_name", f"{message}, or an indicator.")
-        matches = store.keyword_search(indicator, top_k=MOST_PARSED, scope=scope)
+        matches = store.keyword_search(indicator, top_k=MAX_PARSED, scope=scope)
         unsettled = catalog.unsettled()
         versions = [(match.chunk_id, *Chunk.version_of(match.chunk_id)) for match in matches]
-        return store.get(
-            [found for found, document, version in versions if unsettled.get(document, version) == version]
-        )
+        return store.get([id for id, document, version in versions if unsettled.get(document, version) == version])

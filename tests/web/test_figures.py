@@ -93,7 +93,7 @@ class TestFigures:
         assert error["details"][0]["valid_values"] == ["Inflation rate (consumer prices)"]
 
     def test_too_many_passages_ask_for_a_country(self, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("chatbot.services.library.MOST_PARSED", 3)
+        monkeypatch.setattr("chatbot.services.library.MAX_PARSED", 3)
         assert fields_of(client.get("/api/figures")) == ["country_name"]
         assert client.get("/api/figures?indicator=Median+age").status_code == 200
 
