@@ -58,11 +58,8 @@ def tracked_files() -> list[Path]:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    made = create_app(
-        Settings(
-            data_dir=tmp_path_factory.mktemp("data"), embedding_provider="hashing", chat_model="echo", sample_data="off"
-        )
-    )
+    folder = tmp_path_factory.mktemp("data")
+    made = create_app(Settings(data_dir=folder, embedding_provider="hashing", chat_model="echo", sample_data="off"))
     yield made
     close_app(made)
 
@@ -81,13 +78,11 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize(
-    "page", [*PAGES, ROOT / "benchmarks" / "README.md"], ids=lambda page: page.parent.name + page.name
-)
-def test_every_path_that_is_named_exists(page: Path) -> None:
-    examples = {f"{place}.py" for _, place, *_ in RECIPES}
-    named = set(_PATH.findall(page.read_text(encoding="utf-8"))) - examples - {"chatbot/FOLDER/__init__.py"}
-    assert not [path for path in named if not (ROOT / path).exists()]
+def test_every_path_that_is_named_exists() -> None:
+    examples = {"chatbot/FOLDER/__init__.py", *(f"{place}.py" for _, place, *_ in RECIPES)}
+    for page in (*PAGES, ROOT / "benchmarks" / "README.md"):
+        named = set(_PATH.findall(page.read_text(encoding="utf-8"))) - examples
+        assert not [path for path in named if not (ROOT / path).exists()], page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -107,17 +102,14 @@ def test_every_command_is_named() -> None:
     assert set(cli.commands) <= named
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_setting_that_is_named_exists(page: Path) -> None:
+def test_every_setting_that_is_named_exists() -> None:
     others = {"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "MONGODB_TEST_URI", "REPORT_CHAT_TEST_DATA"}
     others |= {"WEB_CONCURRENCY", "TYPE_CHECKING", "REPORT_CHAT_PORT", "OPENAI_API_KEY_FILE"}
     known = {name.upper() for name in Settings.model_fields} | others
-    constants = set(re.findall(r"^(\w+)(?:: [^=]+)? = ", "\n".join(registries()), re.MULTILINE))
-    assert {*_SETTING.findall(page.read_text(encoding="utf-8"))} <= known | constants
-
-
-def registries() -> list[str]:
-    return [path.read_text(encoding="utf-8") for path in (ROOT / "chatbot").glob("*/__init__.py")]
+    registries = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chatbot").glob("*/__init__.py"))
+    known |= set(re.findall(r"^(\w+)(?:: [^=]+)? = ", registries, re.MULTILINE))
+    for page in PAGES:
+        assert {*_SETTING.findall(page.read_text(encoding="utf-8"))} <= known, page
 
 
 def test_the_configuration_shows_every_setting_as_it_is() -> None:

@@ -35,28 +35,21 @@ def plain(settings: Settings) -> Settings:
 
 
 class TestEmbedder:
-    def test_without_a_key_it_is_the_local_one(self, plain: Settings) -> None:
-        with Services(plain) as services:
-            assert (services.runtime.embedder.model_id, services.runtime.embedder.dimensions) == (
-                "minilm:all-minilm-l6-v2-int8",
-                384,
-            )
-
-    def test_with_a_key_it_is_openais(self, plain: Settings) -> None:
-        with Services(plain.override(openai_api_key=KEY)) as services:
+    @pytest.mark.parametrize(
+        ("key", "model_id", "dimensions"),
+        [(None, "minilm:all-minilm-l6-v2-int8", 384), (KEY, "openai:text-embedding-ada-002", 1536)],
+    )
+    def test_it_is_the_local_one_or_with_a_key_openais(self, plain: Settings, key, model_id, dimensions) -> None:
+        with Services(plain.override(openai_api_key=key)) as services:
             embedder = services.runtime.embedder
-            assert (embedder.model_id, embedder.dimensions) == ("openai:text-embedding-ada-002", 1536)
+            assert (embedder.model_id, embedder.dimensions) == (model_id, dimensions)
 
-    def test_a_key_set_later_keeps_the_databases_embedder(self, plain: Settings, kenya) -> None:
+    @pytest.mark.parametrize(("key", "chat_model"), [(KEY, "openai:gpt-4o"), (None, "extractive")])
+    def test_a_key_set_later_or_removed_keeps_the_databases_embedder(self, plain, kenya, key, chat_model) -> None:
         """R-A5: it changes the chat model only. (The fixture wrote the database with ``hashing``.)"""
-        with Services(plain.override(openai_api_key=KEY)) as services:
+        with Services(plain.override(openai_api_key=key)) as services:
             assert services.runtime.embedder.model_id == "hashing:256"
-            assert services.answering.chat_model.model_id == "openai:gpt-4o"
-
-    def test_a_key_taken_away_keeps_it_too(self, plain: Settings, kenya) -> None:
-        with Services(plain) as services:
-            assert services.runtime.embedder.model_id == "hashing:256"
-            assert services.answering.chat_model.model_id == "extractive"
+            assert services.answering.chat_model.model_id == chat_model
 
     @pytest.mark.parametrize(
         "wrong", [{"embedding_provider": "minilm"}, {"embedding_provider": "hashing", "embedding_model": "128"}]
@@ -80,35 +73,28 @@ class TestEmbedder:
         ):
             _ = services.runtime.embedder
 
-    def test_a_mismatch_stops_the_start(self, settings, kenya) -> None:
-        with Services(settings.override(embedding_provider="minilm")) as services, pytest.raises(EmbedderMismatchError):
-            services.check()
+    def test_a_mismatch_stops_the_start_and_is_never_an_empty_answer(self, settings, kenya) -> None:
+        with Services(settings.override(embedding_provider="minilm")) as services:
+            with pytest.raises(EmbedderMismatchError):
+                services.check()
+            with pytest.raises(EmbedderMismatchError):
+                list(services.answering.chat.stream(question(), cancel=Cancellation()))
 
-    def test_a_mismatch_is_never_an_empty_answer(self, settings, kenya) -> None:
-        with Services(settings.override(embedding_provider="minilm")) as services, pytest.raises(EmbedderMismatchError):
-            list(services.answering.chat.stream(question(), cancel=Cancellation()))
-
-    def test_what_the_database_remembers_is_set_once(self, settings, kenya) -> None:
-        with Services(settings) as services:
-            before = services.storage.facts.embedder()
-            services.runtime.remember_embedder()
-            assert services.storage.facts.embedder() == before
-            assert before is not None
-            assert (before.provider, before.model_id, before.dimensions) == ("hashing", "hashing:256", 256)
-
-    def test_reading_alone_writes_nothing_down(self, settings) -> None:
+    def test_what_the_database_remembers_is_written_once(self, settings) -> None:
         with Services(settings) as services:
             assert services.runtime.embedder.model_id == "hashing:256"
             assert services.storage.facts.embedder() is None
+            for _ in range(2):
+                services.runtime.remember_embedder()
+                stored = services.storage.facts.embedder()
+                assert stored is not None
+                assert (stored.provider, stored.model_id, stored.dimensions) == ("hashing", "hashing:256", 256)
 
-    def test_a_missing_key_names_it(self, settings) -> None:
-        with (
-            Services(settings.override(embedding_provider="openai")) as services,
-            pytest.raises(SettingsError, match="OPENAI_API_KEY"),
-        ):
-            _ = services.runtime.embedder
-
-    def test_an_openai_database_without_the_key_names_it(self, plain, server) -> None:
+    def test_a_missing_key_names_it(self, settings, plain, server) -> None:
+        for missing in ({"embedding_provider": "openai"}, {"chat_model": "openai:gpt-4o"}):
+            services = Services(settings.override(**missing))
+            with services, pytest.raises(SettingsError, match="OPENAI_API_KEY"):
+                _ = services.runtime.embedder, services.answering.chat_model
         opened = plain.override(openai_api_key=KEY, openai_base_url=server.url, embedding_model="mine")
         with Services(opened) as services:
             services.runtime.remember_embedder()
@@ -132,13 +118,6 @@ class TestChatModel:
         with Services(plain.override(**values)) as services:
             assert services.answering.chat_model.model_id == model_id
 
-    def test_a_missing_key_names_it(self, settings: Settings) -> None:
-        with (
-            Services(settings.override(chat_model="openai:gpt-4o")) as services,
-            pytest.raises(SettingsError, match="OPENAI_API_KEY"),
-        ):
-            _ = services.answering.chat_model
-
 
 @pytest.mark.parametrize(
     ("setting", "valid"),
@@ -161,25 +140,17 @@ def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings, setting:
     assert set(valid) <= set(raised.value.details[0]["valid_values"])
 
 
-def test_an_overlap_that_the_strategy_cannot_have_stops_the_start_not_each_upload(settings) -> None:
-    with Services(settings.override(chunk_overlap=50)) as services, pytest.raises(InvalidRequestError, match="overlap"):
-        services.check()
-
-
-def test_an_unknown_language_names_the_setting_and_the_valid_ones(settings) -> None:
-    with (
-        Services(settings.override(language="klingon")) as services,
-        pytest.raises(SettingsError, match=r"LANGUAGE='klingon'.*english"),
-    ):
-        services.check()
-
-
-@pytest.mark.parametrize("model", ["x", "7", "8193", "-8"])
-def test_a_model_that_the_provider_cannot_be_names_the_setting(settings, model: str) -> None:
-    with (
-        Services(settings.override(embedding_model=model)) as services,
-        pytest.raises(SettingsError, match="EMBEDDING_MODEL"),
-    ):
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"chunk_overlap": 50}, InvalidRequestError, "overlap"),
+        ({"language": "klingon"}, SettingsError, r"LANGUAGE='klingon'.*english"),
+        ({"vector_search": "atlas"}, SettingsError, "VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI"),
+        *(({"embedding_model": model}, SettingsError, "EMBEDDING_MODEL") for model in ("x", "7", "8193", "-8")),
+    ],
+)
+def test_a_wrong_setting_stops_the_start_not_each_upload(settings, changed, error, message: str) -> None:
+    with Services(settings.override(**changed)) as services, pytest.raises(error, match=message):
         services.check()
 
 
@@ -306,12 +277,6 @@ class TestReplacedRuntime:
         assert app.test_client().post("/v1/embeddings", json=body).status_code == 200
         assert closed == [old]
         close_app(app)
-
-
-def test_atlas_without_a_mongodb_stops_the_start(settings) -> None:
-    with Services(settings.override(vector_search="atlas")) as services, pytest.raises(SettingsError) as raised:
-        services.check()
-    assert "VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI" in raised.value.message
 
 
 def test_rerankers_that_ask_no_model_are_built_once(settings: Settings) -> None:
