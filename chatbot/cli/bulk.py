@@ -7,6 +7,7 @@ import io
 import json
 import time
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ import click
 
 from ..cancellation import Cancellation
 from ..errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
-from ..evaluation.dataset import split_cell
-from ..loaders.csv import choose_delimiter
+from ..evaluation.dataset import read_table, split_cell
 from ..loaders.text import read_text
 from ..schema import Scope
 from ..schema.access import ANYBODY
@@ -106,20 +106,14 @@ def _place(citation: dict[str, Any]) -> str:
 
 
 def _questions(path: Path, fields: tuple[str, ...]) -> Iterator[Row]:
-    text = read_text(path)
-    reader = csv.DictReader(io.StringIO(text), delimiter=choose_delimiter(text), strict=True)
-    try:
-        if not any(name in QUESTION_COLUMNS for name in reader.fieldnames or []):
-            raise LoadError(f"{path.name}: the column question is missing. Optional columns: {', '.join(fields)}.")
-        for row in reader:
-            if None in row:
-                raise LoadError(
-                    f"{path.name}, line {reader.line_num}: more cells than the header. Quote cells with commas."
-                )
-            if _text(row):
-                yield {name: (value or "").strip() for name, value in row.items()}
-    except csv.Error as error:
-        raise LoadError(f"{path.name} is not a valid CSV table near line {reader.line_num} ({error}).") from error
+    table = read_table(path)
+    _, header = next(table, (0, list[str]()))
+    if not any(name in QUESTION_COLUMNS for name in header):
+        raise LoadError(f"{path.name}: the column question is missing. Optional columns: {', '.join(fields)}.")
+    for _, cells in table:
+        row = dict(zip_longest(header, cells, fillvalue=""))
+        if _text(row):
+            yield row
 
 
 def _text(row: Row) -> str:

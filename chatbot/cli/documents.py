@@ -25,16 +25,6 @@ STDIN = "-"
 EVERY_FILE = "**/*"
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of the table at the end."""
-
-    outcome: str
-    chunks: int
-    name: str
-    about: str = ""
-
-
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|URL|-...")
 @click.option("--country", help="Country the reports are about: a name or an ISO code.")
@@ -72,24 +62,26 @@ def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: st
             raise click.UsageError(f"No file to read in {', '.join(paths)}.")
         if flags["title"] and len(works) != 1:
             raise click.UsageError("--title is for a single file.")
-        rows: list[Row] = []
+        outcomes: list[str] = []
+        lines: list[str] = []
         try:
             label = _ProgressLabel()
             with click.progressbar(works, label="Ingesting", item_show_func=label.text, file=sys.stderr) as bar:
                 for work in bar:
                     label.bar = bar
-                    rows.append(_ingest(services, work, overrides, label, dry_run=dry_run))
+                    outcome, chunks, about = _ingest(services, work, overrides, label, dry_run=dry_run)
+                    passages = f"{chunks:6} passages" if chunks else " " * 15
+                    outcomes.append(outcome)
+                    lines.append(f"{outcome:9}  {passages}  {about}")
         except KeyboardInterrupt:
             raise click.ClickException("interrupted. Finished files are kept; run the command again.") from None
         finally:
-            for row in rows:
-                passages = f"{row.chunks:6} passages" if row.chunks else " " * 15
-                about = f"  ({row.about})" if row.about else ""
-                click.echo(f"{row.outcome:9}  {passages}  {row.name}{about}", err=True)
-    failed = sum(row.outcome == "failed" for row in rows)
-    click.echo(f"{len(rows) - failed} of {len(rows)} files {'can be read' if dry_run else 'are searchable'}.")
+            for line in lines:
+                click.echo(line, err=True)
+    failed, count = outcomes.count("failed"), len(outcomes)
+    click.echo(f"{count - failed} of {count} files {'can be read' if dry_run else 'are searchable'}.")
     if failed:
-        raise LoadError(f"{failed} of {len(rows)} files could not be read.")
+        raise LoadError(f"{failed} of {count} files could not be read.")
 
 
 @dataclass(frozen=True)
@@ -149,8 +141,10 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
         raise click.UsageError(f"No file or folder {path!r}. Check the path.")
 
 
-def _ingest(services: Services, work: _Work, overrides: dict[str, Any], label: _ProgressLabel, *, dry_run: bool) -> Row:
-    """Ingest a file. One that cannot be read becomes a row that says so, and the others follow."""
+def _ingest(
+    services: Services, work: _Work, overrides: dict[str, Any], label: _ProgressLabel, *, dry_run: bool
+) -> tuple[str, int, str]:
+    """Ingest a file. Return the outcome, "failed" if it cannot be read; the number of passages; title and metadata."""
 
     def waiting(reason: str) -> None:
         click.secho(f"\n{work.name}: {reason}", fg="yellow", err=True)
@@ -161,14 +155,15 @@ def _ingest(services: Services, work: _Work, overrides: dict[str, Any], label: _
             document = (planned := service.plan(work.source(), overrides=overrides)).document
             kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
             about = _about({name: value for name, value in document.metadata.items() if name != "type"})
-            return Row(planned.outcome, 0, document.title, ", ".join(filter(None, [about, kind])))
+            return planned.outcome, 0, f"{document.title}  ({', '.join(filter(None, [about, kind]))})"
         result = service.ingest(work.source(), overrides=overrides, control=JobControl(label.progress, waiting))
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
-        return Row("failed", 0, work.name)
+        return "failed", 0, work.name
     record = services.storage.documents.get(result.document_id)
     assert record is not None
-    return Row(result.outcome, result.chunks, record.title, _about(record.metadata))
+    about = _about(record.metadata)
+    return result.outcome, result.chunks, f"{record.title}  ({about})" if about else record.title
 
 
 def _about(metadata: Mapping[str, Any]) -> str:

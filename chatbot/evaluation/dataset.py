@@ -178,7 +178,7 @@ class QuestionReader:
                 has an expected document.
         """
         queries = []
-        for line, row in _table(path, (*COLUMNS, *self.filter_fields, *RATED)):
+        for line, row in self._rows(path):
             if row.get("rating") and not (row.get("expected_document") or row.get("answerable")):
                 continue
             try:
@@ -188,6 +188,18 @@ class QuestionReader:
         if not any(query.answerable for query in queries):
             raise LoadError(f"{path.name}: no question has an expected_document.")
         return Dataset(path.stem, [], queries)
+
+    def _rows(self, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+        table, known = read_table(path), (*COLUMNS, *self.filter_fields, *RATED)
+        _, names = next(table, (0, list[str]()))
+        header = [name.casefold().replace(" ", "_") for name in names]
+        # An unknown column is an error: a misspelt filter would widen the search unnoticed.
+        unknown = [name for name in header if name not in known]
+        if unknown or "question" not in header or len(set(header)) < len(header):
+            flaw = f"unknown column {unknown[0]!r}" if unknown else "question is missing or a column is repeated"
+            raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(known)}.")
+        for line, cells in table:
+            yield line, dict(zip(header, cells, strict=False))
 
     def _query(self, id: str, row: dict[str, str]) -> EvaluationQuery:
         text = row.get("question", "")
@@ -228,27 +240,21 @@ def _named(name: str, records: Iterable[DocumentRecord]) -> list[DocumentRecord]
     return [record for record in records if name.casefold() in map(str.casefold, names(record))]
 
 
-def _table(path: Path, known: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line numbers and stripped cells by column, without empty rows."""
+def read_table(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield line numbers and stripped cells, the header first, without empty rows.
+
+    Raises LoadError: it is no CSV table, or a row has more cells than the header.
+    """
     text = read_text(path)
     reader = csv.reader(io.StringIO(text), delimiter=choose_delimiter(text), strict=True)
-    header: list[str] = []
-    line = 1
+    width, line = 0, 1
     try:
         for cells in reader:
-            values = [cell.strip() for cell in cells]
-            if not header:
-                # An unknown column is an error: a misspelt filter would widen the search unnoticed.
-                header = [value.casefold().replace(" ", "_") for value in values]
-                unknown = [name for name in header if name not in known]
-                if unknown or "question" not in header or len(set(header)) < len(header):
-                    flaw = "question is missing or a column is repeated"
-                    flaw = f"unknown column {unknown[0]!r}" if unknown else flaw
-                    raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(known)}.")
-            elif len(values) > len(header):
+            width = width or len(cells)
+            if len(cells) > width:
                 raise LoadError(f"{path.name}, line {line}: more cells than the header. Quote cells with commas.")
-            elif any(values):
-                yield line, dict(zip(header, values, strict=False))
+            if values := [cell.strip() for cell in cells] if any(map(str.strip, cells)) else []:
+                yield line, values
             line = reader.line_num + 1
     except csv.Error as error:
         raise LoadError(f"{path.name} is not a valid CSV table from line {line} on ({error}).") from error
