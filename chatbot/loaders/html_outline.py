@@ -227,7 +227,7 @@ def is_data_table(table: _Element) -> bool:
     """Return False for a table for layout: it has one column, or contains blocks and names no column."""
     if table.get("role", "") in {"presentation", "none"}:
         return False
-    rows = list(_own_rows(table))
+    rows = list(_table_rows(table))
     if not any(len(list(row.iterchildren("td", "th"))) > 1 for row in rows):
         return False
     if next(table.iterdescendants(*_FRAME_OF), None) is None:
@@ -235,7 +235,7 @@ def is_data_table(table: _Element) -> bool:
     return any(next(row.iterchildren("th"), None) is not None for row in rows[:2])
 
 
-def _own_rows(table: _Element) -> Iterator[_Element]:
+def _table_rows(table: _Element) -> Iterator[_Element]:
     """Yield a table's rows, without those of tables in its cells."""
     for child in table.iterchildren("tr", "thead", "tbody", "tfoot"):
         yield from [child] if child.tag == "tr" else child.iterchildren("tr")
@@ -276,7 +276,7 @@ def _joined(rows: list[_Row]) -> list[str]:
 
 def _rows(table: _Element) -> Iterator[_Row]:
     hanging: dict[int, tuple[int, str]] = {}  # cells that span rows, by column: remaining rows, text
-    for row in _own_rows(table):
+    for row in _table_rows(table):
         cells, names = list[str](), list[bool]()
         for cell in row.iterchildren("td", "th"):
             _fill_spanned(hanging, cells)

@@ -22,17 +22,9 @@ def load(tmp_path: Path, text: str) -> tuple[str, list[tuple[tuple[str, ...], st
 
 
 def test_headings_become_paths_and_the_first_one_the_title(tmp_path: Path) -> None:
-    assert load(
-        tmp_path, "# Kenya\n\nPreface\n\n## People\n\n### Growth\n\n2.09%\n\n### Births\n\n26\n\n## Land\nbig"
-    ) == (
-        "Kenya",
-        [
-            ((), "Preface"),
-            (("People", "Growth"), "2.09%"),
-            (("People", "Births"), "26"),
-            (("Land",), "big"),
-        ],
-    )
+    text = "# Kenya\n\nPreface\n\n## People\n\n### Growth\n\n2.09%\n\n### Births\n\n26\n\n## Land\nbig"
+    sections = [((), "Preface"), (("People", "Growth"), "2.09%"), (("People", "Births"), "26"), (("Land",), "big")]
+    assert load(tmp_path, text) == ("Kenya", sections)
 
 
 CASES = {

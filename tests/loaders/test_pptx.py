@@ -70,11 +70,9 @@ def test_a_slide_of_only_a_title_is_kept(tmp_path: Path) -> None:
 def test_tables_groups_and_charts(tmp_path: Path) -> None:
     def table(slide: Any) -> None:
         cells = slide.shapes.add_table(4, 2, 0, 0, Inches(4), Inches(2)).table
-        for row, texts in zip(
-            cells.rows, [["Country", "2023"], ["Chad", "5"], ["", "6"], ["Source: UN", ""]], strict=True
-        ):
-            for cell, text in zip(row.cells, texts, strict=True):
-                cell.text = text
+        texts = ["Country", "2023", "Chad", "5", "", "6", "Source: UN", ""]
+        for cell, text in zip((cell for row in cells.rows for cell in row.cells), texts, strict=True):
+            cell.text = text
         cells.cell(1, 0).merge(cells.cell(2, 0))
         cells.cell(3, 0).merge(cells.cell(3, 1))
 

@@ -53,12 +53,12 @@ def read_pdf(path: Path) -> Loaded:
     """
     try:
         with path.open("rb") as file:
-            own_title, pages = _read(file, path)
+            metadata_title, pages = _read(file, path)
     except OSError as error:
         raise unreadable(path, error) from error
     without_running_lines(pages)
     _check_text(pages, path)
-    title, sections = sections_of(pages, _sensible_title(own_title, path))
+    title, sections = sections_of(pages, _sensible_title(metadata_title, path))
     return Loaded(title or path.stem, lay_out(sections), pages=len(pages))
 
 

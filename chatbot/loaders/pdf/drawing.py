@@ -277,10 +277,10 @@ class _PaintedPlaces:
 
         self._left, _, right, self._bottom = page
         rows, columns = int((page[3] - page[1]) / _CELL) + 1, int((right - self._left) / _CELL) + 1
-        known = rows * columns <= _MAX_CELLS
-        self._colored = np.full((rows, columns) if known else (1, 1), not known)
+        measured = rows * columns <= _MAX_CELLS
+        self._colored = np.full((rows, columns) if measured else (1, 1), not measured)
         self._pictured = self._colored.copy()
-        for shape in shapes if known else ():
+        for shape in shapes if measured else ():
             x0, x1, y0, y1 = (max(0, int(at / _CELL)) for at in (shape.x0, shape.x1, shape.y0, shape.y1))
             if isinstance(shape, LTImage):
                 self._pictured[y0 : y1 + 1, x0 : x1 + 1] = True

@@ -144,7 +144,7 @@ def order_columns(items: Sequence[Box], gutters: Sequence[Gutter]) -> list[list[
 # read row by row.
 _MIN_GUTTER = 5.0  # points: wider than any space of justified prose
 _MIN_LINES = 4  # height of a gutter
-_MIN_KNOWN_LINES = 2  # the same where earlier pages had a gutter
+_MIN_CONTINUED_LINES = 2  # the same where earlier pages had a gutter
 _MIN_WORDS = 2.5  # a line, on either side
 _MIN_COLUMN = 40.0  # points
 _SAME_GUTTER = 8.0  # points: the same gutter on another page
@@ -165,7 +165,7 @@ class Columns:
     """Finds gutters page after page. A certain one also counts on later pages with little text."""
 
     def __init__(self) -> None:
-        self._known: list[float] = []
+        self._certain: list[float] = []
 
     def gutters(self, words: Sequence[Word], boxes: Sequence[Box], walls: Sequence[float]) -> list[Gutter]:
         """Return gutters that do not overlap, tallest first. ``walls``: heights of rules across the whole page."""
@@ -186,8 +186,8 @@ class Columns:
     def _is_supported(self, gutter: Gutter, rows: Sequence[_ColumnRow]) -> bool:
         """Whether enough lines of prose stand on both sides; a table counts as prose."""
         x = (gutter.x0 + gutter.x1) / 2
-        known = any(abs(x - other) < _SAME_GUTTER for other in self._known)
-        min_lines = _MIN_KNOWN_LINES if known else _MIN_LINES
+        continued = any(abs(x - other) < _SAME_GUTTER for other in self._certain)
+        min_lines = _MIN_CONTINUED_LINES if continued else _MIN_LINES
         beside = [row for row in rows if gutter.top - 1 <= row.top and row.bottom <= gutter.bottom + 1]
         if len(beside) < min_lines:
             return False
@@ -206,8 +206,8 @@ class Columns:
         lines = min(len(lefts), len(rights))
         if lines < min_lines or min(fmean(lefts), fmean(rights)) < _MIN_WORDS:
             return False
-        if not known and lines >= 3 * _MIN_LINES:
-            self._known.append(x)
+        if not continued and lines >= 3 * _MIN_LINES:
+            self._certain.append(x)
         return True
 
 
