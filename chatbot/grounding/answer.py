@@ -74,18 +74,16 @@ def latest(history: Sequence[Message]) -> list[Message]:
 
     Answers lose their citations, because the same numbers now mean other passages.
     """
-    messages = [
-        replace(message, content=without_numbers(message.content)) if message.role == "assistant" else message
-        for message in history
-        if message.role != "system"
-    ]
     kept: list[Message] = []
     tokens = 0
-    for message in reversed(messages):
-        tokens += estimate_tokens(message.content)
+    for message in reversed(history):
+        if message.role == "system":
+            continue
+        content = without_numbers(message.content) if message.role == "assistant" else message.content
+        tokens += estimate_tokens(content)
         if len(kept) == HISTORY_MESSAGES or tokens > HISTORY_TOKENS:
             break
-        kept.append(message)
+        kept.append(replace(message, content=content))
     return kept[::-1]
 
 

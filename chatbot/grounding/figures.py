@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -257,14 +257,6 @@ class Date:
     month: int
     day: int | None
 
-    def stands_in(self, other: Date) -> bool:
-        """Whether ``other`` has the same month, and the same day and year as far as both give them."""
-        return (
-            self.month == other.month
-            and (self.day is None or self.day == other.day)
-            and (self.year is None or other.year is None or self.year == other.year)
-        )
-
 
 def dates(text: str) -> list[Date]:
     """Return the dates in a text, unordered. 7/8/2022 has both readings, and "7 and 8 August" is two days."""
@@ -288,18 +280,17 @@ def dates(text: str) -> list[Date]:
     return in_text
 
 
-def date_stands(claimed: Date, known: Iterable[Date], has: Callable[[Decimal], bool]) -> bool:
-    """Whether a text with the dates ``known`` has the claimed day or month; ``has`` tells which numbers it has.
+def date_stands(claimed: Date, in_text: Sequence[Date], has: Callable[[Decimal], bool]) -> bool:
+    """Whether a text with these dates has the claimed day or month; ``has`` tells which numbers it has.
 
     A date in an unknown spelling counts by its numbers, unless the text has the same day of another month, or another
     day of that month.
     """
-    known = list(known)
-    year_known = claimed.year is None or has(Decimal(claimed.year))
-    if any(claimed.stands_in(date) and (date.year is not None or year_known) for date in known):
-        return True
-    same_month = any(date.month == claimed.month and date.day is not None for date in known)
-    same_day = any(date.day == claimed.day and date.day is not None for date in known)
-    if same_month or same_day or not year_known:
+    has_year = claimed.year is None or has(Decimal(claimed.year))
+    for date in in_text:
+        same_year = has_year if date.year is None else claimed.year in (None, date.year)
+        if same_year and date.month == claimed.month and claimed.day in (None, date.day):
+            return True
+    if not has_year or any(d.day is not None and (d.month == claimed.month or d.day == claimed.day) for d in in_text):
         return False
     return claimed.day is None or has(Decimal(claimed.day))
