@@ -8,8 +8,9 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def begin_log(level: str) -> None:
-    """``level`` (LOG_LEVEL) is for our own lines, libraries only warn: httpx2 tells addresses with their passwords, and
-    pymongo the content of each command, questions and secrets too.
+    """Log our own lines from ``level`` (LOG_LEVEL) on, and warnings of libraries.
+
+    httpx2 would log addresses with passwords, and pymongo the content of each command, with questions and secrets.
     """
     logging.basicConfig(level=max(logging.getLevelNamesMapping()[level], logging.WARNING), format=FORMAT)
     logging.getLogger(__package__).setLevel(level)

@@ -1,6 +1,6 @@
 """Each seed's system as one setting (R-P): `PRESET=hybrid`. Single settings win over it.
 
-The figures are those of their origin, none is tuned. Names and meanings of the fields are those of `Settings`.
+The figures are those of the seeds, none is tuned. The fields are those of `Settings`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
-"""What a preset named in a request does not change: the reports are cut already."""
-
+"""A preset named in a request does not change these: the reports are split already."""
 TO_THE_LETTER: Mapping[str, Any] = {"mode": "direct", "auto_scope": False, "refine": False, "threshold_keep": 1}
 """No seed takes a scope from the words of a question, chooses how to answer it, or orders what a search finds."""
 
@@ -80,5 +79,5 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 def query_time(name: str) -> dict[str, Any]:
-    """The figures of a preset that a single request can have."""
+    """Return the figures of a preset that a request can change."""
     return {field: value for field, value in PRESETS[name].items() if field not in CHUNKING}

@@ -1,7 +1,7 @@
-"""One mechanism for everything that is chosen by name: a name maps to a module, imported on first use.
+"""Registries map names to modules, imported on first use.
 
-To add an adapter: one new file that ends with a ``build`` function, one line in its package's registry. Small ones may
-share a file: "module:Name" is built by what has that name there.
+To add an adapter, add a file that ends with a ``build`` function, and a line in its package's registry. Small adapters
+may share a file: "module:Name" is built by calling that name.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """``kind`` is the field or setting the name arrives in; it is what error messages call it."""
+    """``kind``: what error messages call a name."""
 
     def __init__(self, kind: str, modules: Mapping[str, str]) -> None:
         self.kind = kind
         self._modules = dict(modules)
 
     def names(self) -> list[str]:
-        """All names that can be chosen, sorted."""
         return sorted(self._modules)
 
     def check(self, name: str, *, field: str | None = None, also: tuple[str, ...] = ()) -> str:
@@ -38,16 +37,16 @@ class Registry(Generic[T]):
         return name
 
     def builder(self, name: str) -> Callable[..., T]:
-        """What builds the adapter called ``name``. Raises as `module` does."""
+        """Return what builds the adapter ``name``. Raises as `module` does."""
         module = self.module(name)
         build: Callable[..., T] = getattr(module, self._modules[name].partition(":")[2] or "build")
         return build
 
     def module(self, name: str) -> ModuleType:
-        """The module of the adapter called ``name``: its ``build``, and what it says of itself.
+        """Import the module of the adapter ``name``.
 
         Raises:
-            UnknownNameError: no such name.
+            UnknownNameError: no adapter has this name.
             MissingPackageError: the adapter needs a package that is not installed.
         """
         module_name = self._modules[self.check(name)].partition(":")[0]

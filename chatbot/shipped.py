@@ -1,4 +1,4 @@
-"""What ships with the program: beside the package in a checkout, inside it once it is installed (pyproject.toml)."""
+"""Files that ship with the program: beside the package in a checkout, inside it when installed (pyproject.toml)."""
 
 from __future__ import annotations
 

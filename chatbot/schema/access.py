@@ -1,4 +1,4 @@
-"""Who asks: the roles, an API key as it is kept, and the caller of one request."""
+"""Roles, API keys as they are stored, and the caller of one request."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from .scope import Range, Scope, Values
 
 KeyRole = Literal["read", "write", "admin"]
 Need = Literal["nothing", "read", "write", "admin"]
-"""What a route asks of its caller; each role may do what those before it may."""
+"""The role that a route needs; each role may do what those before it may."""
 KEY_ROLES: tuple[KeyRole, ...] = get_args(KeyRole)
 NEEDS: tuple[Need, ...] = get_args(Need)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key without its secret, of which a digest is stored. ``id``: its first characters, which tell nothing of
-    the rest.
+    """An API key without its secret, of which a digest is stored. ``id``: its first characters, which reveal no other.
 
-    ``filters`` (as a request writes them) and ``collections`` are all that it may see; empty = everything.
+    It sees only ``filters`` (as in a request) and ``collections``; empty = everything.
     """
 
     id: str
@@ -36,7 +35,7 @@ class ApiKey:
 
     @property
     def owner(self) -> str:
-        """The owner of conversations, batches and reports that are made with this key."""
+        """The owner of conversations and reports that are made with this key."""
         return f"key:{self.id}"
 
     @property
@@ -51,10 +50,10 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever sends a request; without arguments, the command line.
+    """The sender of a request; without arguments, the command line.
 
-    ``owner`` has what is made in it, "" = nobody: then whoever knows a thing's id has it. ``account`` is whom requests
-    and tokens are counted to: the key, or the address of those without one, since a cookie costs nothing.
+    ``owner`` owns what the request creates, "" = nobody: then it belongs to all who know its id. Requests and tokens
+    count for ``account``: the key, or the address of callers without one, who could discard a cookie.
     """
 
     role: Need = "admin"
@@ -62,17 +61,16 @@ class Caller:
     account: str = ""
     key: ApiKey | None = None
     daily_tokens: int | None = None
-    """How many tokens of the chat model its account may take in a day (UTC); None = no limit of its own."""
+    """Tokens of the chat model that its account may use in a day (UTC); None = no limit of its own."""
     limit: Scope = field(default_factory=Scope)
-    """What it may see; empty = everything."""
+    """The scope that it may see; empty = everything."""
 
     def may(self, need: Need) -> bool:
-        """Whether the caller's role is enough for something that needs ``need``."""
         return NEEDS.index(self.role) >= NEEDS.index(need)
 
     @property
     def oversees(self) -> bool:
-        """Whether it sees everybody's jobs: an administrator's key, not just anybody where ACCESS is open."""
+        """Whether it sees everybody's jobs: with an administrator's key, not if ACCESS is merely open."""
         return self.key is not None and self.key.role == "admin"
 
 

@@ -1,4 +1,4 @@
-"""The names of the knowledge collections: how a setting writes them, and which names there cannot be."""
+"""Names of knowledge collections: how a setting writes them, and which are valid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 120
 
 
 def read_collections(value: object) -> object:
-    """``name: description; name: description``, or a mapping, as pairs. Anything else is left to be refused."""
+    """Read ``name: description; name: description`` or a mapping as pairs; pydantic refuses anything else."""
     if isinstance(value, str):
         entries = (entry.partition(":") for entry in value.split(";") if entry.strip())
         return tuple((name.strip(), " ".join(description.split())) for name, _, description in entries)
@@ -21,15 +21,15 @@ def read_collections(value: object) -> object:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raises ValueError: names the wrong one and what would be right.
+    """Raises ValueError: naming the wrong name and what would be right.
 
-    SQLite, and whoever types a name, does not tell capitals apart, so no two names may differ by them only.
+    No two names may differ in capital letters only: SQLite does not distinguish them.
     """
-    known: dict[str, str] = {}
+    by_lower: dict[str, str] = {}
     for name in names:
         _check_name(name)
-        if known.setdefault(name.casefold(), name) != name:
-            raise ValueError(f"the collections {known[name.casefold()]!r} and {name!r} differ in capital letters only")
+        if (other := by_lower.setdefault(name.casefold(), name)) != name:
+            raise ValueError(f"the collections {other!r} and {name!r} differ in capital letters only")
 
 
 def _check_name(name: str) -> None:

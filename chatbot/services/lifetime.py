@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 class lazy(Generic[T]):  # noqa: N801  # used like `property`
-    """A read-only property that is built on first use, once also under threads, and then kept with the object.
+    """A read-only property that is built once, on first use, also with several threads.
 
-    A build that raises is tried again at the next use. Objects that build each other must not do so in a circle.
+    A build that raises is tried again at the next use. Objects must not build each other in a circle.
     """
 
     def __init__(self, build: Callable[[Any], T]) -> None:
@@ -40,12 +40,12 @@ class lazy(Generic[T]):  # noqa: N801  # used like `property`
             return value
 
     def built(self, instance: object) -> T | None:
-        """What was built for ``instance``; None where nobody has asked for it yet."""
+        """Return what was built for ``instance``, None if it was not used yet."""
         return vars(instance).get(self._name)
 
 
 def close_lazy(instance: object, *names: str) -> None:
-    """Close these of its lazy properties, in order, where they were built and can be closed; forget all of them."""
+    """Close these lazy properties in order, if they were built and can be closed; then forget all lazy properties."""
     for name in names:
         close(vars(instance).get(name))
     for name, value in list(vars(type(instance)).items()):
@@ -54,6 +54,6 @@ def close_lazy(instance: object, *names: str) -> None:
 
 
 def close(one: object) -> None:
-    """Close an object where it can be closed: most adapters hold nothing open."""
+    """Close an object if it can be closed: most adapters hold nothing open."""
     if close_it := getattr(one, "close", None):
         close_it()

@@ -12,15 +12,15 @@ from .storage import Storage
 log = logging.getLogger(__name__)
 INTERVAL_SECONDS = 3600.0
 UNDO_SECONDS = 3600.0
-"""The time in which a deleted conversation can be taken back by its owner."""
+"""The time in which the owner can restore a deleted conversation."""
 AUDIT_DAYS = 365
 """Age at which entries of the audit log are deleted."""
 FIRST_SECONDS = 60.0
-"""The wait after a start, which has enough to do."""
+"""Pause after a start, which is busy enough."""
 
 
 class Retention:
-    """Deletes what the operator names, and what the settings no longer keep."""
+    """Deletes what the operator names and what has expired."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
