@@ -109,21 +109,6 @@ class OpenedConversation(ExportedConversation):
     next: str | None
 
 
-class SharedConversation(TypedDict):
-    title: str
-    messages: list[StoredQuestion | SharedMessage]
-    next: str | None
-
-
-class RatedMessage(TypedDict):
-    """The feedback on an answer; null where it was removed."""
-
-    message_id: str
-    rating: Rating | None
-    reason: Reason | None
-    comment: str
-
-
 class ConversationQuery(Query):
     search: Annotated[str, Field(max_length=200, description="Words of the title or a question.")] = ""
     limit: Number = page_size(30, 100)
@@ -132,10 +117,9 @@ class ConversationQuery(Query):
 
 @conversations.get("/api/conversations")
 @route(
-    need="read",
-    query=ConversationQuery,
+    need="read", query=ConversationQuery,
     returns=answer_type("Conversations", conversations=list[Conversation], next=str | None),
-)
+)  # fmt: skip
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
     records, following = _history().page(
@@ -145,7 +129,7 @@ def list_conversations(query: ConversationQuery) -> Json:
 
 
 class MessageQuery(Query):
-    limit: Annotated[Number, Field(ge=1, le=100, description="Maximum number of questions with their ")] = 30
+    limit: Annotated[Number, Field(ge=1, le=100, description="Maximum number of questions with their answers.")] = 30
     cursor: Annotated[str, Field(description="The `next` of the page after this one.")] = ""
 
 
@@ -213,7 +197,12 @@ def unshare_conversation(conversation_id: str) -> None:
 
 
 @conversations.get("/api/shared/<token>")
-@route(need="nothing", query=MessageQuery, returns=SharedConversation)
+@route(
+    need="nothing", query=MessageQuery,
+    returns=answer_type(
+        "SharedConversation", title=str, messages=list[StoredQuestion | SharedMessage], next=str | None
+    ),
+)  # fmt: skip
 def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     """Get a shared conversation: its questions, its answers and the passages they cite."""
     record = _history().shared(token)
@@ -267,17 +256,18 @@ def stop_answer(message_id: str) -> None:
 
 @conversations.post("/api/messages/<message_id>/feedback")
 @route(
-    need="read", body=FeedbackRequest, returns=RatedMessage,
+    need="read", body=FeedbackRequest,
+    returns=answer_type("RatedMessage", message_id=str, rating=Rating | None, reason=Reason | None, comment=str),
     example={"rating": "down", "reason": "incomplete", "comment": "Only 2023."},
 )  # fmt: skip
 def rate_answer(message_id: str, body: FeedbackRequest) -> Json:
     """Rate one's own answer; a `rating` of null removes the feedback."""
-    feedback = services().storage.feedback
+    feedback, owner = services().storage.feedback, caller().owner
     if body.rating is None:
-        feedback.remove(message_id, caller().owner)
+        feedback.remove(message_id, owner)
         return {"message_id": message_id, "rating": None, "reason": None, "comment": ""}
-    kept = feedback.put(message_id, caller().owner, body.rating, body.reason or "", body.comment)
-    return {"message_id": message_id, **_given(kept)}
+    stored = feedback.put(message_id, owner, body.rating, body.reason or "", body.comment)
+    return {"message_id": message_id, **_given(stored)}
 
 
 class UnansweredQuery(Query):
