@@ -95,11 +95,6 @@ class Rules:
         return addresses
 
 
-def rules_for(allow_private: bool, resolve: Resolve) -> Rules:
-    """Return the usual rules; ``allow_private`` lifts the limits on addresses and ports."""
-    return Rules(resolve, permitted=lambda address: True, ports=None) if allow_private else Rules(resolve)
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
     """One request: ``host`` in ASCII without brackets, ``path`` with the query, percent-encoded."""

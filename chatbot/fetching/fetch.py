@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from ..cancellation import Cancellation
 from ..errors import LoadError
-from .addresses import FetchProblem, Resolve, Rules, parse_url, resolve_host, rules_for, url_for_message
+from .addresses import FetchProblem, Resolve, Rules, parse_url, resolve_host, url_for_message
 from .transport import Deadline, PageResponse, request_page
 
 MAX_BYTES = 50 * 1024**2
@@ -90,7 +90,7 @@ def fetch(
     Raises:
         LoadError: it was refused, could not be fetched, or the fetch was cancelled. Nothing is left in ``folder``.
     """
-    rules = rules_for(allow_private, resolve)
+    rules = Rules(resolve, permitted=lambda address: True, ports=None) if allow_private else Rules(resolve)
     return fetch_by(rules, url, folder, deadline=Deadline(seconds, cancel), max_bytes=max_bytes)
 
 

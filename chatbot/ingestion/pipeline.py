@@ -11,18 +11,30 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..cancellation import Cancellation
-from ..errors import CancelledError, ChatbotError, ConflictError, LoadError, SupersededError
+from ..errors import (
+    CancelledError,
+    ChatbotError,
+    ConflictError,
+    InvalidRequestError,
+    LoadError,
+    NotFoundError,
+    SupersededError,
+)
 from ..grounding.reported_figures import figure_years
-from ..protocols import Chunker, Embedder, Store
+from ..protocols import Chunker, Store
 from ..repositories.corpus import CorpusFacts
 from ..repositories.documents import DocumentRepository
 from ..schema import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Loaded, Section, lay_out
-from .control import NO_RETRIES, JobControl, Retries, lease
+from .control import JobControl, lease
 from .sources import Source, check_collection, document_id, make_document
 from .summaries import NONE, Summary
 from .versions import SUPERSEDED, VersionWriter
 
 SUMMARY_HEADING = "Summary"
+EDIT_WAIT = 3.0
+"""Seconds that a request waits for another edit of the report."""
+EDIT_PATIENCE = 60.0
+"""Seconds that a request waits for the searches to follow."""
 READING = "5"
 """Raise it when files are read or passages are made differently: then every known file is read again, and a passage is
 embedded only if its text changed."""
@@ -54,40 +66,22 @@ class Registration:
 PLAIN = Registration()
 
 
-class Ingestor:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ingestor(VersionWriter):
     """Writes documents into one store, with one chunking.
 
     ``collections``: that of documents without country and year, that of the others, and further searched ones.
-    ``settings_key``: everything besides the document that shapes the passages. ``require_current`` raises once the
-    database has another embedding model than this ingestor's.
+    ``settings_key``: everything besides the document that shapes the passages.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        embedder: Embedder,
-        chunker: Chunker,
-        chunking: Chunking,
-        documents: DocumentRepository,
-        collections: Sequence[str],
-        settings_key: str,
-        require_current: Callable[[], None] = lambda: None,
-        retries: Retries = NO_RETRIES,
-    ) -> None:
-        self.writer = VersionWriter(
-            store=store, embedder=embedder, documents=documents, require_current=require_current, retries=retries
-        )
-        self._chunker = chunker
-        self.chunking = chunking
-        self._documents = documents
-        self._general, self._reports, *_ = self._collections = tuple(collections)
-        self.settings_key = settings_key
-        self._retries = retries
+    chunker: Chunker
+    chunking: Chunking
+    collections: Sequence[str]
+    settings_key: str
 
     def register(self, document: Document, about: Registration = PLAIN) -> bool:
         """Announce a document before its passages; False when this version is searchable already."""
-        record, known = self._record(document, about), self._documents.get(document.id)
+        record, known = self._record(document, about), self.documents.get(document.id)
         return self._register(record, known, JobControl()) is not None
 
     def _register(
@@ -105,20 +99,20 @@ class Ingestor:
             control.refresh()
             control.check()
         if known is None:
-            self._documents.put(record)
+            self.documents.put(record)
             return record
         if known.status == "ready":
             if known.version != record.version or known.replacing:
                 return known
             same = replace(known, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint)
             if same != known:
-                self.writer.register(replace(same, upload_number=record.upload_number), known)
-            elif not self._documents.note_upload(known, record.upload_number):
-                self.writer.raise_changed(record)
+                self._swap(replace(same, upload_number=record.upload_number), known)
+            elif not self.documents.note_upload(known, record.upload_number):
+                self._raise_changed(record)
             return None
         if (known.status, known.version) == ("pending", record.version):
             return known
-        return self.writer.register(replace(record, replacing=known.version), known)
+        return self._swap(replace(record, replacing=known.version), known)
 
     def ingest(self, document: Document, about: Registration = PLAIN, *, control: JobControl | None = None) -> Ingested:
         """Make a document searchable. After an error the previous version, if any, is served.
@@ -131,30 +125,26 @@ class Ingestor:
             CancelledError: ``control`` was cancelled.
         """
         control = control or JobControl()
-        known = self._documents.get(document.id)
+        known = self.documents.get(document.id)
         record = self._record(document, about)
         registered = self._register(record, known, control)
         if registered is None:
             assert known is not None
             return Ingested(document.id, "unchanged", known.chunks)
         try:
-            summary = self._retries.run(lambda: about.summary.make(document, control.cancel), control)
+            summary = self.retries.run(lambda: about.summary.make(document, control.cancel), control)
             chunks = self.cut(document, summary, record, control)
         except ChatbotError as error:
-            self.writer.undo(record, known, error)
+            self.undo(record, known, error)
             raise
-        self.writer.write(record, known, chunks, control, registered)
+        self.write(record, known, chunks, control, registered)
         replaced = known is not None and known.status == "ready"
         return Ingested(document.id, "replaced" if replaced else "added", len(chunks))
 
     def overrides(self, document_id: str) -> Mapping[str, Any]:
         """Return what a person has stated about a document."""
-        known = self._documents.get(document_id)
+        known = self.documents.get(document_id)
         return known.overrides if known else {}
-
-    def delete(self, document_id: str, control: JobControl | None = None) -> bool:
-        """Remove a document and all its passages; see `VersionWriter.delete`."""
-        return self.writer.delete(document_id, control or JobControl())
 
     def version(self, document: Document, summary: str, collection: str | None = None) -> str:
         """Return a digest of the text, the metadata, the chunking, the kind of summary, a chosen collection and
@@ -193,18 +183,19 @@ class Ingestor:
         version, collection = (record.version, record.collection) if record else ("", "")
         chunks = [
             replace(chunk, figure_years=figure_years(chunk.text))
-            for chunk in self._chunker.chunk(document, version=version, collection=collection, check=check)
+            for chunk in self.chunker.chunk(document, version=version, collection=collection, check=check)
         ]
         if not chunks:
             raise LoadError(f"{document.name}: no text was found in it.")
         # One passage at most: what of the summary the embedder reads (R-D7).
         alone = replace(document, sections=lay_out([Section((SUMMARY_HEADING,), summary)]))
-        ends = self._chunker.chunk(alone, version=version, collection=collection)[:1]
+        ends = self.chunker.chunk(alone, version=version, collection=collection)[:1]
         chunk_id = Chunk.make_id(document.id, version, SUMMARY_ORDINAL)
         return chunks + [replace(chunk, id=chunk_id, ordinal=SUMMARY_ORDINAL, start=0, end=0) for chunk in ends]
 
     def _record(self, document: Document, about: Registration) -> DocumentRecord:
-        check_collection(about.collection, self._collections)
+        check_collection(about.collection, self.collections)
+        general, reports, *_ = self.collections
         scoped = any(
             name in metadata
             for metadata in (document.metadata, *(section.metadata for section in document.sections))
@@ -215,7 +206,7 @@ class Ingestor:
             name=document.name,
             title=document.title,
             source=document.source,
-            collection=about.collection or (self._reports if scoped else self._general),
+            collection=about.collection or (reports if scoped else general),
             status="pending",
             version=self.version(document, about.summary.kind, about.collection),
             metadata=dict(document.metadata),
@@ -348,7 +339,27 @@ class IngestionService:
             if known is None:
                 self.ingestors({}).delete(document_id)  # passages that a worker wrote after the deletion
             elif known.status == "pending" or known.replacing:
-                self.ingestors({}).writer.undo(known, known, CancelledError("Given up."))
+                self.ingestors({}).undo(known, known, CancelledError("Given up."))
+
+    def edit(self, document_id: str, stated: Mapping[str, Any]) -> DocumentRecord:
+        """Apply checked overrides (`check_overrides`) to a report, and store them with it.
+
+        Raises:
+            NotFoundError: no such report.
+            ConflictError: another worker reads or edits it.
+            InvalidRequestError: it is not ready to be edited.
+            DependencyError: the previous version is visible.
+        """
+        patient = JobControl(patience=EDIT_PATIENCE)
+        with lease(self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT) as control:
+            known = self.documents.get(document_id)
+            if known is None:
+                raise NotFoundError(f"There is no report {document_id!r}.")
+            if known.status != "ready" or not known.version:
+                problem = f"this report cannot be edited: it is {known.status}."
+                raise InvalidRequestError.for_field("document_id", problem)
+            self.ingestors({}).edit(known, stated, control)
+            return self.documents.get(document_id) or known
 
     def plan(self, source: Source, *, overrides: Mapping[str, Any] | None = None) -> Planned:
         """Return what `ingest` would do, without doing it. Raises as it does."""

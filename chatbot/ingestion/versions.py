@@ -22,42 +22,35 @@ from ..errors import (
     CancelledError,
     ChatbotError,
     DependencyError,
-    InvalidRequestError,
     LoadError,
-    NotFoundError,
     SearchEngineError,
     StoppedError,
     SupersededError,
 )
 from ..protocols import Embedder, LateStore, Store
-from ..repositories.corpus import CorpusFacts
 from ..repositories.documents import DocumentRepository
 from ..schema import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
-from .control import JobControl, Retries, lease
+from .control import NO_RETRIES, JobControl, Retries
 from .sources import METADATA, typed
 
 BATCH = 256
 """Passages embedded and stored at a time: the work that a kill can lose."""
 LOCAL_BATCH = 8
 """Passages that are embedded in this process between two checks of the cancellation: less than a second of work."""
-LONGEST_WAIT = 3.0
-"""Seconds that a request waits for another edit of the report."""
-EDIT_PATIENCE = 60.0
-"""Seconds that a request waits for the searches to follow."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two checks of how far the searches have followed."""
 SUPERSEDED = "A newer version of this file was uploaded after it."
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class VersionWriter:
     """Replaces the passages of a document. ``require_current`` raises once the database has another embedding model."""
 
     store: Store
     embedder: Embedder
     documents: DocumentRepository
-    require_current: Callable[[], None]
-    retries: Retries
+    require_current: Callable[[], None] = lambda: None
+    retries: Retries = NO_RETRIES
 
     def write(
         self,
@@ -76,10 +69,10 @@ class VersionWriter:
         replaces = known is not None and (known.version != shown.version or bool(known.replacing))
         try:
             if known is not None and known.status == "ready":
-                registered = self.register(replace(known, replacing=record.version), registered)
+                registered = self._swap(replace(known, replacing=record.version), registered)
             self._store_all(record, chunks, again=known is not None, control=control)
             # From this step on questions see the new version; then the old one is removed.
-            registered = self.register(
+            registered = self._swap(
                 replace(shown, replacing=known.version) if known is not None and replaces else shown, registered
             )
         except ChatbotError as error:
@@ -89,15 +82,15 @@ class VersionWriter:
             kept = [chunk.id for chunk in chunks]
             self._retire(shown.id, control, kept)
             self.store.delete_document(shown.id, keep=kept)
-            self.register(shown, registered)
+            self._swap(shown, registered)
 
-    def register(self, record: DocumentRecord, registered: DocumentRecord) -> DocumentRecord:
-        """Register ``record`` in place of ``registered``; return it. Raises like `raise_changed`."""
+    def _swap(self, record: DocumentRecord, registered: DocumentRecord) -> DocumentRecord:
+        """Register ``record`` in place of ``registered``; return it. Raises like `_raise_changed`."""
         if not self.documents.replace(record, registered):
-            self.raise_changed(record)
+            self._raise_changed(record)
         return record
 
-    def raise_changed(self, record: DocumentRecord) -> NoReturn:
+    def _raise_changed(self, record: DocumentRecord) -> NoReturn:
         """Raise what another worker's change of the registered report means for this one.
 
         Raises:
@@ -212,7 +205,15 @@ class VersionWriter:
         except DependencyError:
             return
 
-    def delete(self, document_id: str, control: JobControl) -> bool:
+    def edit(self, known: DocumentRecord, stated: Mapping[str, Any], control: JobControl) -> None:
+        """Rewrite the passages with another title or metadata; unchanged texts keep their vectors."""
+        edited = _described(known, stated)
+        if edited != known:
+            stored = [c for c in self.store.stored(known.id)[0] if Chunk.version_of(c.id)[1] == known.version]
+            chunks = [_rewritten(chunk, known, edited) for chunk in sorted(stored, key=lambda c: c.ordinal)]
+            self.write(edited, known, chunks, control, known)
+
+    def delete(self, document_id: str, control: JobControl | None = None) -> bool:
         """Remove a document and all its passages; False when there is no such document.
 
         Questions see nothing of it from the first step on. If it is interrupted, or the searches still find it after
@@ -221,7 +222,7 @@ class VersionWriter:
         known = self.documents.get(document_id)
         if known is not None and known.version:
             self.documents.put(replace(known, status="deleting"))
-            if not self._retire(document_id, control):
+            if not self._retire(document_id, control or JobControl()):
                 return True
             current = self.documents.get(document_id)
             if current is not None and current.status != "deleting":
@@ -238,41 +239,6 @@ def _parts(chunks: Sequence[Chunk], record: DocumentRecord) -> tuple[Part, ...]:
     counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
     parts = tuple(Part(dict(metadata), count) for metadata, count in sorted(counts.items(), key=str))
     return () if [part.metadata for part in parts] == [record.metadata] else parts
-
-
-@dataclass(frozen=True, kw_only=True)
-class Editor:
-    """Rewrites the passages of a report with another title or metadata; unchanged texts keep their vectors."""
-
-    store: Store
-    writer: VersionWriter
-    documents: DocumentRepository
-    leases: CorpusFacts
-
-    def edit(self, document_id: str, stated: Mapping[str, Any]) -> DocumentRecord:
-        """Apply checked overrides (`check_overrides`), which are stored with the report.
-
-        Raises:
-            NotFoundError: no such report.
-            ConflictError: another worker reads or edits it.
-            InvalidRequestError: it is not ready to be edited.
-            DependencyError: the previous version is visible.
-        """
-        patient = JobControl(patience=EDIT_PATIENCE)
-        with lease(self.leases, f"document:{document_id}", patient, longest=LONGEST_WAIT) as control:
-            known = self.documents.get(document_id)
-            if known is None:
-                raise NotFoundError(f"There is no report {document_id!r}.")
-            if known.status != "ready" or not known.version:
-                raise InvalidRequestError.for_field(
-                    "document_id", f"this report cannot be edited: it is {known.status}."
-                )
-            edited = _described(known, stated)
-            if edited != known:
-                stored = [c for c in self.store.stored(known.id)[0] if Chunk.version_of(c.id)[1] == known.version]
-                chunks = [_rewritten(chunk, known, edited) for chunk in sorted(stored, key=lambda c: c.ordinal)]
-                self.writer.write(edited, known, chunks, control, known)
-            return self.documents.get(document_id) or edited  # with the time of the change
 
 
 def _described(known: DocumentRecord, stated: Mapping[str, Any]) -> DocumentRecord:

@@ -13,7 +13,6 @@ from ..ingestion.pipeline import IngestionService, Ingestor
 from ..ingestion.samples import SampleReports
 from ..ingestion.sources import About, Cutting, check_collection, check_overrides
 from ..ingestion.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
-from ..ingestion.versions import Editor
 from ..jobs.originals import Originals
 from ..jobs.worker import IngestionWorker
 from ..loaders import loader_for
@@ -115,12 +114,6 @@ class Ingesting:
             hold=self._services.hold,
             warm=lambda: self._services.runtime.store.count(Scope()),
         )
-
-    @property
-    def editor(self) -> Editor:
-        """Changes the metadata of a report."""
-        storage, store = self._storage, self._services.runtime.store
-        return Editor(store=store, writer=self.ingestor.writer, documents=storage.documents, leases=storage.facts)
 
     def delete_document(self, record: DocumentRecord, control: JobControl | None = None) -> None:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""

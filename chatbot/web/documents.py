@@ -90,7 +90,7 @@ def get_document(document_id: str) -> LibraryReport:
 def update_document(document_id: str, body: Edit) -> LibraryReport:
     """Change the metadata of a report; passages are embedded again only where that changes their text."""
     record, ingesting = own_record(document_id), services().ingesting
-    return _shown(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(body))))
+    return _shown(ingesting.service.edit(record.id, inside_limit(ingesting.check_overrides(body))))
 
 
 @documents.delete("/api/documents/<document_id>")

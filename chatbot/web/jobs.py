@@ -1,15 +1,16 @@
-"""Adding to the library: files and web pages, as background jobs.
+"""Adding files and web pages to the library, as background jobs.
 
-An upload's identity holds its owner, so that nobody's file takes the place of another's of the same name, nor of a
-sample report. Where it might take the place of one that its sender may change, the sender is asked.
+The identity of an upload includes its owner, so that it never replaces another owner's file of the same name, nor a
+sample report. The caller chooses whether it replaces a report that the caller may change.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
@@ -20,8 +21,7 @@ from ..database.core import Json
 from ..errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
 from ..ingestion.control import JobControl, lease
 from ..ingestion.sources import METADATA, UPLOADS, Overrides, document_id, uploaded_name
-from ..jobs.queue import FileState, Ingestion, IngestionFile, IngestionQueue
-from ..repositories.documents import DocumentRepository
+from ..jobs.queue import FileState, Ingestion, IngestionFile
 from ..schema import DocumentRecord
 from ..validation import parse
 from .access import caller, inside_limit, is_shown, may_change, own_record, whose
@@ -53,7 +53,7 @@ NOTHING_SENT = (
     '(application/json): {"urls": ["https://..."]}.'
 )
 LONGEST_WAIT = 60.0
-"""Seconds that an upload waits for another one of its sender to be stored."""
+"""Seconds that an upload waits for another upload of its caller to be stored."""
 
 
 class JobFile(TypedDict):
@@ -84,7 +84,6 @@ class Jobs(TypedDict):
 
 
 def job_json(job: Ingestion) -> Json:
-    """A job with the state of each of its files."""
     files = [{name: getattr(file, name) for name in JobFile.__annotations__} for file in job.files]
     about = {"ingestion_id": job.id, "state": job.state, "created_at": job.created_at}
     return {**about, "progress": job.progress, "files": files}
@@ -101,27 +100,28 @@ def add_documents() -> Response:
     `Location` is the address of the job.
     """
     storage, owner = services().storage, caller().owner
-    naming = Naming(storage.documents, storage.ingestions, owner, is_shown, may_change)
     if is_form(most=MOST_FILES):
         files, sent = accept_files(), parse(UploadFields, form_fields())
         about = inside_limit(_overrides(sent, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         storage.quota.require(sum(map(size_of, files)))
-        with lease(storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT):  # who comes next sees these
+        with lease(storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT):  # the next upload sees these
             queued = []
-            for file, (name, _), identity in zip(files, named, naming.identities(named, sent.on_conflict), strict=True):
+            for file, (name, _), identity in zip(files, named, _identities(named, sent.on_conflict), strict=True):
                 with on_disk(file) as path:
                     stored = storage.files.put(path)
                 base = PurePosixPath(name).name
                 queued.append(IngestionFile("", "", base, identity, file_id=stored, overrides=about))
             return _started(queued)
-    asked = parse(Pages, json_object(NOTHING_SENT))
-    pages = web_pages(asked.url, asked.urls)
+    body = parse(Pages, json_object(NOTHING_SENT))
+    pages = web_pages(body.url, body.urls)
     storage.quota.require(0)
-    about = inside_limit(_overrides(asked, single=len(pages) == 1), new=True)
-    return _started(
-        [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()]
-    )
+    about = inside_limit(_overrides(body, single=len(pages) == 1), new=True)
+    for page in pages:
+        known = storage.documents.get(document_id(page))
+        if known is not None and not may_change(known):
+            raise ForbiddenError("This page is in the library already. Only its owner may read it again.")
+    return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
 
 
 @jobs.post("/api/documents/<document_id>/reingest")
@@ -133,7 +133,7 @@ def reingest_document(document_id: str) -> Response:
     about = services().ingesting.check_overrides(sent)
     file = services().ingesting.originals.job_file(record)
     if file is None:
-        raise NotFoundError(f"The original of {record.title!r} is not at hand; add the file again instead.")
+        raise NotFoundError(f"The original of {record.title!r} is not available. Please add the file again.")
     return _started([replace(file, overrides=about)])
 
 
@@ -181,11 +181,11 @@ def _started(files: list[IngestionFile]) -> Response:
     return make_response(jsonify(job_json(job)), 202, headers)
 
 
-def _overrides(said: Overrides, *, single: bool) -> dict[str, Any]:
-    """The checked fields; what cannot be is refused now, not in the job."""
-    if "title" in said.model_fields_set and not single:
+def _overrides(stated: Overrides, *, single: bool) -> dict[str, Any]:
+    """Return the checked fields, so that errors are reported before the job."""
+    if "title" in stated.model_fields_set and not single:
         raise InvalidRequestError.for_field("title", "is possible for one file only.")
-    return services().ingesting.check_overrides(said)
+    return services().ingesting.check_overrides(stated)
 
 
 def _job_id(ingestion_id: str) -> str:
@@ -194,84 +194,58 @@ def _job_id(ingestion_id: str) -> str:
     return ingestion_id
 
 
-@dataclass(frozen=True)
-class Naming:
-    """Which report an upload becomes: a new one, or one that is there and its sender may replace.
+def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> list[str]:
+    """Return the identity of each file (name, SHA-256): a new one, or that of a report which the caller may replace.
 
-    For one sender; what is on its way is as good as there. ``is_shown`` says of a report whether the sender may know of
-    it, ``may_change`` whether it is the sender's to change.
+    A queued upload counts as a report. ``choice`` None: ask the caller.
+
+    Raises:
+        DocumentExistsError: a report of this name has another content, and no choice was made.
+        ForbiddenError: the report that was to be replaced belongs to somebody else.
     """
-
-    documents: DocumentRepository
-    jobs: IngestionQueue
-    owner: str
-    is_shown: Callable[[DocumentRecord], bool]
-    may_change: Callable[[DocumentRecord], bool]
-
-    def identities(self, files: Sequence[tuple[str, str]], choice: Conflict | None) -> list[str]:
-        """The identity that each file, by name and SHA-256, gets; in their order. ``choice`` None: the sender is to be
-        asked.
-
-        Raises:
-            DocumentExistsError: of one or more there is another content, and no choice was made.
-            ForbiddenError: what was to be replaced is somebody else's.
-        """
-        wanted = {name for name, _ in files}
-        same: dict[str, list[DocumentRecord]] = {}
-        waiting = [_record_of(file) for file in self.jobs.unfinished() if not file.cancel]
-        for record in (*self.documents.all(), *waiting):
-            if (name := uploaded_name(record.source)) in wanted:
-                same.setdefault(name, []).append(record)
-        found = [self._identity(name, digest, same.get(name, []), choice) for name, digest in files]
-        asked = [one for one in found if isinstance(one, dict)]
-        if asked:
-            names = ", ".join(one["name"] for one in asked)
-            message = f"There is a report of this name already: {names}. Send on_conflict=replace or keep_both."
-            raise DocumentExistsError(message, details=asked)
-        return [str(one) for one in found]
-
-    def page(self, url: str) -> str:
-        """The identity that a web page gets.
-
-        Raises ForbiddenError: it is here already, and only who added it may read it again.
-        """
-        known = self.documents.get(document_id(url))
-        if known is not None and not self.may_change(known):
-            raise ForbiddenError("This page is here already, and only who added it may read it again.")
-        return url
-
-    def _identity(
-        self, name: str, digest: str, same: Sequence[DocumentRecord], choice: Conflict | None
-    ) -> str | dict[str, Any]:
-        mine = [record for record in same if self.may_change(record)]
-        if not mine and choice == "replace" and any(map(self.is_shown, same)):
-            raise ForbiddenError(f"{name} is somebody else's; send on_conflict=keep_both to add yours beside it.")
-        # The same again changes nothing; what failed has nothing to lose.
-        for record in mine:
-            if record.file_id == digest or record.status == "failed":
-                return record.source
-        if not mine or choice == "keep_both":
-            return self._free(name, {record.source for record in same})
-        if choice == "replace":
-            return mine[0].source
-        about = {"document_id": mine[0].id, "title": mine[0].title, "choices": list(get_args(Conflict))}
-        return {"field": "files", "name": name, **about}
-
-    def _free(self, name: str, taken: set[str]) -> str:
-        # A file's own name has no colon (`safe_name`).
-        whose = hashlib.sha256(self.owner.encode()).hexdigest()[:8] if self.owner else ""
-        number = 1
-        while (identity := f"{UPLOADS}{whose}:{number}/{name}") in taken:
-            number += 1
-        return f"{UPLOADS}{name}" if not whose and number == 1 and f"{UPLOADS}{name}" not in taken else identity
+    storage, names = services().storage, {name for name, _ in files}
+    queued = [_queued_record(file) for file in storage.ingestions.unfinished() if not file.cancel]
+    same: dict[str, list[DocumentRecord]] = {name: [] for name in names}
+    for record in (*storage.documents.all(), *queued):
+        if (name := uploaded_name(record.source)) in names:
+            same[name].append(record)
+    identities: list[str] = []
+    conflicts: list[dict[str, Any]] = []
+    for name, digest in files:
+        mine = [record for record in same[name] if may_change(record)]
+        if not mine and choice == "replace" and any(map(is_shown, same[name])):
+            raise ForbiddenError(f"{name} belongs to somebody else. Send on_conflict=keep_both to add yours beside it.")
+        # The same content changes nothing; a failed report has nothing to lose.
+        harmless = [record for record in mine if record.file_id == digest or record.status == "failed"]
+        if harmless or (mine and choice == "replace"):
+            identities.append((harmless or mine)[0].source)
+        elif not mine or choice == "keep_both":
+            identities.append(_unused_identity(name, {record.source for record in same[name]}))
+        else:
+            report = {"document_id": mine[0].id, "title": mine[0].title}
+            conflicts.append({"field": "files", "name": name, **report, "choices": list(get_args(Conflict))})
+    if conflicts:
+        listed = ", ".join(conflict["name"] for conflict in conflicts)
+        message = f"There is a report of this name already: {listed}. Send on_conflict=replace or keep_both."
+        raise DocumentExistsError(message, details=conflicts)
+    return identities
 
 
-def _record_of(file: IngestionFile) -> DocumentRecord:
-    """As far as it is known, of a file that is still to be read."""
-    said = file.overrides
-    metadata = {name: said[name] for name in METADATA if said.get(name) is not None}
-    title = said.get("title") or file.name
+def _unused_identity(name: str, used: set[str]) -> str:
+    owner = caller().owner
+    prefix = hashlib.sha256(owner.encode()).hexdigest()[:8] if owner else ""
+    # A file's own name has no colon (`safe_name`).
+    numbered = (f"{UPLOADS}{prefix}:{number}/{name}" for number in itertools.count(1))
+    plain = [] if owner else [f"{UPLOADS}{name}"]
+    return next(identity for identity in itertools.chain(plain, numbered) if identity not in used)
+
+
+def _queued_record(file: IngestionFile) -> DocumentRecord:
+    """Return a queued file as the report it becomes, as far as that is known."""
+    stated = file.overrides
+    metadata = {name: stated[name] for name in METADATA if stated.get(name) is not None}
+    title = stated.get("title") or file.name
     return DocumentRecord(
-        document_id(file.identity), title, title, file.identity, said.get("collection", ""), "pending", "", metadata,
+        document_id(file.identity), title, title, file.identity, stated.get("collection", ""), "pending", "", metadata,
         file_id=file.file_id, owner=file.uploader,
     )  # fmt: skip

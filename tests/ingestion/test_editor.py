@@ -34,7 +34,7 @@ Edit = Callable[..., DocumentRecord]
 
 @pytest.fixture
 def edit(services: Services) -> Edit:
-    return lambda **said: services.ingesting.editor.edit(REPORT_ID, said)
+    return lambda **said: services.ingesting.service.edit(REPORT_ID, said)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_a_row_that_says_what_was_said_of_the_whole_keeps_it(services: Services,
 def test_the_summary_is_edited_too(settings: Settings, tmp_path: Path) -> None:
     with Services(settings.override(summaries="extractive")) as services:
         ingest(services, write(tmp_path, passages_of("zebra")))
-        services.ingesting.editor.edit(REPORT_ID, {"country_name": "Kenya"})
+        services.ingesting.service.edit(REPORT_ID, {"country_name": "Kenya"})
         assert [chunk.metadata for chunk in stored(services)] == [{"country_name": "Kenya"}] * 2
         assert stored(services)[-1].id == record_of(services).chunk_ids()[-1]
         assert_consistent(services)
@@ -167,7 +167,7 @@ def test_a_database_that_fails_shows_the_old_version(
 
 def test_what_cannot_be_edited_is_named(services: Services, tmp_path: Path, edit: Edit, embedding: Embedding) -> None:
     with pytest.raises(NotFoundError, match=document_id("x")):
-        services.ingesting.editor.edit(document_id("x"), {"year": 2020})
+        services.ingesting.service.edit(document_id("x"), {"year": 2020})
 
     embedding.before = raising(EmbeddingError("The model failed."))
     with pytest.raises(EmbeddingError):
@@ -179,7 +179,7 @@ def test_what_cannot_be_edited_is_named(services: Services, tmp_path: Path, edit
 def test_edits_at_once_do_not_undo_each_other(settings: Settings, services: Services, report: Path) -> None:
     def work(said: Mapping[str, Any]) -> None:
         with Services(settings) as other:
-            other.ingesting.editor.edit(REPORT_ID, said)
+            other.ingesting.service.edit(REPORT_ID, said)
 
     changes = ({"country_name": "Mali"}, {"year": 2020}, {"type": "t"}, {"title": "Mine"})
     run_together(*(lambda said=said: work(said) for said in changes))  # type: ignore[misc]

@@ -128,7 +128,7 @@ def test_a_broken_sample_is_reported_not_raised(services: Services, folder: Path
 def test_what_a_person_says_of_a_sample_outlives_the_next_start(services: Services, folder: Path) -> None:
     samples_of(services, folder).load()
     mali = next(record for record in services.storage.documents.all() if record.metadata["country_name"] == "Mali")
-    services.ingesting.editor.edit(mali.id, {"title": "Mine", "country_name": "Chad"})
+    services.ingesting.service.edit(mali.id, {"title": "Mine", "country_name": "Chad"})
     for _ in range(2):
         samples_of(services, folder).load()
         record = record_of(services, mali.id)

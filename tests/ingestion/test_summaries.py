@@ -13,8 +13,7 @@ from chatbot.ingestion.summaries import LONGEST, ModelSummary, Summary, extracti
 from chatbot.prompts import unmarked
 from chatbot.request import RequestContext
 from chatbot.schema import Delta, Document, Prompt, Scope, Section, lay_out
-from chatbot.services import Services
-from chatbot.services.ingesting import Ingesting
+from chatbot.services import Services, ingesting
 from chatbot.settings import Settings
 from tests.ingestion.helpers import REPORT_ID, Embedding, assert_consistent, ingest, passages_of, record_of, write
 
@@ -140,7 +139,7 @@ def test_a_model_that_fails_keeps_the_old_version(
 
     with Services(settings) as services:
         ingest(services, write(tmp_path, passages_of("zebra")))
-    monkeypatch.setattr(Ingesting, "summary", Summary("model", fail))
+    monkeypatch.setattr(ingesting, "NONE", Summary("model", fail))
     with Services(settings) as services:
         with pytest.raises(ChatModelError):
             ingest(services, write(tmp_path, passages_of("lion")))
@@ -152,7 +151,7 @@ def test_the_same_again_asks_no_model(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedding: Embedding
 ) -> None:
     model = Model("It is about animals.")
-    monkeypatch.setattr(Ingesting, "summary", Summary("model", ModelSummary(model, input_tokens=1000)))
+    monkeypatch.setattr(ingesting, "NONE", Summary("model", ModelSummary(model, input_tokens=1000)))
     with Services(settings) as services:
         path = write(tmp_path, passages_of("zebra"))
         for _ in range(2):
