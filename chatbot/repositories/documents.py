@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -198,25 +198,25 @@ class OlderReports:
 
     def _group(self) -> Records:
         projection = dict.fromkeys((*KEY_FIELDS, *self._fields), 1)
-        examples: dict[str, DocumentRecord] = {}
-        counts = Counter[str]()
+        first: dict[str, Json] = {}
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for collection in self._collections:
             for row in collection.find(UNREGISTERED, projection):
                 document_id = document_id_of(row)
-                counts[document_id] += 1
-                example = examples.get(document_id)
-                if example is not None and example.collection != collection.name:
-                    examples[document_id] = replace(example, collection=SEVERAL)
-                if example is None:
-                    name = str(row.get("document_name") or NAMELESS)
-                    examples[document_id] = DocumentRecord(
-                        id=document_id,
-                        name=name,
-                        title=name,
-                        source="",
-                        collection=collection.name,
-                        status="ready",
-                        version="",
-                        metadata=row_metadata(row, self._fields),
-                    )
-        return {id: replace(record, chunks=counts[id]) for id, record in examples.items()}
+                first.setdefault(document_id, row)
+                counts[document_id][collection.name] += 1
+        records = {}
+        for document_id, row in first.items():
+            name, rows = str(row.get("document_name") or NAMELESS), counts[document_id]
+            records[document_id] = DocumentRecord(
+                id=document_id,
+                name=name,
+                title=name,
+                source="",
+                collection=next(iter(rows)) if len(rows) == 1 else SEVERAL,
+                status="ready",
+                version="",
+                metadata=row_metadata(row, self._fields),
+                chunks=rows.total(),
+            )
+        return records

@@ -35,14 +35,11 @@ class Method:
 
     uses_vectors: bool
     uses_keywords: bool
+    refines: bool = False
+    """One search alone is seed 003 to the letter."""
     fusion: Fusion | None = None
     vector_weight: float = 1.0
     """In [0, 1]; the rest is the weight of the keywords."""
-
-    @property
-    def refines(self) -> bool:
-        """See `RetrievalMethod`. One search alone is seed 003 to the letter."""
-        return self.fusion is not None
 
     def candidates(self, top_k: int) -> int:
         return top_k if self.fusion is None else max(HYBRID_CANDIDATES, top_k)
@@ -72,7 +69,7 @@ def hybrid(settings: QuerySettings) -> Method:
     """Both searches, merged by VECTOR_WEIGHT, FUSION and RRF_K."""
     fusion = fusion_named(settings.fusion)
     fusion = partial(rrf, constant=settings.rrf_k) if fusion is rrf else fusion
-    return Method(True, True, fusion, settings.vector_weight)
+    return Method(True, True, True, fusion, settings.vector_weight)
 
 
 def zscore(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:

@@ -1,8 +1,7 @@
-"""The model of the tests: predictable, and cancellable between words."""
+"""The model of the tests: predictable."""
 
 from __future__ import annotations
 
-from chatbot.cancellation import Cancellation
 from chatbot.chat_models.echo import build
 from chatbot.request import RequestContext
 from chatbot.schema import Delta, Usage
@@ -16,11 +15,3 @@ def test_it_repeats_the_question_and_cites_every_passage() -> None:
     assert deltas[:-1] == [Delta("You"), Delta(" asked:"), Delta(" Why"), Delta(" so?"), Delta(" [1][2]")]
     # "Use only the passages." and "Why so?": an estimate of 6 and 3 tokens
     assert deltas[-1] == Delta("", Usage(prompt_tokens=9, completion_tokens=5, calls=1))
-
-
-def test_it_ends_when_cancelled() -> None:
-    cancel = Cancellation()
-    stream = build(Settings(), model="", embedder=embedder).stream(prompt("Why so?"), request=RequestContext(cancel))
-    assert next(stream) == Delta("You")
-    cancel.cancel()
-    assert list(stream) == []

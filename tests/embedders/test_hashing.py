@@ -32,12 +32,6 @@ def test_texts_that_share_words_are_near() -> None:
     assert abs(rate @ other) < 0.01
 
 
-def test_documents_are_embedded_like_queries() -> None:
-    rows = EMBEDDER.embed_documents(["a zebra", "two zebras"])
-    assert np.array_equal(rows[0], EMBEDDER.embed_query("a zebra"))
-    assert EMBEDDER.embed_documents([]).shape == (0, 256)
-
-
 def test_the_model_is_the_number_of_dimensions() -> None:
     built = EMBEDDERS.builder("hashing")(Settings(), model="64")
     assert (built.dimensions, built.model_id) == (64, "hashing:64")

@@ -1,4 +1,4 @@
-"""The registered reports and their facets."""
+"""The registered reports and their facets, of which `tests/web/test_read` has more."""
 
 from __future__ import annotations
 
@@ -84,14 +84,6 @@ def test_the_list_is_by_title_and_follows_the_scope(documents: DocumentRepositor
     assert documents.all(Scope.of({"document_name": Values(("Handbook",))}))[0].chunks == 160
 
 
-def test_facets_count_everything_without_a_scope(documents: DocumentRepository) -> None:
-    facets = documents.facets(Scope())
-    assert counts(facets, "country_name") == {"Kenya": 2, "Mali": 1}
-    assert counts(facets, "year") == {2021: 1, 2023: 3}
-    assert counts(facets, "type") == {"country_report": 3, "year_in_review": 1}
-    assert (facets["documents"], facets["chunks"]) == (5, 310)
-
-
 def test_each_field_is_counted_under_the_rest_of_the_scope(documents: DocumentRepository) -> None:
     """GET /api/facets: choosing Kenya must not hide Mali, but hides years that Kenya lacks."""
     facets = documents.facets(Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))}))
@@ -108,14 +100,10 @@ def test_an_empty_scope_has_no_reports_but_still_its_neighbours(documents: Docum
     assert counts(facets, "country_name") == {"Kenya": 1}
 
 
-def test_collections_narrow_the_list_the_counts_and_the_facets(documents: DocumentRepository) -> None:
+def test_collections_narrow_the_list_and_the_counts(documents: DocumentRepository) -> None:
     documents.put(record("News of Mali", {"country_name": "Mali", "year": 2024}, 5, collection="news"))
     news = Scope().within(["news"])
     assert [found.title for found in documents.all(news)] == ["News of Mali"]
-    facets = documents.facets(news)
-    assert counts(facets, "country_name") == {"Mali": 1}
-    assert counts(facets, "year") == {2024: 1}
-    assert (facets["documents"], facets["chunks"]) == (1, 5)
     assert (documents.holdings(news).documents, documents.holdings(news).chunks) == (1, 5)
     both = documents.facets(Scope.of({"country_name": Values(("Mali",))}).within(["news", "c"]))
     assert (both["documents"], both["chunks"]) == (2, 45)
@@ -137,19 +125,6 @@ def test_an_older_report_with_rows_in_two_collections_is_in_both(services: Servi
 def test_facets_follow_the_filter_fields(services: Services, documents: DocumentRepository) -> None:
     facets = DocumentRepository(services.storage.database, ("year",)).facets(Scope())
     assert set(facets) == {"year", "total", "documents", "chunks"}
-
-
-def test_facets_are_paged_and_searched(documents: DocumentRepository) -> None:
-    first = documents.facets(Scope(), fields=["document_name"], limit=2)
-    assert set(first) == {"document_name", "total", "documents", "chunks"}
-    names = sorted(name for name, _, _ in REPORTS)
-    assert list(counts(first, "document_name")) == names[:2]
-    assert first["total"] == {"document_name": len(names)}
-    second = documents.facets(Scope(), fields=["document_name"], limit=2, offset=2)
-    assert list(counts(second, "document_name")) == names[2:4]
-    kenya = documents.facets(Scope(), fields=["document_name"], q="kENYa")
-    assert list(counts(kenya, "document_name")) == [name for name in names if "Kenya" in name]
-    assert kenya["total"] == {"document_name": 2}
 
 
 def test_values_are_those_the_data_has_sorted(documents: DocumentRepository) -> None:
