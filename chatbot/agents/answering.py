@@ -191,12 +191,7 @@ def answer_from(
     written = yield from write(run, context, way)
     text, below = way.finish(written.text, written.context)
     answer = conclude(run, scope, note + text, hits, written.context, truncated=written.truncated)
-    yield AnswerEvent(with_below(answer, below))
-
-
-def with_below(answer: Answer, text: str) -> Answer:
-    """The answer with a text below it that is not checked against the passages."""
-    return replace(answer, response="\n\n".join(filter(None, [answer.response, text])))
+    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below]))))
 
 
 def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
@@ -223,11 +218,11 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
         return (yield from _quote(f"{run.why_stopped} {run.say(INSTEAD)}", quoting, context))
     yield run.step("generate", "Writing the answer")
     model, allowance = run.resources.chat_models.of(run.question), Allowance(run.spending, keep=0)
-    steps, text, truncated = list[StepTiming](), "", False
+    steps, written, shown = list[StepTiming](), Written("", context), context
     with run.request.within(run.spending.seconds_left()) as limited:
         while allowance.take():
-            started, prompt = time.perf_counter(), as_set(way.prompt(run.question, context), run.settings)
-            reply, keep = Reply(prompt), (len(context.passages) + 1) // 2
+            started, prompt = time.perf_counter(), as_set(way.prompt(run.question, shown), run.settings)
+            reply, keep = Reply(prompt), (len(shown.passages) + 1) // 2
             try:
                 done = yield from completion(model, prompt, limited, reply)
             except BudgetExhaustedError as error:
@@ -237,31 +232,31 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
                 break
             except ChatModelError as error:
                 usage = reply.usage_of_failed(error)
-                is_shorter = keep < len(context.passages) and len(steps) < MAX_SHORTENINGS
+                is_shorter = keep < len(shown.passages) and len(steps) < MAX_SHORTENINGS
                 if is_shorter and isinstance(error, ContextLengthError):
                     steps.append(StepTiming.since("shorten", started, usage))
-                    context = keep_best(context, keep)
+                    shown = keep_best(shown, keep)
                     detail = f"Too much for the model: once more with the best {keep} of the passages"
                     yield run.step("shorten", detail)
                     continue
-                text = without_thoughts(reply.text)
+                written = Written(without_thoughts(reply.text), context)
                 is_all = way.quoting is None and not run.is_mode_chosen
-                if is_all or not (text or run.may_go_on(error)):
+                if is_all or not (written.text or run.may_go_on(error)):
                     raise
                 steps.append(StepTiming.since("generate", started, usage))
                 run.stopped_by = "model"
                 yield run.step("generate", error.message, failed=True)
                 break
             steps.append(StepTiming.since("generate", started, done.usage))
-            text = unify_brackets(done.text, [passage.number for passage in context.passages])
-            truncated = done.truncated
+            text = unify_brackets(done.text, [passage.number for passage in shown.passages])
+            written = Written(text, shown, done.truncated)
             break
     if allowance.refused:
         yield from run.stop("calls")
     allowance.settle(*steps)
     yield from run.note_time(limited)
-    if text or run.request.cancelled:
-        return Written(text, context, truncated)
+    if written.text or run.request.cancelled:
+        return written
     why = run.say(FAILED) if run.stopped_by in {"", "model"} else run.why_stopped
     return (yield from _quote(f"{why} {run.say(INSTEAD)}", quoting, context))
 

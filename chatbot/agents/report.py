@@ -45,7 +45,6 @@ from .answering import (
     note_left_out,
     open_research,
     quotations,
-    with_below,
     write,
 )
 from .budget import SecondsUsedUpError
@@ -163,7 +162,8 @@ class ReportAgent(BaseAgent):
         sources = "\n".join([f"## {run.say('Sources')}", "", *lines]) if lines else ""
         if sources:
             yield TokenEvent(f"\n\n{sources}")
-        yield AnswerEvent(with_below(answer, sources))
+            answer = replace(answer, response=f"{answer.response}\n\n{sources}")
+        yield AnswerEvent(answer)
 
 
 class Sections:

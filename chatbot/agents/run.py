@@ -84,8 +84,7 @@ class BaseAgent:
     def answer(self, run: AgentRun) -> Iterator[Event]:
         """Yield what happens and an `AnswerEvent` at the end; or set another mode, which then answers.
 
-        Raises:
-            ChatbotError: nothing can be answered.
+        Raises ChatbotError.
         """
         raise NotImplementedError
 
@@ -225,6 +224,9 @@ class AgentRun:
         allowance.settle(*reply.steps)
         if allowance.refused:
             yield from self.stop("calls")
+            return None
+        if isinstance(reply.error, BudgetExhaustedError):
+            yield from self.stop("tokens", reply.error.message)
             return None
         if reply.error is not None and not self.may_go_on(reply.error):
             raise reply.error

@@ -136,8 +136,7 @@ def in_parallel(
     """Yield the place and outcome of each piece of work as it ends, ``threads`` at a time; those too slow come last.
 
     Work that takes longer than ``seconds`` is cancelled by its `RequestContext` and not waited for. A piece of work may
-    fail alone, with a `ChatbotError`; any other exception is a defect and ends all. Ends early when ``request`` is
-    cancelled.
+    fail alone, with a `ChatbotError`; any other exception is a defect and ends all, as a cancelled ``request`` does.
     """
     waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, Outcome[T]] | None] = queue.SimpleQueue()

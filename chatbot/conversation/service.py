@@ -140,9 +140,10 @@ class ChatService:
             budget = replace(question.budget, began=time.monotonic())
             spending = Spending(budget)
             with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
-                condensed = self.condenser.condense(question, limited, ask_model=not spending.stops_exploring())
-            budget = replace(budget, spent=Usage.total(step.usage for step in condensed.steps))
-            question = replace(question, standalone=condensed.text, budget=budget)
+                ask_model = not spending.stops_exploring()
+                standalone, condensing = self.condenser.condense(question, limited, ask_model=ask_model)
+            budget = replace(budget, spent=Usage.total(step.usage for step in condensing))
+            question = replace(question, standalone=standalone, budget=budget)
             understood = self.understanding.read(question, request=request)
             for event in understood.events(agent, request):
                 if cancel.cancelled:
@@ -153,7 +154,7 @@ class ChatService:
                 for annotated in understood.annotate(event):
                     if isinstance(annotated, AnswerEvent):
                         trace = annotated.answer.trace
-                        trace = replace(trace, steps=(*condensed.steps, *trace.steps), path=(*notes, *trace.path))
+                        trace = replace(trace, steps=(*condensing, *trace.steps), path=(*notes, *trace.path))
                         answer = replace(annotated.answer, trace=finish(trace))
                         yield self._save(question, answer, place, caller.owner)
                     else:
@@ -300,14 +301,6 @@ class UsageAccounting:
         return next((price for price in self.prices if price.model_id == model_id), free)
 
 
-@dataclass(frozen=True, slots=True)
-class Condensed:
-    """``text``: the standalone question, "" where the question is one already."""
-
-    text: str = ""
-    steps: tuple[StepTiming, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condenser:
     """Condenses a question and its conversation into one that stands alone: by a model, or by rule.
@@ -319,28 +312,32 @@ class Condenser:
     chat_models: ChatModels
     analyzer: Analyzer
 
-    def condense(self, question: Question, request: RequestContext, *, ask_model: bool = True) -> Condensed:
-        """The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
+    def condense(
+        self, question: Question, request: RequestContext, *, ask_model: bool = True
+    ) -> tuple[str, Sequence[StepTiming]]:
+        """Return the standalone question, "" if the question is one already, and the steps.
+
+        The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
 
         A model fails where it writes no question, or one about other countries or years than the rule.
 
         ``ask_model``: whether there is budget for it.
         """
         if question.attachments and not self.follow_ups.is_elliptic(question.query):
-            return Condensed()
+            return "", ()
         started = time.perf_counter()
         ruled = self.follow_ups.by_rule(question.query, question.history, question.scope)
         by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:
-            return Condensed()
+            return "", ()
         if not ask_model or not self.chat_models.is_language_model:
-            return Condensed(ruled, (by_rule,))
+            return ruled, (by_rule,)
         started = time.perf_counter()
         written, usage = self._rewritten(question, request)
         by_model = StepTiming.since("condense_model", started, usage)
         if self.follow_ups.is_same_question(written, ruled):
-            return Condensed(written, (by_model,))
-        return Condensed(ruled, (by_model, by_rule))
+            return written, (by_model,)
+        return ruled, (by_model, by_rule)
 
     def _rewritten(self, question: Question, request: RequestContext) -> tuple[str, Usage]:
         """The model's words; "" where it failed or wrote about something else."""

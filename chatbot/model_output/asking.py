@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from ..errors import ChatModelError
+from ..errors import BudgetExhaustedError, ChatModelError
 from ..protocols import ChatModel
 from ..request import RequestContext
 from ..schema import Context, Message, Prompt, StepTiming
@@ -46,7 +46,7 @@ class ParsedReply(Generic[T]):
     value: T | None
     steps: tuple[StepTiming, ...]
     why: str = ""
-    error: ChatModelError | None = None
+    error: ChatModelError | BudgetExhaustedError | None = None
 
 
 def shape_prompt(messages: Sequence[Message], question: str, shape: Shape[T]) -> Prompt:
@@ -58,6 +58,9 @@ def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestConte
     """Make one call, or two if the first reply cannot be read. The steps are called ``stage`` and `REPAIR`.
 
     A failed call is returned, not raised: the caller has a fallback. Each call asks ``request.may_call`` first.
+
+    Raises:
+        BudgetExhaustedError: the day's tokens were used up before the first call.
     """
     steps: list[StepTiming] = []
     for name in (stage, REPAIR):
@@ -66,6 +69,10 @@ def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestConte
         started, response = time.perf_counter(), Reply(prompt)
         try:
             done = complete(model, prompt, request, response)
+        except BudgetExhaustedError as error:
+            if not steps:
+                raise
+            return ParsedReply(None, tuple(steps), error.message, error)
         except ChatModelError as error:
             steps.append(StepTiming.since(name, started, response.usage_of_failed(error)))
             return ParsedReply(None, tuple(steps), error.finding, error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.schema import Scope, Values
-from tests.agents.bench import Bench, bench, keyless, model
+from tests.agents.bench import Bench, keyless, model
 from tests.fakes.scripted_model import ScriptedModel, asked
 
 __all__ = ["keyless", "model"]
@@ -51,13 +51,6 @@ def test_the_router_is_told_the_scope(model: Bench) -> None:
         "auto", None, "What is the population?", scope=Scope.of({"country_name": Values(("Kenya", "Mali"))})
     )
     assert "Scope chosen: Kenya or Mali" in asked(told.requests[0])
-
-
-def test_a_budget_of_one_call_is_left_to_the_answer(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with bench(tmp_path_factory.mktemp("one"), budget_calls=1) as opened:
-        told = opened.ask("auto", None, COMPARED)
-    assert told.stages == ["answer"]
-    assert (told.answer.trace.mode, told.answer.trace.stopped_by) == ("direct", "calls")
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,8 @@ class TestCalls:
         answer, _ = answered(services, asking("auto", budget=Budget(calls=3)))
         (end,) = [step for step in answer.trace.path if step.name == "budget"]
         assert end.detail == "The budget of 3 model calls is used up."
+        only, _ = answered(services, asking("auto", budget=Budget(calls=1)))
+        assert (only.trace.mode, only.trace.stopped_by, only.trace.usage.calls) == ("direct", "calls", 1)
 
 
 class TestTokens:
@@ -131,9 +133,10 @@ class TestTheDay:
     def settings(self, settings: Settings) -> Settings:
         return settings.override(daily_token_limit=5)
 
+    @pytest.mark.parametrize("replies", [{}, dict.fromkeys(("plan", "follow_up", "auto", "outline"), "Well.")])
     @pytest.mark.parametrize("mode", ["deep", "chain", "auto", "report"])
-    def test_reached_in_the_middle_it_ends_the_answer(self, services, server: FakeOpenAI, mode: str) -> None:
-        server.always(CHAT, ScriptedModel())
+    def test_reached_in_the_middle_it_ends_the_answer(self, services, server: FakeOpenAI, mode: str, replies) -> None:
+        server.always(CHAT, ScriptedModel(**replies))
         answer, _ = answered(services, asking(mode))
         assert server.calls(CHAT) == answer.trace.usage.calls == 1
         assert answer.trace.stopped_by == "tokens"

@@ -42,10 +42,12 @@ class SmallModel:
         yield Delta("", Usage(10, 2, calls=1))
 
 
-def written(services, model: SmallModel, given: Context) -> tuple[AgentRun, list[Event], Written]:
+def written(
+    services, model: SmallModel, given: Context, plan: WritingPlan | None = None
+) -> tuple[AgentRun, list[Event], Written]:
     resources = replace(services.runtime.resources, chat_models=ChatModels(model, model))
     run, events = AgentRun(resources, question(), RequestContext()), list[Event]()
-    writing = write(run, given, WritingPlan())
+    writing = write(run, given, plan or WritingPlan())
     while True:
         try:
             events.append(next(writing))
@@ -80,6 +82,13 @@ def test_what_never_fits_is_an_error_after_three_tries_more_at_most(services, co
     with pytest.raises(ContextLengthError, match="longer than small reads"):
         written(services, model, texts(count))
     assert len(model.prompts) == calls
+
+
+def test_after_the_tries_all_passages_are_quoted(services) -> None:
+    plan = WritingPlan(quoting=lambda context: f"{len(context.passages)} passages")
+    _, _, result = written(services, SmallModel(-1), texts(4), plan)
+    assert result.text.endswith("\n\n4 passages")
+    assert result.context == texts(4)
 
 
 @pytest.mark.parametrize(
