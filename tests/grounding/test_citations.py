@@ -32,18 +32,10 @@ def supported(response: str, *texts: str, **fields: object) -> dict[int, bool]:
 
 @pytest.mark.parametrize(
     ("response", "numbers"),
-    [
-        ("A [2], B [1], C [2].", [2, 1]),
-        ("A [1, 2] and [3,1].", [1, 2, 3]),
-        ("A [1][2].", [1, 2]),
-        ("A [1] [2].", [1, 2]),
-        ("No number.", []),
-        ("[note 4], [a], [], [1.5], [-1]", []),
-        ("Escaped \\[1\\] is text.", []),
-        ("[1234]", []),
-        ("", []),
-    ],
-)
+    [("A [2], B [1], C [2].", [2, 1]), ("A [1, 2] and [3,1].", [1, 2, 3]), ("A [1][2].", [1, 2]),
+     ("A [1] [2].", [1, 2]), ("No number.", []), ("[note 4], [a], [], [1.5], [-1]", []),
+     ("Escaped \\[1\\] is text.", []), ("[1234]", []), ("", [])],
+)  # fmt: skip
 def test_numbers_in_order_of_first_appearance(response: str, numbers: list[int]) -> None:
     assert cited_numbers(response) == numbers
 
@@ -132,20 +124,12 @@ def test_figures_and_quotations_of_the_passage_are_supported(claim: str) -> None
 
 @pytest.mark.parametrize(
     "claim",
-    [
-        "It grows by 2.9% [1].",
-        "It grows by 2% [1].",
-        "It grows by 09% [1].",
-        "It grows by 12.09% [1].",
-        "The population is 52,428,291 [1].",
-        "The population is 428 [1].",
-        "In 2024 it was so [1].",
-        "The report says \u201ccapital is Mombasa\u201d [1].",
-        'The report says "capital is Mombasa" [1].',
-        "It says \u201cPopulation growth rate: \u2026 capital is Mombasa\u201d [1].",
-        "It grows by 2.09% [1]. It grows by 3% [1].",
-    ],
-)
+    ["It grows by 2.9% [1].", "It grows by 2% [1].", "It grows by 09% [1].", "It grows by 12.09% [1].",
+     "The population is 52,428,291 [1].", "The population is 428 [1].", "In 2024 it was so [1].",
+     "The report says \u201ccapital is Mombasa\u201d [1].", 'The report says "capital is Mombasa" [1].',
+     "It says \u201cPopulation growth rate: \u2026 capital is Mombasa\u201d [1].",
+     "It grows by 2.09% [1]. It grows by 3% [1]."],
+)  # fmt: skip
 def test_figures_and_quotations_from_elsewhere_are_not(claim: str) -> None:
     assert supported(claim, KENYA) == {1: False}
 
