@@ -43,10 +43,7 @@ def create_embedding(text: str) -> list[float]:
 
 
 def similarity_search(
-    query: str,
-    limit: int = 5,
-    report_context: Mapping[str, Value] | None = None,
-    collection_name: str | None = None,
+    query: str, limit: int = 5, report_context: Mapping[str, Value] | None = None, collection_name: str | None = None
 ) -> list[dict[str, Any]]:
     """Return the passages nearest to ``query``, best first, with the fields of the seed's documents and ``score``.
 

@@ -23,15 +23,9 @@ from tests.cli import processes
 ROOT = Path(__file__).parent.parent
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 SAMPLE_REPORTS = len(json.loads((ROOT / "sample_data/manifest.json").read_text(encoding="utf-8")))
 PATIENCE = 120.0
 VIEWPORT: ViewportSize = {"width": 1360, "height": 860}
@@ -244,16 +238,9 @@ def test_without_the_scope_of_the_question_what_was_chosen_for_it_stays(
 
 
 ON_DEMAND = (
-    "chat/actions.js",
-    "chat/after.js",
-    "chat/coverage.js",
-    "chat/evidence.js",
-    "chat/figures.js",
-    "chat/inferred.js",
-    "chat/trace.js",
-    "original/original.js",
-    "original/pages.js",
-)
+    "chat/actions.js", "chat/after.js", "chat/coverage.js", "chat/evidence.js", "chat/figures.js", "chat/inferred.js",
+    "chat/trace.js", "original/original.js", "original/pages.js",
+)  # fmt: skip
 """What the pages load when it is wanted; other tests press the buttons."""
 
 

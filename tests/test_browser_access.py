@@ -31,16 +31,8 @@ ATTACK = """
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    made = create_app(
-        Settings(
-            data_dir=tmp_path_factory.mktemp("data"),
-            embedding_provider="hashing",
-            chat_model="echo",
-            sample_data="off",
-            summaries="off",
-            access="read",
-        )
-    )
+    own = {"embedding_provider": "hashing", "chat_model": "echo", "sample_data": "off", "summaries": "off"}
+    made = create_app(Settings(data_dir=tmp_path_factory.mktemp("data"), access="read", **own))
     yield made
     close_app(made)
 

@@ -48,7 +48,9 @@ def page(launched: Browser, address: str) -> Iterator[Page]:
         assert [problem for problem in problems if "400" not in problem] == []
 
 
-def test_what_there_is_chooses_the_scope(page: Page) -> None:
+def test_what_there_is_makes_the_examples_and_chooses_the_scope(page: Page) -> None:
+    examples = page.locator("#examples .example")
+    expect(examples).to_have_text([re.compile("growth rate.*Kenya · 2023", re.DOTALL)])
     expect(page.locator("#coverage-count")).to_have_text("3 reports on 2 countries, 2021 to 2023")
     page.locator("#coverage summary").click()
     table = page.locator("#coverage table")
@@ -61,11 +63,6 @@ def test_what_there_is_chooses_the_scope(page: Page) -> None:
     expect(table.get_by_role("button", name="Mali, 2023: 1")).to_be_focused()
     table.get_by_role("button", name="Kenya, 2023: 1").click()
     expect(chips).to_have_count(0)
-
-
-def test_examples_are_of_what_is_there(page: Page) -> None:
-    examples = page.locator("#examples .example")
-    expect(examples).to_have_text([re.compile("growth rate.*Kenya · 2023", re.DOTALL)])
 
 
 def test_a_link_with_an_unknown_scope_opens_with_the_choices(page: Page, address: str) -> None:

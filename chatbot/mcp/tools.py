@@ -78,9 +78,7 @@ class ReadFigures(Scoped):
     """Figures as data."""
 
     indicator: str = Field(
-        "",
-        max_length=200,
-        description="A heading of the reports: 'Real GDP growth rate'; another names similar ones.",
+        "", max_length=200, description="A heading of the reports: 'Real GDP growth rate'; another names similar ones."
     )
     figure_year: int | None = Field(None, description="The year that the figures are of.")
     limit: int = Field(50, ge=1, le=500)

@@ -211,12 +211,7 @@ class Attachments:
             self._sources.append((name, path))
         self._sources += [(link.url or _last_part(link.name), link) for link in links]
 
-    def answer(
-        self,
-        question: Question,
-        answer: Answers,
-        cancel: Cancellation,
-    ) -> Iterator[Event | Saved]:
+    def answer(self, question: Question, answer: Answers, cancel: Cancellation) -> Iterator[Event | Saved]:
         """Yield an event for each attachment that is read, then those of the answer."""
         with self._folder:
             documents: list[Document] = []

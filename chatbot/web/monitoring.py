@@ -143,8 +143,7 @@ def check_readiness() -> Response:
     dependencies = [
         _ping("database", storage.database.ping),
         _ping(
-            "embedder",
-            lambda: f"{product.runtime.embedder.model_id}, {product.runtime.embedder.dimensions} dimensions",
+            "embedder", lambda: f"{product.runtime.embedder.model_id}, {product.runtime.embedder.dimensions} dimensions"
         ),
         # Built here, with why it was chosen: a store that cannot be built is a finding, not a crash.
         _ping("vector_search", lambda: f"{product.runtime.store.ping()} ({storage.engine.detail})"),

@@ -144,10 +144,7 @@ def test_requests_on_one_connection_keep_apart(app: Flask) -> None:
 
 def test_nothing_that_is_written_waits_for_the_client_to_confirm_what_was_before(app: Flask) -> None:
     """Nagle's algorithm: 40 ms for each response on a kept connection, and for each word of a stream."""
-    with (
-        running(app) as (own, port),
-        raw(port, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection,
-    ):
+    with running(app) as (own, port), raw(port, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection:
         assert connection.recv(1000)
         (open_one,) = own.server_state.connections
         accepted = open_one.transport.get_extra_info("socket")  # type: ignore[union-attr]

@@ -69,8 +69,7 @@ class TestReports:
         assert second["country_name"] == "Mali"
 
     @pytest.mark.parametrize(
-        ("arguments", "countries"),
-        [("country_name=KE&country_name=mali", ["Kenya", "Mali"]), ("year=2021", ["Mali"])],
+        ("arguments", "countries"), [("country_name=KE&country_name=mali", ["Kenya", "Mali"]), ("year=2021", ["Mali"])]
     )
     def test_under_a_scope(self, client: FlaskClient, arguments: str, countries: list[str]) -> None:
         body = client.get(f"/api/reports?{arguments}").get_json()
