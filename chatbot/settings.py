@@ -22,7 +22,6 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, m
 
 from .errors import SettingsError
 from .presets import PRESETS
-from .schema.collections import check_names
 from .settings_types import (
     Collections,
     DatabaseName,
@@ -36,6 +35,7 @@ from .settings_types import (
     Prices,
     Proxies,
     Url,
+    check_collection_names,
 )
 
 log = logging.getLogger(__name__)
@@ -293,7 +293,7 @@ class Settings(BaseModel):
         if len(set(names)) < len(names):
             raise ValueError("COLLECTIONS names a collection twice")
         try:
-            check_names(self.chunk_collections)
+            check_collection_names(self.chunk_collections)
         except ValueError as error:
             raise ValueError(f"MONGODB_COLLECTION, REPORT_COLLECTION, COLLECTIONS: {error}") from error
         return self

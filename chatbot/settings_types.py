@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from .schema.collections import read_collections
 from .schema.costs import ModelPrice, read_prices
 
 INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
+OWN_COLLECTIONS = frozenset({
+    "audit", "batch_items", "batches", "cache", "conversations", "counters", "documents", "feedback", "file_pieces",
+    "files", "ingestion_items", "ingestions", "keys", "message_events", "messages", "meta", "usage",
+})  # fmt: skip
+"""The program's own collections, which cannot hold passages."""
+MAX_COLLECTION_NAME = 120
 
 
 def _split(value: object) -> object:
@@ -70,6 +76,42 @@ def _check_index_options(text: str) -> str:
     if not isinstance(options, dict) or options.keys() - INDEX_OPTIONS:
         raise ValueError(f"it should be a JSON object with some of {', '.join(sorted(INDEX_OPTIONS))}")
     return text
+
+
+def read_collections(value: object) -> object:
+    """Read ``name: description; name: description`` or a mapping as pairs; pydantic refuses anything else."""
+    if isinstance(value, str):
+        entries = (entry.partition(":") for entry in value.split(";") if entry.strip())
+        return tuple((name.strip(), " ".join(description.split())) for name, _, description in entries)
+    return tuple(value.items()) if isinstance(value, Mapping) else value
+
+
+def check_collection_names(names: Iterable[str]) -> None:
+    """Raises ValueError: naming the wrong name and what would be right.
+
+    No two names may differ in capital letters only: SQLite does not distinguish them.
+    """
+    by_lower: dict[str, str] = {}
+    for name in names:
+        _check_collection_name(name)
+        if (other := by_lower.setdefault(name.casefold(), name)) != name:
+            raise ValueError(f"the collections {other!r} and {name!r} differ in capital letters only")
+
+
+def _check_collection_name(name: str) -> None:
+    what = f"{name!r} cannot be the name of a collection of passages"
+    if name.casefold() in OWN_COLLECTIONS:
+        raise ValueError(
+            f"{what}: the program keeps its own {name.casefold()} there. Taken: {', '.join(sorted(OWN_COLLECTIONS))}"
+        )
+    if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_COLLECTION_NAME:
+        raise ValueError(f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, without spaces around them")
+    if "$" in name or ".." in name or name.startswith(("system.", ".")) or name.endswith("."):
+        raise ValueError(
+            f"{what}: MongoDB takes none with a $, with two dots or one at an end, or with system. in front"
+        )
+    if name.casefold().startswith("sqlite_"):
+        raise ValueError(f"{what}: SQLite takes none with sqlite_ in front")
 
 
 CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]

@@ -17,9 +17,8 @@ from ..stores import STORES
 from ..text import analyzer
 from .answering import Answering
 from .ingesting import Ingesting
-from .retention import Retention
 from .runtime import Runtime
-from .storage import Storage
+from .storage import Retention, Storage
 
 __all__ = ["Runtime", "Services"]
 

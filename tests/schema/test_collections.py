@@ -10,8 +10,8 @@ import pytest
 from chatbot.database import open_database
 from chatbot.errors import SettingsError
 from chatbot.migration.copy import DERIVED, OTHERS
-from chatbot.schema.collections import OWN
 from chatbot.settings import Settings
+from chatbot.settings_types import OWN_COLLECTIONS
 
 PACKAGE = Path(__file__).parent.parent.parent / "chatbot"
 MONGODB = {"MONGODB_URI": "mongodb://localhost"}
@@ -88,4 +88,4 @@ def test_both_standard_ones_may_be_the_same() -> None:
 def test_every_collection_of_the_program_is_taken() -> None:
     sources = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     named = {name for source in sources for name in re.findall(r'database\["(\w+)"\]', source)}
-    assert {*named, *OTHERS, *DERIVED} == OWN
+    assert {*named, *OTHERS, *DERIVED} == OWN_COLLECTIONS
