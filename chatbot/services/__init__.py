@@ -35,6 +35,8 @@ class Services:
         self.retention = Retention(self.storage)
         self._lock = threading.RLock()
         self._runtime: Runtime | None = None
+        self._has_served = False
+        """Whether the database had an embedding model before: another one then replaces it."""
         self._holders: set[object] = set()
         self._replaced: list[tuple[Runtime, set[object]]] = []
 
@@ -55,8 +57,9 @@ class Services:
                 self._runtime = Runtime(self.storage, self.answering, stored)
             elif not self._runtime.serves(stored):
                 self._replaced.append((self._runtime, set(self._holders)))
-                self._runtime = Runtime(self.storage, self.answering, stored, adopt=self._runtime.stored is not None)
+                self._runtime = Runtime(self.storage, self.answering, stored, adopt=self._has_served)
                 self._close_replaced()
+            self._has_served = self._has_served or stored is not None
             return self._runtime
 
     @contextmanager

@@ -242,6 +242,10 @@ class TestReplacedRuntime:
         self.replace(serving, old)
         assert closed == [old]
 
+    def test_the_process_that_wrote_the_first_passage_adopts_the_new_model(self, services, kenya) -> None:
+        self.replace(services, services.runtime)
+        assert services.runtime.embedder.model_id == "hashing:64"
+
     def test_a_question_holds_it(self, serving, old, closed) -> None:
         events = serving.answering.chat.stream(question(), cancel=Cancellation())
         next(events)
