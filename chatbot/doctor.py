@@ -54,7 +54,6 @@ _ok, _warning, _error = partial(Finding, "ok", ""), partial(Finding, "warning", 
 
 
 def check_settings(services: Services) -> Iterator[Finding]:
-    """Report variables that resemble a setting."""
     for name, setting in misspelt_settings():
         yield _warning(
             "unknown_setting",

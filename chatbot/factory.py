@@ -101,7 +101,6 @@ def stop_work(app: Flask) -> None:
 
 
 def close_app(app: Flask) -> None:
-    """Stop the background work, and close what was opened."""
     stop_work(app)
     for name in ("active_streams", "startup", "samples", "services", "tracing"):
         if (part := app.extensions.get(name)) is not None:

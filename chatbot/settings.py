@@ -282,7 +282,6 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _check_together(self) -> Settings:
-        """Check what depends on more than one setting."""
         if self.threshold_floor > self.threshold_start:
             raise ValueError("THRESHOLD_FLOOR must not be above THRESHOLD_START")
         for name in ("CHUNK", "ATTACHMENT_CHUNK"):

@@ -78,7 +78,6 @@ def _merged(details: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
-    """Describe a problem that pydantic found, in this API's words."""
     # Positions inside a union name its branches ("list[...]"): not the client's business.
     path = [str(part) for part in problem["loc"] if not any(mark in str(part) for mark in "[(")]
     path = [part for part in path if part not in {"str", "int", "float", "dict"}]

@@ -45,8 +45,6 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What to compare with the configured settings."""
-
     methods: Sequence[str] = ()
     weights: Sequence[float] = ()
     chunkers: Sequence[str] = ()

@@ -42,7 +42,6 @@ class Expectation:
 
     @property
     def key(self) -> str:
-        """The expectation as an id for rankings."""
         page = f", page {self.page}" if self.page is not None else ""
         return f"{self.document_id}{page}" + (f": {self.answer}" if self.answer else "")
 

@@ -78,12 +78,10 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def with_filters(query: EvaluationQuery) -> Scope:
-    """Return the scope that the data set gives."""
     return query.scope
 
 
 def without_filters(query: EvaluationQuery) -> Scope:
-    """Return the scope of all reports."""
     return Scope()
 
 

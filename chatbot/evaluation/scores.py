@@ -137,7 +137,6 @@ class ScoreCollector:
 
 
 def unrelated_questions() -> list[str]:
-    """Return everyday questions that no report answers."""
     return UNRELATED.read_text(encoding="utf-8").splitlines()
 
 

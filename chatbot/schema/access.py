@@ -40,7 +40,6 @@ class ApiKey:
 
     @property
     def limit(self) -> Scope:
-        """The scope that this key may see."""
         conditions = {
             name: Range(**value) if isinstance(value, Mapping) else Values(tuple(value))
             for name, value in self.filters.items()

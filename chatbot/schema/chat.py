@@ -22,8 +22,6 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation."""
-
     role: Role
     content: str
 
@@ -270,7 +268,6 @@ class ScopeSummary:
 
 
 def _years(years: Sequence[Condition]) -> list[Value | dict[str, int]]:
-    """Years as numbers, ranges as ``{"gte", "lte"}``."""
     return [one for some in years for one in (some.values if isinstance(some, Values) else [some.to_json()])]
 
 
@@ -368,7 +365,6 @@ class SearchTrace:
     @computed_field
     @property
     def usage(self) -> Usage:
-        """Calls and tokens of all steps."""
         return Usage.total(step.usage for step in self.steps)
 
     @computed_field
@@ -417,8 +413,6 @@ class SourcesEvent:
 
 @dataclass(frozen=True, slots=True)
 class TokenEvent:
-    """A piece of the answer's text."""
-
     text: str
 
 

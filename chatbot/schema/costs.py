@@ -31,7 +31,6 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Tokens that the chat model read and wrote."""
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Usage) -> Usage:

@@ -279,7 +279,6 @@ class Chunk:
 
     @property
     def heading(self) -> str:
-        """The innermost heading; "" = none."""
         return self.section.rpartition(SECTION_SEPARATOR)[2]
 
     @property

@@ -104,7 +104,6 @@ class Ingesting:
         return NONE if self.settings.summaries == "off" else EXTRACTIVE
 
     def sample_reports(self) -> SampleReports:
-        """Return a new loader of the sample reports."""
         return SampleReports(
             SAMPLE_DATA,
             ingestor=lambda: self.ingestor,
@@ -144,7 +143,6 @@ class Ingesting:
 
     @lazy
     def originals(self) -> Originals:
-        """The files that documents were made of."""
         files, queue, documents = self._storage.files, self._storage.ingestions, self._storage.documents
         return Originals(files=files, queue=queue, documents=documents, settings=self.settings)
 
@@ -161,5 +159,4 @@ class Ingesting:
         )
 
     def close(self) -> None:
-        """End the processes that read files."""
         close_lazy(self, "_loader")

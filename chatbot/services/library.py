@@ -32,7 +32,6 @@ class Library:
 
     @property
     def scopes(self) -> ScopeResolver:
-        """Builds scopes inside the caller's limit."""
         return self.services.storage.scopes.inside(self.who.limit)
 
     def record(self, document_id: str) -> DocumentRecord:

@@ -275,5 +275,4 @@ class Runtime:
         return f"{__version__}:{position}:{models}:{self._settings.fingerprint}:{bounds}"
 
     def close(self) -> None:
-        """Close the store and the embedder where they were opened."""
         close_lazy(self, "store", "embedder")

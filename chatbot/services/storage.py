@@ -121,7 +121,6 @@ class Storage:
 
     @lazy
     def quota(self) -> StorageQuota:
-        """Free disk space and upload quotas."""
         return StorageQuota(self.database, self.files, quota=self.settings.upload_quota_mb)
 
     ingestions = _on_database(IngestionQueue)
@@ -148,7 +147,6 @@ class Storage:
             repository.ensure_indexes()
 
     def close(self) -> None:
-        """Close the database where it was opened."""
         close_lazy(self, "database")
 
 
