@@ -18,15 +18,10 @@ MONGODB = {"MONGODB_URI": "mongodb://localhost"}
 STANDARD = ("chatbot_data", "report_chatting")
 
 
-def test_none_but_the_two_by_default() -> None:
-    assert Settings().collections == ()
-    assert Settings().chunk_collections == STANDARD
-
-
 def test_names_and_descriptions_from_the_environment() -> None:
-    settings = Settings.from_env(
-        {"COLLECTIONS": " news: Daily  news: 2020 on ; laws ;; report_chatting:The reports.; "}
-    )
+    assert (Settings().collections, Settings().chunk_collections) == ((), STANDARD)
+    text = " news: Daily  news: 2020 on ; laws ;; report_chatting:The reports.; "
+    settings = Settings.from_env({"COLLECTIONS": text})
     assert settings.collections == (("news", "Daily news: 2020 on"), ("laws", ""), ("report_chatting", "The reports."))
     assert settings.chunk_collections == (*STANDARD, "news", "laws")
 
@@ -39,10 +34,7 @@ def test_a_mapping_in_python_means_the_same() -> None:
 
 
 WRONG = {
-    "the program's own": (
-        "documents",
-        "keeps its own documents there. Taken: audit, batch_items, batches, cache",
-    ),
+    "the program's own": ("documents", "keeps its own documents there. Taken: audit, batch_items, batches, cache"),
     "the program's own in capitals": ("Messages", "keeps its own messages there"),
     "twice": ("news: a; news: b", "COLLECTIONS names a collection twice"),
     "capitals only": ("news; News", "'news' and 'News' differ in capital letters only"),
@@ -75,13 +67,10 @@ def test_what_is_accepted_works_in_the_embedded_database(name: str, tmp_path: Pa
     database.close()
 
 
-@pytest.mark.parametrize("name", ["MONGODB_COLLECTION", "REPORT_COLLECTION"])
-def test_the_standard_ones_are_checked_too(name: str) -> None:
-    with pytest.raises(SettingsError, match="keeps its own meta there"):
-        Settings.from_env({name: "meta"})
-
-
-def test_both_standard_ones_may_be_the_same() -> None:
+def test_the_standard_ones_are_checked_too_and_may_be_the_same() -> None:
+    for name in ("MONGODB_COLLECTION", "REPORT_COLLECTION"):
+        with pytest.raises(SettingsError, match="keeps its own meta there"):
+            Settings.from_env({name: "meta"})
     assert Settings(report_collection="chatbot_data").chunk_collections == ("chatbot_data", "chatbot_data")
 
 

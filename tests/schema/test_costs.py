@@ -18,25 +18,11 @@ def prices(text: str) -> tuple[ModelPrice, ...]:
 
 
 def test_a_table_by_model() -> None:
-    assert prices(TABLE) == (
-        ModelPrice("openai:gpt-4o", 2.5, 10.0),
-        ModelPrice("openai:text-embedding-3-small", 0.02, 0.02),
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "model_id"),
-    [
-        (" a:b = 1 / 2 ;; ", "a:b"),
-        ("together:meta/llama-3=1/2", "together:meta/llama-3"),
-        ("ollama:a=b=1/2", "ollama:a=b"),
-    ],
-)
-def test_what_names_of_models_may_hold(text: str, model_id: str) -> None:
-    assert prices(text) == (ModelPrice(model_id, 1.0, 2.0),)
-
-
-def test_none_is_known_by_default() -> None:
+    small = "openai:text-embedding-3-small"
+    assert prices(TABLE) == (ModelPrice("openai:gpt-4o", 2.5, 10.0), ModelPrice(small, 0.02, 0.02))
+    assert prices(" a:b = 1 / 2 ;; ") == (ModelPrice("a:b", 1.0, 2.0),)
+    for model_id in ("together:meta/llama-3", "ollama:a=b"):
+        assert prices(f"{model_id}=1/2") == (ModelPrice(model_id, 1.0, 2.0),)
     assert Settings().model_prices == ()
 
 
@@ -48,19 +34,14 @@ def test_a_wrong_entry_is_named_with_the_right_form(entry: str) -> None:
         prices(f"openai:gpt-4o=1/2; {entry}")
     assert f"{entry!r} must be provider:model=PROMPT/COMPLETION" in raised.value.message
 
-
-def test_a_model_that_is_there_twice_is_named() -> None:
     with pytest.raises(SettingsError, match="'a:b' is there twice"):
         prices("a:b=1; a:b=2")
 
 
-def test_other_settings_can_be_changed_beside_it() -> None:
-    settings = Settings.from_env({"MODEL_PRICES": TABLE})
-    assert settings.override(top_k=3).model_prices == settings.model_prices
-
-
 def test_a_new_price_makes_no_answer_out_of_date() -> None:
-    assert Settings.from_env({"MODEL_PRICES": TABLE}).fingerprint == Settings().fingerprint
+    settings = Settings.from_env({"MODEL_PRICES": TABLE})
+    assert settings.fingerprint == Settings().fingerprint
+    assert settings.override(top_k=3).model_prices == settings.model_prices
 
 
 PLAN = LedgerRow("plan", 1, 10.0, Usage(100, 20, calls=2, failed_calls=1), 0.5)
@@ -72,6 +53,7 @@ def test_a_ledger_added_up() -> None:
     assert sums == Sums(1, Usage(100, 20, 7, 2, 0, 1), 0.5, 7)
     assert Sums.total([sums, sums]) == Sums(2, Usage(200, 40, 14, 4, 0, 2), 1.0, 14)
     assert Sums.total([]) == Sums()
+    assert Sums.total([Sums(cost=0.1), Sums(cost=0.2)]).full_cost == 0.3, "without binary remainders"
 
 
 def test_the_cost_is_unknown_where_a_price_is_missing() -> None:
@@ -79,10 +61,6 @@ def test_the_cost_is_unknown_where_a_price_is_missing() -> None:
     assert to_json(Sums.of([PLAN, EMBED]))["cost"] is None
     assert to_json(Sums.of([PLAN, EMBED]))["unpriced_tokens"] == 7
     assert to_json(Sums())["cost"] == 0.0
-
-
-def test_added_costs_show_no_binary_remainders() -> None:
-    assert Sums.total([Sums(cost=0.1), Sums(cost=0.2)]).full_cost == 0.3
 
 
 def test_stages_of_one_name_are_one() -> None:
