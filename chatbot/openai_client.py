@@ -11,7 +11,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -186,10 +186,8 @@ class _BreakableCall:
     def break_off(self) -> None:
         """Shut the connections down; closing them would not wake a blocked reader."""
         for connection in list(self._connections):
-            try:
+            with suppress(OSError):  # already closed
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue  # already closed
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
@@ -203,10 +201,8 @@ class _BreakableCall:
 def _requested_pause(headers: Any) -> float:
     """Return seconds; 0 for none and for an unreadable header."""
     for name, unit in (("Retry-After-Ms", 0.001), ("Retry-After", 1.0)):
-        try:
+        with suppress(ValueError):
             return float(headers.get(name, "")) * unit
-        except ValueError:
-            continue
     at = email.utils.parsedate_tz(headers.get("Retry-After", ""))
     try:
         return email.utils.mktime_tz(at) - time.time() if at else 0.0

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import pytest
 
-from chatbot.errors import UnknownNameError
-from chatbot.retrieval import RETRIEVAL_METHODS, pipeline
+from chatbot.retrieval import pipeline
 from chatbot.retrieval.pipeline import TRIES, Retrieval, settled_search
 from chatbot.schema import Chunk, Match, Scope, Threshold, Usage, Values, Vector
 from chatbot.services import Services
@@ -207,11 +206,6 @@ def test_the_weight_setting_is_used(services: Services, fill: Fill) -> None:
             assert ids(retrieve(other))[0] == first
 
 
-def test_an_unknown_method_is_an_error(services: Services) -> None:
-    with pytest.raises(UnknownNameError, match=f"Valid: {', '.join(RETRIEVAL_METHODS.names())}"):
-        retrieve(services, "magic")
-
-
 # Matches of versions that are not to be seen are dropped, and nobody's result gets shorter for it.
 
 
@@ -272,13 +266,10 @@ def test_what_is_dropped_is_searched_for_further_on() -> None:
     assert search.asked == [5, 10, 20, 40]
 
 
-def test_it_is_searched_no_further_than_there_is_anything() -> None:
+def test_it_is_searched_no_further_than_there_is_anything_or_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     search = Search([id_of("a", "v2", n) for n in range(7)] + [id_of("b", "v1")])
     near, _ = settled_search(search, 5, always(a="v1"))
     assert (ids_of(near), search.asked) == ([id_of("b", "v1")], [5, 10])
-
-
-def test_it_is_searched_no_further_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "MAX_CANDIDATES", 50)
     search = Search([id_of("a", "v2", n) for n in range(100)])
     near, _ = settled_search(search, 5, always(a="v1"))
