@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from chatbot.agents.run import AgentRun
 from chatbot.agents.searches import Search
@@ -115,10 +114,6 @@ def no_thread_left(seconds: float = AT_ONCE) -> Iterator[None]:
 def _ours(before: set[threading.Thread]) -> list[threading.Thread]:
     new = [thread for thread in threading.enumerate() if thread not in before]
     return [thread for thread in new if "process_request_thread" not in thread.name and thread.name != "deadlines"]
-
-
-def with_budget(question: Question, **limits: float) -> Question:
-    return replace(question, budget=Budget(**limits))  # type: ignore[arg-type]
 
 
 def stalls(stage: str) -> ScriptedModel:
