@@ -190,22 +190,25 @@ def folder_sources(folder: Path, *, prefix: str | None = None, pattern: str = "*
     not depend on where the folder lies.
     """
     entries = read_manifest(folder)
-    there = {
+    files = {
         path.relative_to(folder).as_posix()
         for path in folder.glob(pattern)
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     }
     every = pattern == "**/*"
-    names = sorted(name for name in entries if every or name in there) if entries else sorted(there - {MANIFEST})
+    names = sorted(name for name in entries if every or name in files) if entries else sorted(files - {MANIFEST})
     root = prefix if prefix is not None else folder.resolve().as_posix()
-    return [_source(folder / name, f"{root}/{name}", entries.get(name)) for name in names]
-
-
-def _source(path: Path, identity: str, entry: ManifestEntry | None) -> Source:
-    if entry is None:
-        return Source(path, identity)
-    metadata = entry.model_dump(include=set(METADATA), exclude_none=True)
-    return Source(path, identity, entry.title, metadata, entry.labels, entry.description, listed=True)
+    sources = []
+    for name in names:
+        source = Source(folder / name, f"{root}/{name}")
+        if (entry := entries.get(name)) is not None:
+            metadata = entry.model_dump(include=set(METADATA), exclude_none=True)
+            source = replace(
+                source, title=entry.title, metadata=metadata, labels=entry.labels, description=entry.description,
+                listed=True,
+            )  # fmt: skip
+        sources.append(source)
+    return sources
 
 
 def make_document(
@@ -316,29 +319,29 @@ def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
 
 def metadata_of(stem: str) -> dict[str, Value]:
     """Return country and year when the name has exactly one of each; short codes ("us", "in") are ignored."""
-    found: dict[str, Value] = {}
+    metadata: dict[str, Value] = {}
     years = set(_YEAR_IN_NAME.findall(stem))
     if len(years) == 1:
-        found["year"] = int(years.pop())
+        metadata["year"] = int(years.pop())
     countries = _countries(LETTERS_PATTERN.findall(stem))
     if len(countries) == 1:
-        found["country_name"] = countries.popitem()[1]
-    return found
+        metadata["country_name"] = countries.popitem()[1]
+    return metadata
 
 
 def _countries(words: list[str]) -> dict[str, str]:
     """Return names by code; of overlapping names the longest ("Papua New Guinea", not "Guinea")."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     start = 0
     while start < len(words):
         for end in range(min(len(words), start + MAX_COUNTRY_WORDS), start, -1):
             name = " ".join(words[start:end])
             if len(name) > ISO_CODE_LENGTH and (code := country_code(name)):
-                found[code] = name
+                names[code] = name
                 start = end - 1
                 break
         start += 1
-    return found
+    return names
 
 
 def uploaded_name(identity: str) -> str:

@@ -1,4 +1,4 @@
-"""One summary per report, so that overview questions find something that speaks of all of it (R-D7)."""
+"""One summary per report, so that overview questions find a passage about all of it (R-D7)."""
 
 from __future__ import annotations
 
@@ -14,52 +14,48 @@ from ..request import RequestContext
 from ..schema import Context, Document, Message, Prompt, Section, document_text
 from ..text import sentences
 
-LONGEST = 900
+MAX_CHARACTERS = 900
 """Characters of an extractive summary: one passage."""
-LEAD = 450
-TOPICS = 15
+MAX_LEAD_CHARACTERS = 450
+MAX_COUNTRIES = 15
 _SUBSTANCE = re.compile(r"(?![^.:]{0,24}: )[\"“‘(]?[^\W\d_a-z].{58,448}(?<! est)[.!?][\"”’]?", re.DOTALL)
-"""A whole sentence: no figure, no label with its value, no line that says where something is from."""
+"""A whole sentence: no figure, no label with its value, no source line."""
 CHARACTERS_PER_TOKEN = 4
 
 
 def extractive_summary(document: Document) -> str:
-    """What the report is, what it speaks of, and how it begins: without a model, and always the same."""
+    """Return the subject of a report and the beginnings of its chapters, without a model."""
     about = [str(document.metadata[name]) for name in ("country_name", "year") if name in document.metadata]
     named = f" ({', '.join(about)})" if about else ""
     head = f"{document.title}{named}: an overview of the report."
     if any(section.metadata for section in document.sections):
-        return "\n".join(part for part in (head, document.description, _of_table(document)) if part)[:LONGEST]
-    parts = [head, document.description, *_said(document.sections)]
+        return "\n".join(part for part in (head, document.description, _of_table(document)) if part)[:MAX_CHARACTERS]
+    parts = [head, document.description, *_chapter_beginnings(document.sections)]
     kept: list[str] = []
     for part in filter(None, parts):
-        if len("\n".join([*kept, part])) <= LONGEST or not kept[1:]:
+        if len("\n".join([*kept, part])) <= MAX_CHARACTERS or not kept[1:]:
             kept.append(part)
-    return "\n".join(kept)[:LONGEST]
+    return "\n".join(kept)[:MAX_CHARACTERS]
 
 
 def _of_table(document: Document) -> str:
-    """How many rows, about which countries and years, and what the first row looks like."""
+    """Return the number of rows, their countries and years, and the first row."""
     rows = [section.metadata for section in document.sections if section.metadata]
     countries = list(dict.fromkeys(str(row["country_name"]) for row in rows if "country_name" in row))
     years = sorted({row["year"] for row in rows if "year" in row}, key=str)
     parts = [f"A table of {len(document.sections)} rows."]
     if countries:
-        parts.append(f"Countries: {_first(countries, ', ')}.")
+        more = f" and {len(countries) - MAX_COUNTRIES} more" if len(countries) > MAX_COUNTRIES else ""
+        parts.append(f"Countries: {', '.join(countries[:MAX_COUNTRIES])}{more}.")
     if years:
         parts.append(f"Years: {years[0]} to {years[-1]}.")
     return " ".join([*parts, f"Its first row: {document.sections[0].text}"])
 
 
-def _first(names: Sequence[str], separator: str) -> str:
-    more = f" and {len(names) - TOPICS} more" if len(names) > TOPICS else ""
-    return f"{separator.join(names[:TOPICS])}{more}"
+def _chapter_beginnings(sections: Sequence[Section]) -> Iterator[str]:
+    """Yield the beginning of the report, then the first sentence of the longest section of each other chapter.
 
-
-def _said(sections: Sequence[Section]) -> Iterator[str]:
-    """How the report begins, then how each other chapter does where it tells most.
-
-    A section tells something where it begins with a sentence of substance; a single one may be a quotation or a slip.
+    A section counts if it begins with a sentence of substance; a single sentence may be a quotation or a slip.
     """
     chapters: dict[str, list[list[str]]] = {}
     for section in sections:
@@ -76,7 +72,7 @@ def _said(sections: Sequence[Section]) -> Iterator[str]:
 def _lead(found: Sequence[str]) -> str:
     lead, *others = found
     for sentence in others:
-        if len(lead) + len(sentence) > LEAD:
+        if len(lead) + len(sentence) > MAX_LEAD_CHARACTERS:
             break
         lead += f" {sentence}"
     return lead
@@ -90,7 +86,7 @@ class ModelSummary:
         self._characters = CHARACTERS_PER_TOKEN * input_tokens
 
     def __call__(self, document: Document, cancel: Cancellation) -> str:
-        """A summary of the document's beginning, on one line. Raises ChatModelError."""
+        """Return a summary of the document, on one line. Raises ChatModelError."""
         text = inert(self._excerpt(document), "report")
         user = render("summary_user", title=on_one_line(document.title, "report"), text=text)
         prompt = Prompt(
@@ -99,7 +95,7 @@ class ModelSummary:
         return " ".join(complete(self._chat_model, prompt, RequestContext(cancel)).text.split())
 
     def _excerpt(self, document: Document) -> str:
-        """The document's text where it fits the prompt, else the beginning of every section, or of as many as fit."""
+        """Return the text if it fits the prompt, else the beginning of every section, or of as many as fit."""
         text = document_text(document.sections)
         if len(text) <= self._characters:
             return text
@@ -110,7 +106,7 @@ class ModelSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A way to summarise: its name, which is part of a document's version, and the work (R-D7)."""
+    """A way to summarise (R-D7). ``kind`` is part of a document's version."""
 
     kind: str
     make: Callable[[Document, Cancellation], str]

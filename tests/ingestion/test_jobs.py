@@ -128,19 +128,6 @@ def test_a_running_worker_is_woken_and_ends_when_closed(
     until(lambda: states(services, job) == ["done"])
 
 
-def test_progress_is_noted_while_a_file_is_embedded(services: Services, start: Start, embedding: Embedding) -> None:
-    job = start(a=" ".join(f"w{n}" for n in range(8)))
-    seen: list[tuple[str, int, int]] = []
-
-    def look(texts: Sequence[str]) -> None:
-        file = only(services, job)
-        seen.append((file.state, file.done_chunks, file.chunks))
-
-    embedding.before = look
-    services.ingesting.worker.work_once()
-    assert seen == [("loading", 0, 0), ("embedding", 2, 8), ("embedding", 4, 8), ("embedding", 6, 8)]
-
-
 def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
     services: Services, start: Start, embedding: Embedding
 ) -> None:

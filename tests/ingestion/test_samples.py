@@ -63,17 +63,6 @@ def test_a_second_load_does_nothing(services: Services, folder: Path) -> None:
     assert services.storage.changes.position() == position
 
 
-def test_start_returns_at_once_and_loads_in_the_background(services: Services, folder: Path) -> None:
-    samples = samples_of(services, folder)
-    samples.start()
-    until(lambda: not samples.running)
-    assert samples.error == ""
-    assert [record.status for record in services.storage.documents.all()] == ["ready"] * 3
-    assert services.storage.facts.acquire_lease("sample_data", "someone else", 1) is True, (
-        "the lease was not given back"
-    )
-
-
 def test_of_two_processes_one_loads_and_the_other_waits(settings: Settings, folder: Path) -> None:
     with Services(settings) as one, Services(settings) as two:
         both = [samples_of(one, folder), samples_of(two, folder)]
@@ -98,14 +87,6 @@ def test_who_waits_for_the_lease_can_be_stopped(services: Services, folder: Path
     assert time.monotonic() - started < 30
     assert not samples.running
     assert services.storage.documents.all() == []
-
-
-def test_the_lease_of_a_dead_process_is_taken_over(services: Services, folder: Path) -> None:
-    services.storage.facts.acquire_lease("sample_data", "dead", 0.2)
-    samples = samples_of(services, folder)
-    samples.start()
-    until(lambda: not samples.running)
-    assert len(services.storage.documents.all()) == 3
 
 
 def test_an_interrupted_load_is_resumed(services: Services, folder: Path) -> None:

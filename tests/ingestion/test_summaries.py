@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.errors import ChatModelError
-from chatbot.ingestion.summaries import LONGEST, ModelSummary, Summary, extractive_summary
+from chatbot.ingestion.summaries import MAX_CHARACTERS, ModelSummary, Summary, extractive_summary
 from chatbot.prompts import unmarked
 from chatbot.request import RequestContext
 from chatbot.schema import Delta, Document, Prompt, Scope, Section, lay_out
@@ -67,7 +67,7 @@ def test_a_table_is_counted_not_quoted() -> None:
 
 def test_it_is_never_longer_than_one_passage() -> None:
     sections = [Section((f"Chapter {n} " + "of a very long name " * 10,), PROSE * 20) for n in range(40)]
-    assert len(extractive_summary(document(*sections, description="d" * 2000))) == LONGEST
+    assert len(extractive_summary(document(*sections, description="d" * 2000))) == MAX_CHARACTERS
 
 
 def test_it_is_found_by_an_overview_question_in_one_passage(settings: Settings, tmp_path: Path) -> None:
