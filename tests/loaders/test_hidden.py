@@ -38,7 +38,7 @@ def white(run: object) -> None:
 
 
 class TestWord:
-    def told(self, folder: Path, change: Change) -> str:
+    def text_with(self, folder: Path, change: Change) -> str:
         document = docx.Document()
         document.add_paragraph(SEEN)
         change(document.add_paragraph().add_run(HIDDEN))
@@ -55,7 +55,7 @@ class TestWord:
         ],
     )
     def test_unseen(self, tmp_path: Path, change: Change) -> None:
-        assert self.told(tmp_path, change) == SEEN
+        assert self.text_with(tmp_path, change) == SEEN
 
     @pytest.mark.parametrize(
         "change",
@@ -66,7 +66,7 @@ class TestWord:
         ],
     )
     def test_seen(self, tmp_path: Path, change: Change) -> None:
-        assert HIDDEN in self.told(tmp_path, change)
+        assert HIDDEN in self.text_with(tmp_path, change)
 
     def test_the_head_of_a_table_in_a_style_is_read(self, tmp_path: Path) -> None:
         document = docx.Document()
@@ -78,7 +78,7 @@ class TestWord:
 
 
 class TestPowerPoint:
-    def told(self, folder: Path, change: Change, *, dark: bool = False) -> str:
+    def text_with(self, folder: Path, change: Change, *, dark: bool = False) -> str:
         deck = pptx.Presentation()
         slide = deck.slides.add_slide(deck.slide_layouts[6])
         for text in (SEEN, HIDDEN):
@@ -95,13 +95,13 @@ class TestPowerPoint:
         def change(run: object) -> None:
             run.font.color.rgb = RGBColor(255, 255, 255)
 
-        assert self.told(tmp_path, change) == SEEN
-        assert HIDDEN in self.told(tmp_path, change, dark=True)
+        assert self.text_with(tmp_path, change) == SEEN
+        assert HIDDEN in self.text_with(tmp_path, change, dark=True)
 
     def test_text_of_no_size_or_paint(self, tmp_path: Path) -> None:
-        assert self.told(tmp_path, lambda run: setattr(run.font, "size", Pt(1))) == SEEN
-        assert self.told(tmp_path, lambda run: run.font.fill.background()) == SEEN
-        assert HIDDEN in self.told(tmp_path, lambda run: setattr(run.font, "size", Pt(8)))
+        assert self.text_with(tmp_path, lambda run: setattr(run.font, "size", Pt(1))) == SEEN
+        assert self.text_with(tmp_path, lambda run: run.font.fill.background()) == SEEN
+        assert HIDDEN in self.text_with(tmp_path, lambda run: setattr(run.font, "size", Pt(8)))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_excel(tmp_path: Path, style: dict[str, object], is_read: bool) -> None:
 
 
 class TestPdf:
-    def told(self, folder: Path, page: Page, *after: str) -> str:
+    def text_with(self, folder: Path, page: Page, *after: str) -> str:
         page.text(72, 100, SEEN)
         page.ops += after
         return read(write(folder / "a.pdf", [page]))
@@ -145,18 +145,18 @@ class TestPdf:
     def test_unseen(self, tmp_path: Path, before: str, x: float, size: float, after: str) -> None:
         page = Page([before])
         page.text(x, 200, HIDDEN, size=size).ops.append(after)
-        assert self.told(tmp_path, page) == SEEN
+        assert self.text_with(tmp_path, page) == SEEN
 
     @pytest.mark.parametrize("ground", ["0 0 .4 rg 50 500 400 200 re f", "0 g 50 500 m 50 700 l 450 700 l 450 500 l f"])
     def test_white_on_a_dark_ground_is_read(self, tmp_path: Path, ground: str) -> None:
         page = Page([ground, "1 g"])
         page.text(72, 200, HIDDEN).ops.append("0 g")
-        assert HIDDEN in self.told(tmp_path, page)
+        assert HIDDEN in self.text_with(tmp_path, page)
 
     def test_the_text_layer_of_a_picture_is_read(self, tmp_path: Path) -> None:
         page = Page().scan()
         page.ops.append("3 Tr")
-        assert HIDDEN in self.told(tmp_path, page.text(72, 200, HIDDEN), "0 Tr")
+        assert HIDDEN in self.text_with(tmp_path, page.text(72, 200, HIDDEN), "0 Tr")
 
     def test_a_page_in_another_unit_is_read(self, tmp_path: Path) -> None:
         page = Page()

@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import chain, pairwise
 
 from .drawing import DrawnPage
-from .grid import WIDE, Span, Table, body_of, cells_of, columns_of, header_of, is_number, is_year, row_lines
+from .grid import WIDE, Rows, Span, Table, body_of, cells_of, columns_of, header_of, is_number, is_year, row_lines
 from .words import Rule, Word, join_lines, line_of, page_rules, pieces_of, rows_of, text_of
 
 Cell = tuple[float, float, float, float]
@@ -99,14 +99,11 @@ def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]
         figures = [any(_is_figures(row) for row in part) for part in parts]
         above = max(figures.index(True), 1) if any(figures) else 1
         head, body = list(chain(*parts[:above])), list(chain(*parts[above:]))
-    columns = columns_of(body) if len(head) <= _MAX_HEADER_ROWS else []
-    if len(columns) < 2 or not _tabular(body, columns, header=len(parts) > 1):
-        return None, 1
     top, bottom = rules[0], rules[len(parts)]
     spanners = [rule for rule in exact if top.y + 1 < rule.y < bottom.y and rule.x1 - rule.x0 < top.x1 - top.x0 - _SAME]
-    header = header_of(head, columns, spanners)
-    lines = row_lines(header, body_of(body, columns))
-    return Table(lines, top.x0, top.x1, top.y, bottom.y, header, columns), len(parts)
+    body = body if len(head) <= _MAX_HEADER_ROWS else []
+    table = _table(head, body, spanners, (top.x0, top.y, top.x1, bottom.y), has_header=len(parts) > 1)
+    return table, len(parts) if table else 1
 
 
 def _is_figures(row: Sequence[Word]) -> bool:
@@ -116,7 +113,7 @@ def _is_figures(row: Sequence[Word]) -> bool:
     return 2 * numbers > len(cells) and not all(map(is_year, cells))
 
 
-def _split_header(rows: Sequence[Sequence[Word]]) -> tuple[Sequence[Sequence[Word]], Sequence[Sequence[Word]]]:
+def _split_header(rows: Rows) -> tuple[Rows, Rows]:
     """Split a table without a rule below its header: the header ends where figures begin."""
     start = next((at for at, row in enumerate(rows) if _is_figures(row)), 0)
     while start > 1 and len(pieces_of(rows[start - 1], WIDE)) == 1:
@@ -124,11 +121,18 @@ def _split_header(rows: Sequence[Sequence[Word]]) -> tuple[Sequence[Sequence[Wor
     return rows[:start], rows[start:]
 
 
-def _tabular(body: Sequence[Sequence[Word]], columns: Sequence[Span], *, header: bool) -> bool:
+def _table(head: Rows, body: Rows, spanners: Sequence[Rule], place: Cell, *, has_header: bool) -> Table | None:
+    """Return the rows as a table; None if they are text. Without a sure header, most rows must be figures."""
+    columns = columns_of(body)
+    if len(columns) < 2:
+        return None
     labels = [cells[0].split() for row in body if (cells := cells_of(row, columns))[0]]
     if len(body) > 2 * _MAX_LABEL_WORDS and sum(map(len, labels)) > _MAX_LABEL_WORDS * len(labels):
-        return False
-    return header or sum(_is_figures(row) for row in body) >= max(3, 0.6 * len(body))
+        return None
+    if not has_header and sum(_is_figures(row) for row in body) < max(3, 0.6 * len(body)):
+        return None
+    header, (x0, top, x1, bottom) = header_of(head, columns, spanners), place
+    return Table(row_lines(header, body_of(body, columns)), x0, x1, top, bottom, header, columns)
 
 
 def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
@@ -149,7 +153,7 @@ def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
     return result
 
 
-def _run(rows: Sequence[Sequence[Word]], start: int) -> int:
+def _run(rows: Rows, start: int) -> int:
     """Return the end of the rows from ``start`` on with several cells; at most one row in between has one."""
     end = at = start
     if len(pieces_of(rows[start], WIDE)) == 1:
@@ -165,18 +169,16 @@ def _is_drawn(row: Sequence[Word]) -> bool:
     return bool(_DRAWN.fullmatch(" ".join(word.text for word in row)))
 
 
-def _aligned_table(rows: Sequence[Sequence[Word]]) -> Table | None:
+def _aligned_table(rows: Rows) -> Table | None:
     rule = next((at for at, row in enumerate(rows[:_MAX_HEADER_ROWS]) if _is_drawn(row)), 0)
     rows = [row for row in rows if not _is_drawn(row)]
     head, body = (rows[:rule], rows[rule:]) if rule else _split_header(rows)
-    columns = columns_of(body)
-    if len(columns) < 2 or not _tabular(body, columns, header=False):
+    if not body:  # drawn rules only
         return None
-    header = header_of(head, columns, [])
     words = [word for row in rows for word in row]
-    x0, x1 = min(word.x0 for word in words), max(word.x1 for word in words)
+    left, right = min(word.x0 for word in words), max(word.x1 for word in words)
     top, bottom = min(word.top for word in words), max(word.bottom for word in words)
-    return Table(row_lines(header, body_of(body, columns)), x0, x1, top, bottom, header, columns)
+    return _table(head, body, [], (left, top, right, bottom), has_header=False)
 
 
 def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) -> tuple[list[Table], list[Word]]:
