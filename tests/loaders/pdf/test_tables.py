@@ -9,6 +9,8 @@ from chatbot.schema import Section
 from tests.loaders.pdfs import Page, prose, write
 
 XS = (72, 250, 350, 450)
+RATES = [("Kenya", "26.1", "4.9"), ("Peru", "16.8", "11.0"), ("Costa Rica", "10.8", "5.3")]
+RATES_AS_TEXT = [f"Country: {country}; Births: {births}; Deaths: {deaths}" for country, births, deaths in RATES]
 
 
 def load(tmp_path: Path, *pages: Page) -> list[Section]:
@@ -124,21 +126,19 @@ def test_two_rules_around_prose_are_no_table(tmp_path: Path) -> None:
 def test_figures_in_columns_without_any_rule_are_a_table(tmp_path: Path) -> None:
     page = Page().lines(72, 80, prose("Above", 3, each=60))
     page.row(130, cells("Country", "Births", "Deaths"))
-    for at, row in enumerate([("Kenya", "26.1", "4.9"), ("Peru", "16.8", "11.0"), ("Costa Rica", "10.8", "5.3")]):
+    for at, row in enumerate(RATES):
         page.row(142 + 12 * at, cells(*row))
     page.lines(72, 200, prose("Below", 3, each=60))
     assert lines(tmp_path, page)[1:-1] == [
         "",
-        "Country: Kenya; Births: 26.1; Deaths: 4.9",
-        "Country: Peru; Births: 16.8; Deaths: 11.0",
-        "Country: Costa Rica; Births: 10.8; Deaths: 5.3",
+        *RATES_AS_TEXT,
         "",
     ]
 
 
 def test_without_a_header_the_rows_keep_their_cells_in_order(tmp_path: Path) -> None:
     page = Page()
-    for at, row in enumerate([("Kenya", "26.1", "4.9"), ("Peru", "16.8", "11.0"), ("Costa Rica", "10.8", "5.3")]):
+    for at, row in enumerate(RATES):
         page.row(142 + 12 * at, cells(*row))
     assert lines(tmp_path, page)[0] == "| Kenya | 26.1 | 4.9 |"
     assert lines(tmp_path, page)[-1] == "| Costa Rica | 10.8 | 5.3 |"
@@ -183,13 +183,11 @@ def test_labels_outside_of_the_rules_stay_with_their_figures(tmp_path: Path) -> 
 def test_rows_without_rules_in_one_row_of_borders_stand_apart(tmp_path: Path) -> None:
     page = Page().grid((72, 200, 300, 400), (100, 120, 200, 220))
     page.row(114, [(80, "Country"), (210, "Births"), (310, "Deaths")])
-    for at, row in enumerate([("Kenya", "26.1", "4.9"), ("Peru", "16.8", "11.0"), ("Costa Rica", "10.8", "5.3")]):
+    for at, row in enumerate(RATES):
         page.row(136 + 20 * at, list(zip((80, 210, 310), row, strict=True)))
     page.row(214, [(80, "All"), (210, "53.7"), (310, "21.2")])
     assert lines(tmp_path, page) == [
-        "Country: Kenya; Births: 26.1; Deaths: 4.9",
-        "Country: Peru; Births: 16.8; Deaths: 11.0",
-        "Country: Costa Rica; Births: 10.8; Deaths: 5.3",
+        *RATES_AS_TEXT,
         "Country: All; Births: 53.7; Deaths: 21.2",
     ]
 
@@ -200,3 +198,10 @@ def test_a_typed_rule_ends_a_header_of_numbers(tmp_path: Path) -> None:
     for at, row in enumerate([("0.99", "800", "880"), ("0.95", "160", "176"), ("0.90", "80", "88")]):
         page.row(134 + 12 * at, list(zip((80, 250, 320), row, strict=True)))
     assert "Share: 0.95; 1.0: 160; 1.1: 176" in lines(tmp_path, page)
+
+
+def test_typed_rules_alone_are_no_table(tmp_path: Path) -> None:
+    page = Page()
+    for at in range(5):
+        page.row(100 + 12 * at, [(80, "-" * 12), (250, "=" * 12)])
+    assert lines(tmp_path, page)
