@@ -42,8 +42,6 @@ _EFFECTIVE_ENCODINGS = {
 
 
 class HtmlLoader:
-    """Implements `formats.FileLoader`."""
-
     noun = "an HTML page"
     suffixes = (".html", ".htm", ".xhtml")
     isolated = True

@@ -26,8 +26,6 @@ MAX_LINE_CHARACTERS = 200
 
 
 class JsonLoader:
-    """Implements `formats.FileLoader`."""
-
     noun = "JSON"
     suffixes = (".json", ".jsonl", ".ndjson")
     isolated = False

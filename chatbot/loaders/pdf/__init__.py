@@ -17,8 +17,6 @@ _HEAD_BYTES = 1024
 
 
 class PdfLoader:
-    """Implements `formats.FileLoader`."""
-
     noun = "a PDF"
     suffixes = (".pdf",)
     isolated = True
