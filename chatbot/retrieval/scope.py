@@ -241,11 +241,6 @@ class KnowledgeCollection:
     description: str = ""
 
 
-def knowledge_collections(names: Sequence[str], descriptions: Mapping[str, str]) -> tuple[KnowledgeCollection, ...]:
-    """Return each name once, in this order: the first is the general collection."""
-    return tuple(KnowledgeCollection(name, descriptions.get(name, "")) for name in dict.fromkeys(names))
-
-
 def selectable_collections(
     collections: Sequence[KnowledgeCollection], allowed: Sequence[str] = ()
 ) -> list[KnowledgeCollection]:

@@ -22,7 +22,7 @@ from ..repositories.feedback import FeedbackRepository
 from ..repositories.files import FileRepository, StorageQuota
 from ..repositories.unfinished import UnfinishedRepository
 from ..repositories.usage import Counters, UsageRepository
-from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
+from ..retrieval.scope import KnowledgeCollection, ScopeResolver
 from ..settings import Settings
 from ..stores import Engine, choose_engine
 from ..stores.chunks import ensure_ordinary_indexes
@@ -82,7 +82,8 @@ class Storage:
     @property
     def collections(self) -> tuple[KnowledgeCollection, ...]:
         """The collections of passages with their descriptions: the general one, that of the reports, the others."""
-        return knowledge_collections(self.settings.chunk_collections, dict(self.settings.collections))
+        names, descriptions = self.settings.chunk_collections, dict(self.settings.collections)
+        return tuple(KnowledgeCollection(name, descriptions.get(name, "")) for name in dict.fromkeys(names))
 
     @lazy
     def scopes(self) -> ScopeResolver:

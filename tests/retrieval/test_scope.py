@@ -15,7 +15,6 @@ from chatbot.retrieval.scope import (
     ScopeResolver,
     describe,
     inventory,
-    knowledge_collections,
     nearest_scope,
     selectable_collections,
     summarise,
@@ -270,15 +269,6 @@ DESCRIBED = KnowledgeCollection("reports", "Country reports.")
 NEWS = KnowledgeCollection("news", "Daily news.")
 PLAIN = KnowledgeCollection("plain")
 ALL = (GENERAL, DESCRIBED, NEWS, PLAIN)
-
-
-def test_each_name_once_with_its_description() -> None:
-    names = ("general", "reports", "general", "plain")
-    assert knowledge_collections(names, {"reports": "R.", "unknown": "x"}) == (
-        KnowledgeCollection("general"),
-        KnowledgeCollection("reports", "R."),
-        KnowledgeCollection("plain"),
-    )
 
 
 def test_those_of_the_settings(settings: Settings) -> None:
