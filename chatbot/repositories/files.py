@@ -62,10 +62,10 @@ class FileRepository:
 
         def read_pieces() -> Iterator[bytes]:
             for number in range(int(row["pieces"])):
-                found = self._pieces.find_one({"_id": _piece(file_id, number)})
-                if found is None:
+                piece = self._pieces.find_one({"_id": _piece(file_id, number)})
+                if piece is None:
                     raise NotFoundError("The original file was removed while it was read.")
-                yield bytes(found["data"])
+                yield bytes(piece["data"])
 
         return read_pieces()
 

@@ -57,7 +57,6 @@ class Received:
 
     path: str
     headers: Mapping[str, str]
-    body: bytes = b""
 
 
 class WebServer(Loopback):
@@ -97,13 +96,9 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: the requests are the log."""
 
-    def do_POST(self) -> None:
-        self.do_GET()
-
     def do_GET(self) -> None:
         web: WebServer = self.server.fake
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        web.requests.append(Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+        web.requests.append(Received(self.path, {name.lower(): value for name, value in self.headers.items()}))
         page = web.pages.get(self.path, Page(b"no such page", status=404))
         self.close_connection = True
         if page.raw is not None:
