@@ -88,21 +88,19 @@ def _answered(services: Services, fields: dict[str, Any], row: Row) -> Row:
         raise  # it holds for all questions that are left
     except ChatbotError as error:
         return {**row, **cells, "error": error.message}
-    answer = to_json(saved)
+    answer, cited = to_json(saved), []
+    for citation in answer["citations"]:
+        page = f", page {citation['page']}" if citation["page"] else ""
+        cited.append(f"[{citation['number']}] {citation['title'] or citation['document_name']}{page}")
     return {
         **row,
         **cells,
         "response": answer["response"],
         "answered": "yes" if answer["answered"] else "no",
-        "citations": "\n".join(map(_place, answer["citations"])),
+        "citations": "\n".join(cited),
         "unsupported": len(answer["unsupported"]),
         "answer": answer,
     }
-
-
-def _place(citation: dict[str, Any]) -> str:
-    page = f", page {citation['page']}" if citation["page"] else ""
-    return f"[{citation['number']}] {citation['title'] or citation['document_name']}{page}"
 
 
 def _questions(path: Path, fields: tuple[str, ...]) -> Iterator[Row]:

@@ -55,7 +55,10 @@ def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: st
 
     Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html --country Kenya --year 2024
     """
-    overrides = _overrides(services, flags)
+    named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
+    named["labels"] = list(flags["labels"]) or None
+    given = {name: value for name, value in named.items() if value is not None}
+    overrides = services.ingesting.check_overrides(parse(Overrides, given))
     with TemporaryDirectory(prefix="report-chat-") as folder:
         works = [work for path in paths for work in _works(services, path, pattern, name, Path(folder))]
         if not works:
@@ -104,14 +107,6 @@ class _ProgressLabel:
     def progress(self, done: int, total: int) -> None:
         self.passages = f"{done}/{total}" if done < total else ""
         self.bar.render_progress()
-
-
-def _overrides(services: Services, flags: dict[str, Any]) -> dict[str, Any]:
-    """Return the flags that were set, checked. Raises InvalidRequestError."""
-    named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
-    named["labels"] = list(named["labels"]) or None
-    given = {name: value for name, value in named.items() if value is not None}
-    return services.ingesting.check_overrides(parse(Overrides, given))
 
 
 def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[_Work]:

@@ -103,11 +103,9 @@ class Scope:
 
     def without(self, name: str) -> Scope:
         """Return the scope without its own condition on a field; its limit stays."""
-        kept = {**{field: one for field, one in self.conditions if field != name}, **self._limit_of(name)}
-        return replace(self, conditions=Scope.of(kept).conditions)
-
-    def _limit_of(self, name: str) -> dict[str, Condition]:
-        return {field: one for field, one in self.limit if field == name}
+        own = [item for item in self.conditions if item[0] != name]
+        limit = [item for item in self.limit if item[0] == name]
+        return replace(self, conditions=Scope.of(dict((*own, *limit))).conditions)
 
     def widest(self) -> Scope:
         """Return the scope of all that the caller may see."""
