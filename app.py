@@ -1,9 +1,9 @@
 """WSGI entry point, and `python app.py`: the chat on http://127.0.0.1:8000."""
 
-from chatbot.factory import create_app
+from chatbot.app.factory import create_app
 
 if __name__ == "__main__":
-    from chatbot.cli import main
+    from chatbot.app.cli import main
 
     main(["serve"])
 else:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-from chatbot.settings import Settings, in_url, is_loopback
+from chatbot.config.settings import Settings, in_url, is_loopback
 
 _environment = dict(os.environ)
 _settings = Settings.from_env()
@@ -22,7 +22,7 @@ workers = int(os.environ.get("WEB_CONCURRENCY") or min(_cores, 4))
 # What .env says is each worker's to read: left here, a reload (SIGHUP) would begin them with what it said before.
 for _name in os.environ.keys() - _environment.keys():
     del os.environ[_name]
-worker_class = "chatbot.web.gunicorn_worker.LoopWorker"
+worker_class = "chatbot.app.web.gunicorn_worker.LoopWorker"
 backlog = 2048
 # A worker's heartbeat comes from its loop, which no request holds up.
 timeout = 120

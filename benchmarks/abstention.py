@@ -14,10 +14,10 @@ from typing import Any
 import pycountry
 
 from benchmarks.loaded import answer, bench_folder, loaded, question_rows, scope_of
-from chatbot.evaluation.dataset import register_reports
+from chatbot.app.evaluation.dataset import register_reports
+from chatbot.app.services import Services
+from chatbot.domain import Answer, Question, Scope
 from chatbot.questions.names import country_key
-from chatbot.schema import Answer, Question, Scope
-from chatbot.services import Services
 
 ABSENT = ("Germany", "France", "China", "Brazil", "Japan", "Italy", "India", "the United States", "Ghana", "Norway")
 YEARS = (1999, 2010, 2015, 2018, 2019, 2020, 2022, 2024, 2026, 2027, 2028, 2030, 2031, 2035, 2040)

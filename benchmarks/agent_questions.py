@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 
-from chatbot.text import estimate_tokens
+from chatbot.language import estimate_tokens
 from tests.fakes.openai_replies import Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel, asked
 

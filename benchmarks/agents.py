@@ -15,9 +15,9 @@ from pydantic import SecretStr
 
 from benchmarks.agent_questions import TASKS, IdealModel, Task
 from benchmarks.loaded import answer, load_samples, throw_away
+from chatbot.app.services import Services
+from chatbot.domain import Answer, Question, Scope, StepEvent
 from chatbot.questions.comparison_sides import sides
-from chatbot.schema import Answer, Question, Scope, StepEvent
-from chatbot.services import Services
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 
 MODES = ("direct", "deep", "chain", "auto", "compare", "report")

@@ -12,8 +12,8 @@ import time
 import faiss
 import numpy as np
 
-from chatbot.schema import Matrix, Scope, Values
-from chatbot.shipped import WARM_CACHE
+from chatbot.config import WARM_CACHE
+from chatbot.domain import Matrix, Scope, Values
 from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import Column, Rows
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CAMPAIGNS = {
-    "kills": "tests/ingestion/test_killed.py",
-    "requests": "tests/web/test_any_request.py",
+    "kills": "tests/library/test_killed.py",
+    "requests": "tests/app/web/test_any_request.py",
     "filters": "tests/database/test_collection.py",
-    "replies": "tests/agents/test_fuzzed.py",
-    "replacements": "tests/ingestion/test_late_search.py",
-    "owners": "tests/web/test_access.py",
+    "replies": "tests/answering/agents/test_fuzzed.py",
+    "replacements": "tests/library/test_late_search.py",
+    "owners": "tests/app/web/test_access.py",
     "injections": "tests/test_browser_injections.py",
 }
 """What is tried, and where. The last two have as many cases as there are routes and texts."""

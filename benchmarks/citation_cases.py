@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.loaded import question_rows, scope_of
-from chatbot.schema import Chunk, Context, Passage, Question, SearchHit
+from chatbot.domain import Chunk, Context, Passage, Question, SearchHit
 
 SET = "factbook_scoped_dev"
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")

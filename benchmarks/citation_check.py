@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.citation_cases import FIGURE, KINDS, QUOTED, Case, cases, possible, respelled
-from chatbot.chat_models.extractive import build
-from chatbot.embedders.hashing import HashingEmbedder
-from chatbot.grounding.citations import check
-from chatbot.request import RequestContext
-from chatbot.schema import Prompt, Unsupported
-from chatbot.settings import Settings
+from chatbot.checking.citations import check
+from chatbot.config.settings import Settings
+from chatbot.domain import Prompt, Unsupported
+from chatbot.domain.request import RequestContext
+from chatbot.models.chat.extractive import build
+from chatbot.models.embed.hashing import HashingEmbedder
 
 ANSWERS = 200
 FIELDS = ("{field} of {country} in its {year} report: {answer} [{n}].", "- **{field}:** {answer} [{n}]")

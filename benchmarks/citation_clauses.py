@@ -17,10 +17,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from chatbot.grounding.citations import check
-from chatbot.grounding.reported_figures import stated
-from chatbot.schema import Chunk, Context, Passage, SearchHit
-from chatbot.text import sentences
+from chatbot.checking.citations import check
+from chatbot.domain import Chunk, Context, Passage, SearchHit
+from chatbot.language import sentences
+from chatbot.language.reported_figures import stated
 
 REPORTS = Path(__file__).parent.parent / "sample_data" / "country_reports"
 FROM_REPORTS = 60

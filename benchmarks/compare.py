@@ -34,11 +34,11 @@ import numpy as np
 
 from benchmarks import ingest_throughput
 from benchmarks.approximate_search import make_vectors
+from chatbot.app.services import Services
+from chatbot.config import WARM_CACHE
+from chatbot.config.settings import Settings
 from chatbot.database.rows import decode_vector
-from chatbot.embedders.minilm import FOLDER as MODEL
-from chatbot.services import Services
-from chatbot.settings import Settings
-from chatbot.shipped import WARM_CACHE
+from chatbot.models.embed.minilm import FOLDER as MODEL
 
 ROOT = Path(__file__).parent.parent
 PEERS, RESULTS = ROOT / "benchmarks" / "peers", ROOT / "benchmarks" / "results"

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.loaded import bench_folder, loaded, mean, question_rows
-from chatbot.evaluation.dataset import read_dataset
-from chatbot.evaluation.runner import ndcg, recall
+from chatbot.app.evaluation.dataset import read_dataset
+from chatbot.app.evaluation.runner import ndcg, recall
+from chatbot.app.services import Services
+from chatbot.domain import Message, Scope
+from chatbot.language import analyzer
 from chatbot.questions.follow_ups import FollowUps
-from chatbot.schema import Message, Scope
-from chatbot.services import Services
-from chatbot.text import analyzer
 
 
 @dataclass(frozen=True)

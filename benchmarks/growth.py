@@ -25,11 +25,11 @@ from pathlib import Path
 import pycountry
 
 from benchmarks.compare import PersistentConnection
-from chatbot.factory import close_app, create_app
-from chatbot.schema import Chunk, DocumentRecord
-from chatbot.services import Services
-from chatbot.settings import Settings
-from chatbot.web.server import Server, listen
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.services import Services
+from chatbot.app.web.server import Server, listen
+from chatbot.config.settings import Settings
+from chatbot.domain import Chunk, DocumentRecord
 
 SMALL, PASSAGES, COUNTRIES = 100, 10, 200
 BATCH = 200

@@ -238,7 +238,7 @@ def trace(root: Path) -> Figures:
     sys.path.insert(0, str(root))
     profile = Profile(str(root / "chatbot") + os.sep)
     threading.setprofile(profile.hook)
-    from chatbot.factory import close_app, create_app
+    from chatbot.app.factory import close_app, create_app
 
     app = create_app()
     client = app.test_client()

@@ -14,14 +14,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from chatbot.embedders import EMBEDDERS
-from chatbot.ingestion.sources import Source, folder_sources
-from chatbot.protocols import Embedder
-from chatbot.request import RequestContext
-from chatbot.schema import Matrix, Vector
-from chatbot.services import Services
-from chatbot.settings import Settings
-from chatbot.shipped import SAMPLE_DATA
+from chatbot.app.services import Services
+from chatbot.config import SAMPLE_DATA
+from chatbot.config.settings import Settings
+from chatbot.domain import Matrix, Vector
+from chatbot.domain.protocols import Embedder
+from chatbot.domain.request import RequestContext
+from chatbot.library.sources import Source, folder_sources
+from chatbot.models.embed import EMBEDDERS
 
 ROUNDS = 3
 BATCH = 256

@@ -19,12 +19,12 @@ from typing import Any
 import faiss
 import numpy as np
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.repositories.corpus import CorpusChanges
-from chatbot.request import RequestContext
-from chatbot.retrieval.pipeline import Retriever
-from chatbot.schema import Chunk, Matrix, Scope, Values, Vector
-from chatbot.settings import Settings
+from chatbot.database.repositories.corpus import CorpusChanges
+from chatbot.domain import Chunk, Matrix, Scope, Values, Vector
+from chatbot.domain.request import RequestContext
+from chatbot.search.pipeline import Retriever
 from chatbot.stores.faiss.store import FaissStore, build
 
 from .approximate_search import make_vectors

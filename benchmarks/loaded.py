@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from chatbot.cancellation import Cancellation
-from chatbot.conversation.service import Saved
-from chatbot.evaluation.dataset import Dataset, read_dataset
-from chatbot.evaluation.runner import load_chunks
-from chatbot.schema import Answer, Question, Scope, Values
-from chatbot.services import Services
-from chatbot.settings import Settings
+from chatbot.answering.conversation import Saved
+from chatbot.app.evaluation.dataset import Dataset, read_dataset
+from chatbot.app.evaluation.runner import load_chunks
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain import Answer, Question, Scope, Values
+from chatbot.domain.cancellation import Cancellation
 
 
 def bench_folder(about: str | None) -> Path:

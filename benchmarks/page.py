@@ -25,9 +25,9 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from chatbot.services import Services
-from chatbot.settings import Settings
-from chatbot.web.pages import asset_bytes
+from chatbot.app.services import Services
+from chatbot.app.web.pages import asset_bytes
+from chatbot.config.settings import Settings
 from tests.test_browser import SAMPLE_REPORTS, serving
 
 WATCH = """() => {

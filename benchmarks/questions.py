@@ -21,9 +21,9 @@ from typing import Any
 from flask.testing import FlaskClient
 
 from benchmarks.loaded import load_samples
-from chatbot.factory import create_app
-from chatbot.settings import Settings
-from chatbot.web.request import services
+from chatbot.app.factory import create_app
+from chatbot.app.web.request import services
+from chatbot.config.settings import Settings
 
 Json = dict[str, Any]
 REPORTS = Path(__file__).parents[1] / "sample_data" / "country_reports"

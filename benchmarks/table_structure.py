@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pypdfium2
 
-from chatbot.loaders import loader_for
+from chatbot.library.loaders import loader_for
 
 Row = tuple[str, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .similarity import create_embedding, similarity_search
+    from .app.similarity import create_embedding, similarity_search
 
 __all__ = ["create_embedding", "similarity_search"]
 __version__ = "0.5.0"
@@ -14,7 +14,7 @@ __version__ = "0.5.0"
 def __getattr__(name: str) -> Any:
     """The two functions, when they are first asked for: importing a part of the package opens none of the others."""
     if name in __all__:
-        from . import similarity
+        from .app import similarity
 
         return getattr(similarity, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,5 @@
 """`python -m chatbot`."""
 
-from .cli import main
+from .app.cli import main
 
 main()

@@ -6,5 +6,5 @@ import os
 
 
 def times(name: str, in_ci: int) -> int:
-    """REPORT_CHAT_KILLS=40 python -m pytest tests/ingestion/test_killed.py."""
+    """REPORT_CHAT_KILLS=40 python -m pytest tests/library/test_killed.py."""
     return int(os.environ.get(f"REPORT_CHAT_{name}", in_ci))

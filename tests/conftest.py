@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from chatbot.caches import WarmCache
-from chatbot.ingestion.pipeline import Ingested
-from chatbot.ingestion.sources import Source, make_document
-from chatbot.loaders import loader_for
-from chatbot.schema import Value
-from chatbot.services import Services, runtime
-from chatbot.settings import Settings
+from chatbot.app.services import Services, runtime
+from chatbot.config.settings import Settings
+from chatbot.domain import Value
+from chatbot.library.loaders import loader_for
+from chatbot.library.pipeline import Ingested
+from chatbot.library.sources import Source, make_document
+from chatbot.models.caches import WarmCache
 
 for _name in list(os.environ):
     if _name.lower() in Settings.model_fields or _name.startswith("OPENAI_"):
@@ -37,11 +37,12 @@ hypothesis_settings.register_profile("any_speed", deadline=None, suppress_health
 hypothesis_settings.load_profile("any_speed")
 
 SLOW = re.compile(
-    r"""(cli|contracts|faults|mcp|web)/
-    |agents/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
-    |(chat_models|embedders)/test_(openai|wire)|database/test_mongo|fetching/test_transport|grounding/test_citations
-    |ingestion/test_(formats|interrupted|jobs|killed|late_search|upload_order|watch)
-    |loaders/test_(fuzz|isolation)|migration/test_reembed
+    r"""(app/(cli|mcp|web)|contracts|faults)/
+    |answering/agents/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
+    |models/(chat|embed)/test_(openai|wire)|database/test_mongo|library/fetching/test_transport|checking/test_citations
+    |library/test_(formats|interrupted|jobs|killed|late_search|upload_order|watch)
+    |library/loaders/test_(fuzz|isolation)|app/migration/test_reembed
+    |stores/test_pgvector|language/test_words|models/(replies/test_asking|caches/test_vectors)|library/loaders/pdf/test_samples
     |test_(browser|conftest|extending|gunicorn|packaging|snippets)""",
     re.VERBOSE,
 )

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, ViewportSize, expect, sync_playwright
 
-from tests.cli import processes
+from tests.app.cli import processes
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM = shutil.which("chromium")

@@ -9,10 +9,10 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from chatbot.factory import close_app, create_app
-from chatbot.settings import Settings
+from chatbot.app.factory import close_app, create_app
+from chatbot.config.settings import Settings
+from tests.app.web.live import served
 from tests.test_browser import ARGUMENTS, chromium
-from tests.web.live import served
 
 __all__ = ["chromium"]
 EVIL = "rebind.example"

@@ -10,14 +10,14 @@ from axe_playwright_python.sync_playwright import Axe
 from flask import Flask
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from chatbot.factory import close_app, create_app
-from chatbot.ingestion.sources import Source, make_document
-from chatbot.loaders import loader_for
-from chatbot.settings import Settings
-from chatbot.shipped import SAMPLE_DATA
+from chatbot.app.factory import close_app, create_app
+from chatbot.config import SAMPLE_DATA
+from chatbot.config.settings import Settings
+from chatbot.library.loaders import loader_for
+from chatbot.library.sources import Source, make_document
+from tests.app.web.live import served
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.test_browser import chromium, launched
-from tests.web.live import served
 
 __all__ = ["chromium", "launched"]
 SIZES: dict[str, ViewportSize] = {"wide": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}

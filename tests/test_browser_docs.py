@@ -6,10 +6,10 @@ from pathlib import Path
 
 from playwright.sync_api import expect, sync_playwright
 
-from chatbot.factory import close_app, create_app
-from chatbot.settings import Settings
+from chatbot.app.factory import close_app, create_app
+from chatbot.config.settings import Settings
+from tests.app.web.live import served
 from tests.test_browser import ARGUMENTS, chromium
-from tests.web.live import served
 
 __all__ = ["chromium"]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
-from chatbot.ingestion.sources import Source, make_document
-from chatbot.loaders import loader_for
-from chatbot.services import Services
-from chatbot.settings import Settings
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.library.loaders import loader_for
+from chatbot.library.sources import Source, make_document
 from tests.conftest import KENYA_2023, write_report
 from tests.test_browser import chromium, launched, page, serving
 

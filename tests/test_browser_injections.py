@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from chatbot.evaluation.injections import injections
+from chatbot.app.evaluation.injections import injections
 from tests.fakes.scripted_chat import ScriptedChat, done, source
 from tests.test_browser import chromium, launched
 from tests.test_browser_steps import ask, browser, chat, finished, reused

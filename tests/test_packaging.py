@@ -14,13 +14,13 @@ import pytest
 from packaging.requirements import Requirement
 
 from chatbot import __version__
-from chatbot.cli import main
+from chatbot.app.cli import main
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = ("templates", "static", "sample_data")
 SERVES = """
 import time
-from chatbot.factory import close_app, create_app
+from chatbot.app.factory import close_app, create_app
 app = create_app()
 client = app.test_client()
 assert "_shipped" in app.static_folder and not app.static_folder.startswith({root!r})
@@ -86,7 +86,7 @@ def test_it_serves_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
 def test_gunicorn_finds_its_configuration_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     """By the command that docs/deploy.md has."""
     page = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
-    [command] = re.findall(r"^    (gunicorn 'chatbot\.factory.*)$", page, re.MULTILINE)
+    [command] = re.findall(r"^    (gunicorn 'chatbot\.app\.factory.*)$", page, re.MULTILINE)
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PYTHONPATH": str(wheel), "PATH": binaries, "PORT": "8765"}
     shown = subprocess.run(

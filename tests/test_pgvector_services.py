@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.cancellation import Cancellation
-from chatbot.conversation.service import Saved
-from chatbot.doctor import diagnose
-from chatbot.schema import Answer, Question, Scope
-from chatbot.services import Services
-from chatbot.settings import Settings
+from chatbot.answering.conversation import Saved
+from chatbot.app.doctor import diagnose
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain import Answer, Question, Scope
+from chatbot.domain.cancellation import Cancellation
 from tests.conftest import KENYA_2023, AddReport
 from tests.fakes import postgres
 

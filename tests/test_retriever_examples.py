@@ -11,11 +11,11 @@ from types import ModuleType
 import httpx2
 import pytest
 
-from chatbot.factory import close_app, create_app
-from chatbot.settings import Settings
+from chatbot.app.factory import close_app, create_app
+from chatbot.config.settings import Settings
+from tests.app.web.knowledge import ended, upload
+from tests.app.web.live import served
 from tests.conftest import KENYA_2023
-from tests.web.knowledge import ended, upload
-from tests.web.live import served
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 

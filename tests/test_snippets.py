@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from flask import Flask, request
 
-from chatbot.factory import close_app, create_app
-from chatbot.settings import Settings
-from chatbot.web.routes import PAGE as PAGES
-from chatbot.web.routes import route_of
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.web.routes import PAGE as PAGES
+from chatbot.app.web.routes import route_of
+from chatbot.config.settings import Settings
+from tests.app.web.knowledge import ended, upload
+from tests.app.web.live import served
 from tests.conftest import KENYA_2023
-from tests.web.knowledge import ended, upload
-from tests.web.live import served
 
 SNIPPETS = Path(__file__).parent.parent / "docs" / "snippets.md"
 RUN = {"bash": ["bash", "-eu"], "python": [sys.executable], "javascript": ["node", "--input-type=module"]}

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from chatbot.services.answering import NO_MODEL
-from chatbot.shipped import STATIC, TEMPLATES
-from chatbot.text import count_of
-from chatbot.web.pages import MODES, PRESET_WORDS
+from chatbot.app.services.answering import NO_MODEL
+from chatbot.app.web.pages import MODES, PRESET_WORDS
+from chatbot.config import STATIC, TEMPLATES
+from chatbot.language import count_of
 
 PACKAGE = Path(__file__).parents[1] / "chatbot"
 _IN_TEMPLATES = re.compile(r"""\b_\(\s*(?:"([^"]+)"|'([^']+)')""")

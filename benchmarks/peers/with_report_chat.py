@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.inprocess_search import make_store
-from chatbot.schema import Chunk, Scope, Values
+from chatbot.domain import Chunk, Scope, Values
 
 FIELDS = {"half": "year", "country": "country_name"}
 BATCH = 2000

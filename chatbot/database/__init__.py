@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import InvalidRequestError
-from ..settings import Settings
+from ..config.settings import Settings
+from ..domain.errors import InvalidRequestError
 from .core import Database
 
 EMBEDDED_FILE = "report-chat.sqlite"

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from ..errors import DatabaseError
-from ..schema import Vector
+from ..domain import Vector
+from ..domain.errors import DatabaseError
 
 Json = dict[str, Any]
 INDEX_BUILD_MS = 60_000

@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from pathlib import Path
 from typing import Any
 
-from ..errors import DatabaseError, DiskFullError
-from ..schema import Vector
+from ..domain import Vector
+from ..domain.errors import DatabaseError, DiskFullError
 from .core import Database, Json
 from .rows import encode_payload
 from .sqlite_collection import SqliteCollection, Writer

@@ -27,9 +27,9 @@ from pymongo.errors import (
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 from pymongo.read_concern import ReadConcern
 
-from ..errors import DatabaseError, SettingsError
-from ..schema import Vector
-from ..settings import Settings
+from ..config.settings import Settings
+from ..domain import Vector
+from ..domain.errors import DatabaseError, SettingsError
 from .core import ChangeStream, CommandError, Database, Json
 from .rows import VECTOR_SUBTYPE, encode_payload
 from .time_limits import REQUEST_SHARE, NoTimeLeftError, TimeLimits, current_call

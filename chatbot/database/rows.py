@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from bson import Decimal128, ObjectId
 
-from ..errors import DatabaseError
-from ..schema import NO_VALUE, Value, Vector
+from ..domain import NO_VALUE, Value, Vector
+from ..domain.errors import DatabaseError
 
 EMBEDDING_FIELD = "data_embedding"
 SLOTS = ("", "_b")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-from ..errors import DatabaseError
+from ..domain.errors import DatabaseError
 from .sqlite_documents import (
     COLUMNS,
     LAYOUT,

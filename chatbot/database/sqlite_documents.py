@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from ..errors import DatabaseError
+from ..domain.errors import DatabaseError
 from .rows import BYTE_FIELDS
 
 COLUMNS = ("_id", "doc", *BYTE_FIELDS)

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..cancellation import Cancellation
-from ..errors import NotFoundError
-from ..fetching.fetch import fetch
-from ..ingestion.sources import SAMPLES, WEB
-from ..repositories.documents import DocumentRepository
-from ..repositories.files import PIECE_BYTES, FileRepository
-from ..schema import DocumentRecord
-from ..settings import Settings
-from ..shipped import SAMPLE_DATA
+from ..config import SAMPLE_DATA
+from ..config.settings import Settings
+from ..database.repositories.documents import DocumentRepository
+from ..database.repositories.files import PIECE_BYTES, FileRepository
+from ..domain import DocumentRecord
+from ..domain.cancellation import Cancellation
+from ..domain.errors import NotFoundError
+from ..library.fetching import fetch
+from ..library.sources import SAMPLES, WEB
 from .queue import IngestionFile, IngestionQueue
 
 

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from ..database.core import Database, Json
-from ..errors import NotFoundError
-from ..repositories.corpus import CorpusFacts
+from ..database.repositories.corpus import CorpusFacts
+from ..domain.errors import NotFoundError
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200

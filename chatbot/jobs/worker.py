@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..cancellation import Cancellation
-from ..errors import CancelledError, ChatbotError, DependencyError, DiskFullError, StoppedError, SupersededError
-from ..ingestion.control import JobControl, heartbeat
-from ..ingestion.pipeline import IngestionService
-from ..ingestion.sources import Source
+from ..domain.cancellation import Cancellation
+from ..domain.errors import CancelledError, ChatbotError, DependencyError, DiskFullError, StoppedError, SupersededError
+from ..library.control import JobControl, heartbeat
+from ..library.pipeline import IngestionService
+from ..library.sources import Source
 from .queue import IngestionFile, IngestionQueue
 
 log = logging.getLogger(__name__)

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..countries import country_code, usual_name
-from ..protocols import Catalog
-from ..schema import Condition, Range, Scope, Value, Values
-from ..text import YEAR_PATTERN, analyzer, is_foreign
+from ..domain import Condition, Range, Scope, Value, Values
+from ..domain.protocols import Catalog
+from ..language import YEAR_PATTERN, analyzer, is_foreign
+from ..language.countries import country_code, usual_name
 from .comparisons import (
     clean,
     compared_countries,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from ..text import analyzer
+from ..language import analyzer
 from .english import IMPLIED, NAME, PEOPLE, YEARS, pattern, words
 from .mentions import Mentions
 from .names import Named, NamedCountry, NamedYears, find_years

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..protocols import Catalog
-from ..schema import Scope
+from ..domain import Scope
+from ..domain.protocols import Catalog
 from .comparisons import clean, compared_countries, compared_years, mark_names, plain_question, says_nothing
 from .english import NAME, PEOPLE, YEARS, pattern
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ..protocols import Catalog
-from ..schema import Scope
+from ..domain import Scope
+from ..domain.protocols import Catalog
 from .comparisons import COMPARES, MAY_COMPARE, compared_countries
 from .english import pattern, words
 from .mentions import COUNTRY, Mentions, editions, find_mentions, values_of

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..protocols import Catalog
-from ..schema import Message, Scope
-from ..text import Analyzer
+from ..domain import Message, Scope
+from ..domain.protocols import Catalog
+from ..language import Analyzer
 from .comparisons import COMPARES, compared_countries
 from .english import pattern, words
 from .exchange import (

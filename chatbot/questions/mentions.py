@@ -15,9 +15,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from ..countries import ISO_CODE_LENGTH, country_code, normalise
-from ..protocols import Catalog
-from ..schema import Scope, Value, Values
+from ..domain import Scope, Value, Values
+from ..domain.protocols import Catalog
+from ..language.countries import ISO_CODE_LENGTH, country_code, normalise
 from .english import pattern, words
 from .names import MOST, NamedCountry, NamedYears, country_key, find_countries, find_years
 from .relative_years import find_relative_years, relative_years

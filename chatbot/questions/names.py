@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from ..countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
-from ..schema import Condition, Range, Values
-from ..text import is_foreign
+from ..domain import Condition, Range, Values
+from ..language import is_foreign
+from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
 from .english import country_table, pattern
 from .spelling import meant_country
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..text import LETTERS_PATTERN
+from ..language import LETTERS_PATTERN
 from .english import words
 from .names import Named
 from .wording import remove_names

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from ..protocols import Catalog
-from ..schema import Scope
-from ..text import WORD_PATTERN, analyzer
+from ..domain import Scope
+from ..domain.protocols import Catalog
+from ..language import WORD_PATTERN, analyzer
 from .english import pattern, words
 from .exchange import exchange_names
 from .mentions import COUNTRY, Mentions, find_mentions

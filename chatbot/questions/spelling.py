@@ -12,7 +12,7 @@ from functools import lru_cache
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from ..countries import country_names, foreign_names
+from ..language.countries import country_names, foreign_names
 from .english import country_table
 
 SHORTEST = 5

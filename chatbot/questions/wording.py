@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ..countries import usual_name
+from ..language.countries import usual_name
 from .english import SINGULAR, pattern, words
 from .names import Named, NamedCountry, NamedYears
 

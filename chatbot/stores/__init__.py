@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..config.registry import Registry
+from ..config.settings import Settings
 from ..database.core import Database
-from ..errors import SettingsError
-from ..protocols import Store
-from ..registry import Registry
-from ..settings import Settings
+from ..domain.errors import SettingsError
+from ..domain.protocols import Store
 
 STORES: Registry[Store] = Registry(
     "vector search",

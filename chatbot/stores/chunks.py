@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config.settings import Settings
 from ..database.core import Collection, Database, Json
 from ..database.rows import (
     KEY_FIELDS,
@@ -26,10 +27,9 @@ from ..database.rows import (
     id_forms,
     row_metadata,
 )
-from ..errors import EmbedderMismatchError, SearchEngineError
-from ..protocols import ChangeLog
-from ..schema import NO_VALUE, Chunk, Match, Matrix, Scope, Vector
-from ..settings import Settings
+from ..domain import NO_VALUE, Chunk, Match, Matrix, Scope, Vector
+from ..domain.errors import EmbedderMismatchError, SearchEngineError
+from ..domain.protocols import ChangeLog
 
 NEAR, NEIGHBOURS = 4, 12
 """Chunks on each side that are read for the surroundings of one: at first, and where these are all within."""

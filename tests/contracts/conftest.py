@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from pymongo import MongoClient
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
-from chatbot.protocols import Store
-from chatbot.repositories.corpus import CorpusChanges
-from chatbot.schema import Scope
-from chatbot.settings import Settings
+from chatbot.database.repositories.corpus import CorpusChanges
+from chatbot.domain import Scope
+from chatbot.domain.protocols import Store
 from chatbot.stores import STORES, store_traits
 from chatbot.stores.atlas.definitions import index_plans
 from chatbot.stores.atlas.indexes import ensure_indexes

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.errors import EmbedderMismatchError
-from chatbot.protocols import HybridStore, Store
-from chatbot.schema import Chunk, Condition, Match, Matrix, Range, Scope, Values, Vector
+from chatbot.domain import Chunk, Condition, Match, Matrix, Range, Scope, Values, Vector
+from chatbot.domain.errors import EmbedderMismatchError
+from chatbot.domain.protocols import HybridStore, Store
 from tests.contracts.conftest import DIMENSIONS, GENERAL, REPORTS, Harness
 from tests.fakes.vectors import vectors
 

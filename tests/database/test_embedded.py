@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.embedded import EmbeddedDatabase
-from chatbot.errors import DatabaseError
-from chatbot.settings import Settings
+from chatbot.domain.errors import DatabaseError
 
 PROCESSES, THREADS, ROUNDS = 3, 8, 8
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import CommandError, Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
-from chatbot.errors import DatabaseError, SettingsError
-from chatbot.settings import Settings
+from chatbot.domain.errors import DatabaseError, SettingsError
 from tests.fakes import wire_faults
 from tests.fakes.nx_server import NxProcess, NxThread, free_port
 from tests.fakes.wire_faults import Drop

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
-from chatbot.repositories.corpus import CorpusChanges
-from chatbot.schema import Range, Scope, Values
-from chatbot.settings import Settings
+from chatbot.database.repositories.corpus import CorpusChanges
+from chatbot.domain import Range, Scope, Values
 from chatbot.stores.atlas.pipelines import rank_fusion_pipeline, text_stage, vector_stage
 from chatbot.stores.atlas.store import AtlasStore
 from tests.fakes.wire_faults import Answer, rows

@@ -12,10 +12,10 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, request
 
-from chatbot.settings import MEGABYTE, Settings
-from chatbot.web.middleware import SECURITY_HEADERS
-from chatbot.web.pages import assets, pages
-from tests.web.live import served
+from chatbot.app.web.middleware import SECURITY_HEADERS
+from chatbot.app.web.pages import assets, pages
+from chatbot.config.settings import MEGABYTE, Settings
+from tests.app.web.live import served
 
 Json = dict[str, Any]
 NO_MODEL = "needs a language model"

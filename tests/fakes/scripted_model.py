@@ -13,7 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from chatbot.prompts import render
+from chatbot.models.prompts import render
 from tests.fakes.openai_replies import Recorded, Reply
 
 Said = str | Reply | Callable[[Recorded], str | Reply]

@@ -9,7 +9,7 @@ import pytest
 from bson.binary import Binary, BinaryVectorDtype
 from pymongo.errors import OperationFailure
 
-from chatbot.schema import Scope
+from chatbot.domain import Scope
 from chatbot.stores.atlas.definitions import text_index_definition, vector_index_definition
 from chatbot.stores.atlas.pipelines import rank_fusion_pipeline, text_stage, vector_stage
 from tests.fakes.mongomock_search import SearchClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chatbot.schema import Matrix
+from chatbot.domain import Matrix
 
 
 def vectors(count: int, seed: int = 0, dimensions: int = 8) -> Matrix:

@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from chatbot.factory import create_app
-from chatbot.ingestion.sources import Source, make_document
-from chatbot.loaders import loader_for
-from chatbot.services import Services
-from chatbot.settings import Settings
+from chatbot.app.factory import create_app
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.library.loaders import loader_for
+from chatbot.library.sources import Source, make_document
+from tests.app.web.live import served
 from tests.conftest import KENYA_2023, write_report
 from tests.fakes.nx_server import NxThread, wait_until
 from tests.fakes.wire_proxy import WireProxy
-from tests.web.live import served
 
 TIMEOUT = 2.0
 """MONGODB_TIMEOUT in these tests: short, so that they are."""

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.cancellation import Cancellation
-from chatbot.conversation.service import Saved
-from chatbot.schema import Question, Scope
-from chatbot.services import Services
-from chatbot.settings import Settings
-from tests.ingestion.helpers import Embedding, assert_consistent, ingest, passages_of, write
+from chatbot.answering.conversation import Saved
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain import Question, Scope
+from chatbot.domain.cancellation import Cancellation
+from tests.library.helpers import Embedding, assert_consistent, ingest, passages_of, write
 
 DAY = 86_400.0
 TIME = time.time

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.errors import UnknownNameError
-from chatbot.factory import create_app
+from chatbot.app.factory import create_app
+from chatbot.domain.errors import UnknownNameError
 from tests.fakes import wire_faults
 from tests.fakes.wire_faults import Action, Delay, Drop, Hang
 from tests.fakes.wire_proxy import EVERYTHING, WireProxy

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.errors import DatabaseError, DiskFullError
-from chatbot.factory import close_app, create_app
-from chatbot.repositories.files import StorageQuota
-from chatbot.services import Services
-from chatbot.settings import MEGABYTE, Settings
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.services import Services
+from chatbot.config.settings import MEGABYTE, Settings
+from chatbot.database.repositories.files import StorageQuota
+from chatbot.domain.errors import DatabaseError, DiskFullError
 from tests.fakes.nx_server import wait_until
 
 SIZE = 6 * MEGABYTE
@@ -76,7 +76,7 @@ def prose(number: int) -> str:
 
 
 def test_a_disk_that_uploads_fill(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatbot.repositories.files.MIN_FREE_MB", 2)
+    monkeypatch.setattr("chatbot.database.repositories.files.MIN_FREE_MB", 2)
     settings = settings_of(disk)
     app = create_app(settings)
     client = app.test_client()

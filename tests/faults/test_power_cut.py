@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.settings import Settings
 
 WRITES, CUTS = 40, 12
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.errors import ChatbotError, DatabaseError, SettingsError
-from chatbot.web.startup import Startup
+from chatbot.app.web.startup import Startup
+from chatbot.domain.errors import ChatbotError, DatabaseError, SettingsError
 
 DOWN = DatabaseError("MongoDB does not answer.", retry_after=5)
 

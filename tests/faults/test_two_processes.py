@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
-from chatbot.settings import Settings
-from tests.cli.processes import address, call, started
+from tests.app.cli.processes import address, call, started
+from tests.app.web.knowledge import FINISHED, form
 from tests.conftest import KENYA_2023
 from tests.fakes.nx_server import NxThread, wait_until
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
-from tests.web.knowledge import FINISHED, form
 
 LIMIT = 100_000
 """Tokens of a day: far from what these tests use but for the one that uses them up."""

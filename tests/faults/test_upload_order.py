@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.cli.processes import address, call, started
+from tests.app.cli.processes import address, call, started
+from tests.app.web.knowledge import FINISHED, form
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
-from tests.web.knowledge import FINISHED, form
 
 
 def upload(url: str, name: str, word: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chatbot.domain import DocumentRecord, Holdings, Range, Scope, Value, Values
 from chatbot.questions.decomposition import sub_questions
-from chatbot.schema import DocumentRecord, Holdings, Range, Scope, Value, Values
 
 
 class Reports:

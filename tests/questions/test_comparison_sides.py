@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from chatbot.domain import DocumentRecord, Range, Scope, Values
 from chatbot.questions.comparison_sides import Side, Sides, sides
-from chatbot.schema import DocumentRecord, Range, Scope, Values
 from tests.questions.reports import Reports, scope
 
 COUNTRIES = ("Kenya", "Mali", "Somalia")

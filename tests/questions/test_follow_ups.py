@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from chatbot.domain import Message, Range, Scope
+from chatbot.language import analyzer
 from chatbot.questions.follow_ups import LONGEST, MOST_WORDS, FollowUps
-from chatbot.schema import Message, Range, Scope
-from chatbot.text import analyzer
 from tests.questions.reports import REPORTS, Reports, scope
 
 GROWTH = "What is the population growth rate of Kenya in 2023?"

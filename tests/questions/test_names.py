@@ -8,9 +8,9 @@ from pathlib import Path
 import pycountry
 import pytest
 
-from chatbot.countries import country_code, usual_name
+from chatbot.domain import Range, Values
+from chatbot.language.countries import country_code, usual_name
 from chatbot.questions.names import country_key, demonyms, find_countries, find_years
-from chatbot.schema import Range, Values
 
 REPORTS = Path(__file__).parents[2] / "sample_data" / "country_reports"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.settings import Settings
-from tests.web.conftest import app, mali, services
+from chatbot.config.settings import Settings
+from tests.app.web.conftest import app, mali, services
 
 __all__ = ["app", "mali", "services"]
 

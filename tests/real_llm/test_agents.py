@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from chatbot.ingestion.pipeline import Registration
-from chatbot.ingestion.sources import Source, make_document
-from chatbot.loaders import loader_for
-from chatbot.services import Services
-from chatbot.settings import Settings
-from tests.agents.conftest import MALI_2021
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.library.loaders import loader_for
+from chatbot.library.pipeline import Registration
+from chatbot.library.sources import Source, make_document
+from tests.answering.agents.conftest import MALI_2021
+from tests.app.web.live import ask, served
 from tests.conftest import write_report
 from tests.real_llm.conftest import MARKS
-from tests.web.live import ask, served
 
 pytestmark = [*MARKS, pytest.mark.usefixtures("kenya")]
 QUESTION = "How does the population of Kenya differ from that of Mali?"

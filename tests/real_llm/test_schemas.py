@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from chatbot.model_output.asking import Shape, ask, choice, follow_up, numbers, outline, queries, shape_prompt
-from chatbot.model_output.stream import complete
-from chatbot.prompts import render
-from chatbot.request import RequestContext
-from chatbot.schema import Message
-from chatbot.services import Services
+from chatbot.app.services import Services
+from chatbot.domain import Message
+from chatbot.domain.request import RequestContext
+from chatbot.models.prompts import render
+from chatbot.models.replies.asking import Shape, ask, choice, follow_up, numbers, outline, queries, shape_prompt
+from chatbot.models.replies.stream import complete
 from tests.real_llm.conftest import MARKS
 
 pytestmark = MARKS

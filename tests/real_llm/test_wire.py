@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from chatbot.errors import ContextLengthError
-from chatbot.request import RequestContext
-from chatbot.schema import Context, Message, Prompt
-from chatbot.services import Services
+from chatbot.app.services import Services
+from chatbot.domain import Context, Message, Prompt
+from chatbot.domain.errors import ContextLengthError
+from chatbot.domain.request import RequestContext
+from tests.app.web.live import ask, served
 from tests.real_llm.conftest import MARKS
-from tests.web.live import ask, served
 
 pytestmark = MARKS
 QUESTION = "What is the population growth rate?"

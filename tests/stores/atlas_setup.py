@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
-from chatbot.repositories.corpus import CorpusChanges
-from chatbot.schema import Chunk
-from chatbot.settings import Settings
+from chatbot.database.repositories.corpus import CorpusChanges
+from chatbot.domain import Chunk
 from chatbot.stores.atlas.definitions import SearchTarget, index_plans
 from chatbot.stores.atlas.indexes import ensure_indexes
 from chatbot.stores.atlas.store import AtlasStore

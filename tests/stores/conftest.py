@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.repositories.corpus import CorpusChanges
-from chatbot.settings import Settings
+from chatbot.database.repositories.corpus import CorpusChanges
 from tests.fakes import postgres
 
 DIMENSIONS = 8

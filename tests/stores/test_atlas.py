@@ -12,8 +12,8 @@ import pytest
 from bson import ObjectId
 
 from chatbot.database.core import Collection, Json
-from chatbot.errors import EmbedderMismatchError, SearchEngineError
-from chatbot.schema import Chunk, Scope, Values, Vector
+from chatbot.domain import Chunk, Scope, Values, Vector
+from chatbot.domain.errors import EmbedderMismatchError, SearchEngineError
 from chatbot.stores.atlas.definitions import SearchTarget, index_plans
 from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes
 from chatbot.stores.atlas.pipelines import candidates, listing_pipeline, text_stage

@@ -9,8 +9,8 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from chatbot.database.core import CommandError
-from chatbot.errors import SearchEngineError
-from chatbot.schema import Scope, Values
+from chatbot.domain import Scope, Values
+from chatbot.domain.errors import SearchEngineError
 from chatbot.stores.atlas.definitions import SearchTarget
 from chatbot.stores.atlas.errors import explain, lacks_engine
 from tests.fakes.search_engine import location

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.errors import DatabaseError, SearchEngineError, SettingsError
-from chatbot.settings import Settings
+from chatbot.domain.errors import DatabaseError, SearchEngineError, SettingsError
 from chatbot.stores import choose_engine
 from chatbot.stores.atlas.definitions import index_plans, text_index_definition, vector_index_definition
 from chatbot.stores.atlas.indexes import Polling, drop_indexes, ensure_indexes, index_status

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot.schema import Matrix, Scope, Values
+from chatbot.domain import Matrix, Scope, Values
 from chatbot.stores.faiss import index, snapshot
 from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import Column, Rows

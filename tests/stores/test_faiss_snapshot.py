@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Collection, Database
-from chatbot.repositories import corpus
-from chatbot.repositories.corpus import CorpusChanges
-from chatbot.schema import Chunk, Match, Matrix, Scope, Values
-from chatbot.settings import Settings
+from chatbot.database.repositories import corpus
+from chatbot.database.repositories.corpus import CorpusChanges
+from chatbot.domain import Chunk, Match, Matrix, Scope, Values
 from chatbot.stores.faiss import index
 from chatbot.stores.faiss import store as faiss_store
 from chatbot.stores.faiss.index import Segment

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.schema import Scope
+from chatbot.domain import Scope
 from chatbot.stores.faiss.index import ChunkIndex
 from chatbot.stores.faiss.rows import Column, Rows
 from chatbot.stores.keywords import POOL, WINDOW, Bm25, with_proximity

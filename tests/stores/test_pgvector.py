@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.errors import EmbedderMismatchError, SearchEngineError, SettingsError
-from chatbot.repositories.corpus import CorpusChanges
-from chatbot.schema import Chunk, Range, Scope, Values
-from chatbot.services import Services
-from chatbot.settings import Settings
+from chatbot.database.repositories.corpus import CorpusChanges
+from chatbot.domain import Chunk, Range, Scope, Values
+from chatbot.domain.errors import EmbedderMismatchError, SearchEngineError, SettingsError
 from chatbot.stores.faiss.store import FaissStore
 from tests.fakes import postgres
 from tests.fakes.vectors import vectors
@@ -248,7 +248,7 @@ def test_an_unusable_connection_string_is_named_but_not_shown() -> None:
 def test_without_its_package_the_start_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from chatbot.errors import MissingPackageError\n"
+        "from chatbot.domain.errors import MissingPackageError\n"
         "from chatbot.stores import STORES\n"
         "try: STORES.builder('pgvector')\n"
         "except MissingPackageError as error: print(error.message)"

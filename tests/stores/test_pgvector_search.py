@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.repositories.corpus import CorpusChanges
-from chatbot.schema import Chunk, Scope, Values, Vector
-from chatbot.settings import Settings
+from chatbot.database.repositories.corpus import CorpusChanges
+from chatbot.domain import Chunk, Scope, Values, Vector
 from tests.fakes import postgres
 from tests.fakes.vectors import vectors
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...database.core import Collection, Json
 from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING
-from ...errors import SearchEngineError
-from ...schema import Scope
+from ...domain import Scope
+from ...domain.errors import SearchEngineError
 from ..chunks import is_retired
 from .definitions import TEXT_PATHS
 from .errors import NOT_QUERYABLE, UNDECLARED, translate_refusals

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
+from ...config.settings import Settings
 from ...database.core import Json
 from ...database.rows import TEXT_FIELD, embedding_field
-from ...settings import Settings
 
 TEXT_PATHS = (TEXT_FIELD, "report_title", "document_title")
 """The fields of the keyword search: it finds a passage by its report and heading too."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from ...database.core import CommandError
-from ...errors import SearchEngineError
+from ...domain.errors import SearchEngineError
 from ..chunks import no_direction
 from .definitions import FOLLOWED_BY, SearchTarget
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...database.core import CommandError, Database, Json
-from ...errors import SearchEngineError
+from ...domain.errors import SearchEngineError
 from .definitions import SearchTarget, fits_definition, keep_extras
 from .errors import has_no_room, missing, not_queryable, translate_refusals
 

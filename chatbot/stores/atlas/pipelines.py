@@ -13,8 +13,8 @@ from typing import Any
 
 from ...database.core import CommandError, Database, Json
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
-from ...schema import NO_VALUE, Condition, Range, Scope, Values
-from ...text import WORD_PATTERN
+from ...domain import NO_VALUE, Condition, Range, Scope, Values
+from ...language import WORD_PATTERN
 from .definitions import FOLLOWED_BY, TEXT_PATHS, SearchTarget
 from .errors import explain, is_away, lacks_engine
 

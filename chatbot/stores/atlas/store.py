@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
 from ...database.rows import decode_vector, id_forms
-from ...protocols import ChangeLog
-from ...schema import Chunk, Match, Scope, Vector
-from ...scores import to_score
-from ...settings import Settings
+from ...domain import Chunk, Match, Scope, Vector
+from ...domain.protocols import ChangeLog
+from ...domain.scores import to_score
 from .. import StoreTraits
 from ..chunks import MongoChunks, best_matches, check_query
 from .collection import IndexedCollection, SentPipelines

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...database.core import Collection, Json
 from ...database.rows import NAMING, TEXT_FIELD, decode_vector, document_id_of, filter_value
-from ...errors import EmbedderMismatchError
-from ...schema import Matrix, Value
+from ...domain import Matrix, Value
+from ...domain.errors import EmbedderMismatchError
 from ..keywords import Ints
 
 Codes = NDArray[np.int32]

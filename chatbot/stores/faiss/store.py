@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...config.settings import Settings
 from ...database.core import Collection, Database
 from ...database.rows import OLDER_PREFIX
-from ...errors import EmbedderMismatchError
-from ...protocols import ChangeLog
-from ...schema import Chunk, Match, Scope, Vector
-from ...settings import Settings
-from ...text import analyzer
+from ...domain import Chunk, Match, Scope, Vector
+from ...domain.errors import EmbedderMismatchError
+from ...domain.protocols import ChangeLog
+from ...language import analyzer
 from .. import StoreTraits
 from ..chunks import MongoChunks
 from ..keywords import Bm25

@@ -26,7 +26,7 @@ import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from ...schema import Matrix, Vector
+from ...domain import Matrix, Vector
 from ..keywords import Floats
 
 faiss: Any = _faiss

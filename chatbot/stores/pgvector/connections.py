@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ...errors import MissingPackageError, SearchEngineError, SettingsError
+from ...domain.errors import MissingPackageError, SearchEngineError, SettingsError
 
 try:
     import psycopg

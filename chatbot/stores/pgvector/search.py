@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ...schema import Chunk, Match, Scope, Vector
+from ...domain import Chunk, Match, Scope, Vector
 from ..chunks import best_matches
 from ..keywords import Bm25, inverse_document_frequency, with_proximity
 from .connections import Connection

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from ...config.settings import Settings
 from ...database.core import Database
 from ...database.rows import embedding_field
-from ...errors import EmbedderMismatchError, SearchEngineError, SettingsError
-from ...protocols import ChangeLog
-from ...schema import Chunk, Match, Matrix, Scope, Vector
-from ...scores import to_score
-from ...settings import Settings
-from ...text import analyzer
+from ...domain import Chunk, Match, Matrix, Scope, Vector
+from ...domain.errors import EmbedderMismatchError, SearchEngineError, SettingsError
+from ...domain.protocols import ChangeLog
+from ...domain.scores import to_score
+from ...language import analyzer
 from .. import StoreTraits
 from ..chunks import check_query, read_surroundings
 from ..keywords import POOL, Bm25

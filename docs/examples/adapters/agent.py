@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..schema import Event
+from ...domain import Event
 from .direct import DirectAgent
 from .run import AgentRun
 

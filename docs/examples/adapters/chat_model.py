@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..protocols import Embedder
-from ..request import RequestContext
-from ..schema import Delta, Prompt, Usage
-from ..settings import Settings
+from ...config.settings import Settings
+from ...domain import Delta, Prompt, Usage
+from ...domain.protocols import Embedder
+from ...domain.request import RequestContext
 
 
 class TitlesChatModel:

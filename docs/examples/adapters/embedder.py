@@ -8,10 +8,10 @@ from zlib import crc32
 
 import numpy as np
 
-from ..errors import SettingsError
-from ..request import RequestContext
-from ..schema import Matrix, Vector
-from ..settings import Settings
+from ...config.settings import Settings
+from ...domain import Matrix, Vector
+from ...domain.errors import SettingsError
+from ...domain.request import RequestContext
 
 MODEL = "512"
 """The number of dimensions, which EMBEDDING_MODEL may change."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import configparser
 from pathlib import Path
 
-from ..errors import LoadError
-from ..schema import Loaded, Section, lay_out
+from ...domain import Loaded, Section, lay_out
+from ...domain.errors import LoadError
 from .formats import Fit, Sample
 from .text import read_text
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..protocols import ChatModel, Reranked, Store
-from ..request import RequestContext
-from ..schema import SearchHit
+from ...domain import SearchHit
+from ...domain.protocols import ChatModel, Reranked, Store
+from ...domain.request import RequestContext
 
 FETCHED_PER_KEPT = 3
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 
-from ..schema import Match
-from ..settings import Settings
+from ..config.settings import Settings
+from ..domain import Match
 
 
 class TurnsMethod:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..database.rows import decode_vector
-from ..errors import EmbedderMismatchError
-from ..schema import Match, Scope, Vector
-from ..text import analyzer
+from ..domain import Match, Scope, Vector
+from ..domain.errors import EmbedderMismatchError
+from ..language import analyzer
 from . import StoreTraits
 from .chunks import MongoChunks
 

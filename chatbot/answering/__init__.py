@@ -1,0 +1,1 @@
+"""Conversations, and the ways of answering a question."""

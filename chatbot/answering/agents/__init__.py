@@ -1,0 +1,24 @@
+"""Ways to answer a question; the request's ``mode`` names one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...config.registry import Registry
+
+if TYPE_CHECKING:
+    from .run import BaseAgent
+
+AGENTS: Registry[BaseAgent] = Registry(
+    "mode",
+    {
+        "auto": "chatbot.answering.agents.auto",
+        "chain": "chatbot.answering.agents.chain",
+        "compare": "chatbot.answering.agents.compare",
+        "deep": "chatbot.answering.agents.deep",
+        "direct": "chatbot.answering.agents.direct",
+        "report": "chatbot.answering.agents.report",
+    },
+)
+DEFAULT = "direct"
+CHOOSES = "auto"

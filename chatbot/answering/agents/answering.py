@@ -1,0 +1,346 @@
+"""What all agents do: check the scope, build the context, write the answer, or say that nothing was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from ...checking.answer import as_set, assemble, general_prompt, not_found, prompt_for, trace_of
+from ...checking.context import Neighbourhood, build_context, keep_best
+from ...checking.wording import unify_brackets
+from ...domain import (
+    Answer,
+    AnswerEvent,
+    Context,
+    DocumentRecord,
+    Event,
+    Prompt,
+    Question,
+    ScopeSummary,
+    SearchHit,
+    SourcesEvent,
+    StepTiming,
+    TokenEvent,
+)
+from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
+from ...language import escape_markdown, is_foreign, is_written_in, quotation_item
+from ...models.chat.extractive import HEADER
+from ...models.replies.asking import numbers
+from ...models.replies.stream import Completion, Reply, completion, without_thoughts
+from ...search.pipeline import with_rank
+from ...search.relevance import best_score
+from ...search.scope import describe, nearest_scope, selectable_collections
+from ...search.subjects import missing_figures
+from .budget import Allowance
+from .run import AgentRun
+from .searches import distinct
+
+FAILED = "The language model could not finish."
+CLOSEST = "The reports do not answer this directly. Closest passages:"
+NOT_ENGLISH = (
+    "The question does not seem to be in English, the only language that is searched in here. Ask it in English."
+)
+NO_REPORTS = "There are no reports yet. Add some in the knowledge base, or with: python -m chatbot ingest FILES"
+INSTEAD = "Quoted from the reports instead:"
+LEAST_CONTEXT = 200
+"""Tokens of passages below which no answer is worth writing."""
+FIRST_START = timedelta(minutes=10)
+MAX_SHORTENINGS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WritingPlan:
+    """How an agent writes: its prompt, and its quotations where no model can.
+
+    Without ``quoting`` a model that fails is an error, unless another agent has chosen the mode; one that writes
+    nothing is replaced by quotations all the same.
+    """
+
+    prompt: Callable[[Question, Context], Prompt] = prompt_for
+    quoting: Callable[[Context], str] | None = None
+    finish: Callable[[str, Context], tuple[str, str]] = lambda text, context: (text, "")
+    """Returns the final text, and what stands below it without being checked against the passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text, and the passages that the model had for it: its citations are checked against these."""
+
+    text: str
+    context: Context
+    truncated: bool = False
+
+
+def quotations(
+    run: AgentRun, question: str, context: Context, numbers: Sequence[int] | None = None, *, most: int | None = None
+) -> str:
+    """A list of quotations that answer ``question``, from the passages with these numbers, None = all of them."""
+    passages = [p for p in context.passages if numbers is None or p.number in numbers]
+    quotes = run.resources.quoter.quotes(question, passages, request=run.request)
+    return "\n\n".join(map(quotation_item, quotes[:most]))
+
+
+def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
+    """Return the scope's reports and passages; None after answering that it has none.
+
+    Raises:
+        IngestingError: there are reports, but none of them can be searched yet; or the sample reports are not complete
+            yet, and an answer from half of them would mislead.
+    """
+    question, catalog = run.question, run.resources.catalog
+    inside = catalog.holdings(question.scope)
+    if inside.pending and (inside.pending == inside.documents or any(map(_is_new, catalog.all(question.scope)))):
+        # Reports of no country are searched beside the named ones: they may be all that is missing.
+        named = catalog.holdings(question.scope.strict())
+        shown = named if named.pending else inside
+        which = f"The reports for {describe(question.scope)}" if question.scope and named.pending else "The reports"
+        raise IngestingError(f"{which} are still being indexed: {shown.pending} of {shown.documents} to go.")
+    scope = ScopeSummary(question.scope, inside.ready, inside.ready_chunks, question.page)
+    if not question.scope or scope.documents:
+        return scope
+    offer = nearest_scope(catalog, question.scope, run.say)
+    nothing = run.say("There is no report for {names}.", names=describe(question.scope, run.say))
+    yield from answer_text(run, escape_markdown(f"{nothing} {offer}"), scope)
+    return None
+
+
+def _is_new(record: DocumentRecord) -> bool:
+    """A sample report of this first start; one that was left behind long ago must not hold up every question."""
+    if not record.sample or record.status != "pending":
+        return False
+    return datetime.now(UTC) - datetime.fromisoformat(record.updated_at) < FIRST_START
+
+
+def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
+    """`open_scope` for agents with several searches. The model may narrow the scope to some collections.
+
+    That takes one call, none if there is no choice. The scope that the person chose is never left, and a collection
+    that cannot be chosen is searched, too. A reply that cannot be read, or chooses nothing, leaves all.
+    """
+    scope = yield from open_scope(run)
+    if scope is None:
+        return None
+    if not scope.documents and not run.question.scope and _is_library_empty(run):
+        yield from answer_empty(run, scope, ())
+        return None
+    chosen, every = run.question.scope, run.resources.collections
+    choice = selectable_collections(every, chosen.collections)
+    if not choice or not run.has_model:
+        return scope
+    described = "\n".join(f"{number}. {one.name}: {one.description}" for number, one in enumerate(choice, start=1))
+    picked = yield from run.ask(
+        "collections", numbers(len(choice)), "All collections are searched", collections=described
+    )
+    if picked is None:
+        return scope
+    left_out = {one.name for number, one in enumerate(choice, start=1) if picked and number not in picked}
+    names = [one.name for one in every if one.name not in left_out and chosen.holds(one.name)]
+    if chosen.collections or len(names) < len(every):
+        run.question = replace(run.question, scope=chosen.within(names))
+    yield run.step("collections", "Searched in", items=names)
+    return scope
+
+
+def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
+    """Whether no hit is near enough (RELEVANCE_FLOOR) and of the right years."""
+    is_other = best_score(hits) < run.judge.bounds.floor or _missing_figures(run, hits) is not None
+    return not hits or (run.settings.on_empty != "relax" and is_other)
+
+
+def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
+    question, resources = run.question, run.resources
+    return missing_figures(question.search_text, hits, question.scope, resources.catalog, resources.analyzer, run.say)
+
+
+def answer_research(
+    run: AgentRun, scope: ScopeSummary, kept: Sequence[SearchHit], closest: Sequence[SearchHit], way: WritingPlan
+) -> Iterator[Event]:
+    """End several searches, unless they were cancelled: answer from what was kept (DEEP_CONTEXT_TOKENS)."""
+    if run.request.cancelled:
+        return
+    if is_empty(run, kept):
+        yield from answer_empty(run, scope, closest)
+    else:
+        yield from answer_from(run, scope, kept, way, tokens=run.settings.deep_context_tokens)
+
+
+def answer_from(
+    run: AgentRun,
+    scope: ScopeSummary,
+    hits: Sequence[SearchHit],
+    way: WritingPlan,
+    *,
+    around: Neighbourhood | None = None,
+    tokens: int | None = None,
+) -> Iterator[Event]:
+    """Answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
+    started = time.perf_counter()
+    hits, left = with_rank(hits), run.spending.tokens_left
+    most = tokens or run.settings.context_tokens
+    budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
+    context = build_context(hits, around or run.resources.store, budget_tokens=budget)
+    run.spending.add(StepTiming.since("context", started))
+    if budget < most:
+        yield from note_left_out(run, len(context.passages), len(hits))
+    yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
+    note = f"{run.say(CLOSEST)}\n\n" if run.closest_only and not run.has_model else ""
+    if note:
+        yield TokenEvent(note)
+    written = yield from write(run, context, way)
+    text, below = way.finish(written.text, written.context)
+    answer = conclude(run, scope, note + text, hits, written.context, truncated=written.truncated)
+    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below]))))
+
+
+def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
+    """Yield a step if the budget of tokens has no room for all hits: such an answer ended early."""
+    if shown < hits and not run.stopped_by:
+        text = "The budget of tokens leaves room for {shown} of {found} passages."
+        yield from run.stop("tokens", run.say(text, shown=shown, found=hits))
+
+
+def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event, None, Written]:
+    """Let the model write, or quote. What was written before a failure stays.
+
+    A prompt that is too long is tried again with the better half of its passages.
+
+    Raises:
+        ChatModelError: the model failed, and there is nothing to quote or hope for.
+        BudgetExhaustedError: the day's tokens were used up before this question began.
+    """
+    if way.quoting is not None and not run.has_model:
+        return (yield from _quote(run.say(HEADER), way.quoting, context))
+    quoting = way.quoting or (lambda context: quotations(run, run.question.search_text, context))
+    if stopper := run.spending.stops_answer():
+        yield from run.stop(stopper)
+        return (yield from _quote(f"{run.why_stopped} {run.say(INSTEAD)}", quoting, context))
+    yield run.step("generate", "Writing the answer")
+    model, allowance = run.resources.chat_models.of(run.question), Allowance(run.spending, keep=0)
+    steps, written, shown = list[StepTiming](), Written("", context), context
+    with run.request.within(run.spending.seconds_left()) as limited:
+        while allowance.take():
+            started, prompt = time.perf_counter(), as_set(way.prompt(run.question, shown), run.settings)
+            reply, keep = Reply(prompt), (len(shown.passages) + 1) // 2
+            try:
+                done = yield from completion(model, prompt, limited, reply)
+            except BudgetExhaustedError as error:
+                if not (run.spending.usage.calls or steps):
+                    raise
+                yield from run.stop("tokens", error.message)
+                break
+            except ChatModelError as error:
+                usage = reply.usage_of_failed(error)
+                is_shorter = keep < len(shown.passages) and len(steps) < MAX_SHORTENINGS
+                if is_shorter and isinstance(error, ContextLengthError):
+                    steps.append(StepTiming.since("shorten", started, usage))
+                    shown = keep_best(shown, keep)
+                    detail = f"Too much for the model: once more with the best {keep} of the passages"
+                    yield run.step("shorten", detail)
+                    continue
+                written = Written(without_thoughts(reply.text), context)
+                is_all = way.quoting is None and not run.is_mode_chosen
+                if is_all or not (written.text or run.may_go_on(error)):
+                    raise
+                steps.append(StepTiming.since("generate", started, usage))
+                run.stopped_by = "model"
+                yield run.step("generate", error.message, failed=True)
+                break
+            steps.append(StepTiming.since("generate", started, done.usage))
+            text = unify_brackets(done.text, [passage.number for passage in shown.passages])
+            written = Written(text, shown, done.truncated)
+            break
+    if allowance.refused:
+        yield from run.stop("calls")
+    allowance.settle(*steps)
+    yield from run.note_time(limited)
+    if written.text or run.request.cancelled:
+        return written
+    why = run.say(FAILED) if run.stopped_by in {"", "model"} else run.why_stopped
+    return (yield from _quote(f"{why} {run.say(INSTEAD)}", quoting, context))
+
+
+def _quote(heading: str, quoting: Callable[[Context], str], context: Context) -> Generator[Event, None, Written]:
+    text = f"{heading}\n\n{quoting(context)}"
+    yield TokenEvent(text)
+    return Written(text, context)
+
+
+def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
+    """Answer as ON_EMPTY says, with the passages that came closest; general knowledge only within the budget."""
+    yield SourcesEvent((), scope)
+    closest = distinct(closest)
+    if run.settings.on_empty == "general" and not run.spending.stops_answer():
+        done = yield from _general(run)
+        if done is not None:
+            yield AnswerEvent(conclude(run, scope, done.text, closest, truncated=done.truncated))
+            return
+    searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
+    if _is_library_empty(run) and not run.question.attachments:
+        text = run.say(NO_REPORTS)
+    else:
+        text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
+    query = run.question.query
+    foreign = is_foreign(query) or (run.question.language != "en" and not is_written_in(query, "english"))
+    if foreign and not run.resources.embedder.multilingual:
+        text += f"\n\n{run.say(NOT_ENGLISH)}"
+    if run.stopped_by:
+        # Where no search came to its end, nobody knows whether the reports answer the question.
+        stopped = f"{run.why_stopped} {run.say('Nothing was found until then.')}"
+        text = f"{stopped}\n\n{text}" if closest else stopped
+    yield TokenEvent(text)
+    yield AnswerEvent(conclude(run, scope, text, closest))
+
+
+def _is_library_empty(run: AgentRun) -> bool:
+    return not run.resources.catalog.holdings(run.question.scope.widest()).documents
+
+
+def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
+    """Answer from the model's general knowledge; None where it writes nothing, or fails after other calls."""
+    started, prompt = time.perf_counter(), as_set(general_prompt(run.question), run.settings)
+    reply, model = Reply(prompt), run.resources.chat_models.of(run.question)
+    try:
+        with run.request.within(run.spending.seconds_left()) as limited:
+            done = yield from completion(model, prompt, limited, reply)
+    except ChatModelError as error:
+        if not run.spending.usage.calls:
+            raise
+        run.spending.add(StepTiming.since("generate", started, reply.usage_of_failed(error)))
+        yield run.step("generate", error.message, failed=True)
+        return None
+    run.spending.add(StepTiming.since("generate", started, done.usage))
+    yield from run.note_time(limited)
+    return done if done.text else None
+
+
+def answer_text(run: AgentRun, text: str, scope: ScopeSummary) -> Iterator[Event]:
+    """Answer with a fixed text, without passages."""
+    yield SourcesEvent((), scope)
+    yield TokenEvent(text)
+    yield AnswerEvent(conclude(run, scope, text))
+
+
+def conclude(
+    run: AgentRun,
+    scope: ScopeSummary,
+    response: str,
+    hits: Sequence[SearchHit] = (),
+    context: Context = Context(),  # noqa: B008  # frozen and empty
+    *,
+    truncated: bool = False,
+) -> Answer:
+    """The answer with its citations checked, its trace, and what ended it early."""
+    trace = replace(
+        trace_of(run.question),
+        hits=tuple(hits),
+        threshold=run.threshold,
+        pipeline=run.pipeline,
+        steps=run.spending.steps,
+        path=tuple(run.path),
+        stopped_by=run.stopped_by or run.choice_stopped_by,
+        truncated=truncated,
+        closest_only=run.closest_only,
+    )
+    return assemble(run.question, response, scope=scope, context=context, trace=trace)

@@ -1,0 +1,61 @@
+"""The router (seed 002, R-C1): the model picks the way that suits the question."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+
+from ...domain import Event, StepEvent
+from ...models.replies.asking import choice
+from ...questions.comparison_sides import sides
+from ...questions.comparisons import COMPARES, MAY_COMPARE
+from ...questions.decomposition import sub_questions
+from ...questions.mentions import COUNTRY, YEAR
+from . import DEFAULT
+from .run import AgentRun, BaseAgent
+
+WAYS = {
+    "direct": "one search and one answer: for a question about one fact, one topic or one report",
+    "deep": "several searches at once, and more for what is missing: for a question with several parts, an overview, "
+    "causes and consequences",
+    "chain": "one simple question after the other: for a question whose parts depend on each other, where one answer "
+    "is needed to ask the next",
+    "compare": "the same search in each country, year or report, side by side in a table: for a comparison",
+}
+
+
+class AutoAgent(BaseAgent):
+    """Chooses another mode with one call of the model, or by rule without one."""
+
+    def answer(self, run: AgentRun) -> Iterator[Event]:
+        mode = DEFAULT  # which says so without a call where the scope has no reports
+        if run.resources.catalog.holdings(run.question.scope).documents:
+            mode = yield from self._by_model(run) if run.has_model else self._by_rule(run)
+        run.question, run.is_mode_chosen = replace(run.question, mode=mode), True
+        run.choice_stopped_by, run.stopped_by, run.why_stopped = run.stopped_by, "", ""
+
+    def _by_model(self, run: AgentRun) -> Generator[StepEvent, None, str]:
+        compared = sides(run.question.search_text, run.question.scope, run.resources.catalog).compared
+        names = [name for name in WAYS if name != "compare" or compared]
+        ways = "\n".join(f"{number}. {name}: {WAYS[name]}." for number, name in enumerate(names, start=1))
+        picked = yield from run.ask("auto", choice(names), f"Answered in mode {DEFAULT}", ways=ways)
+        if picked is None:
+            return DEFAULT
+        yield run.step("mode", f"Chosen by the model: {names[picked - 1]}")
+        return names[picked - 1]
+
+    def _by_rule(self, run: AgentRun) -> Generator[StepEvent, None, str]:
+        text, scope, catalog = run.question.search_text, run.question.scope, run.resources.catalog
+        mode, why = DEFAULT, "it is one question"
+        compares = COMPARES.search(text)
+        compared = sides(text, scope, catalog).compared if compares or MAY_COMPARE.search(text) else ()
+        differs = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
+        if (compared and compares) or differs:
+            mode, why = "compare", "it compares"
+        elif len(sub_questions(text, scope, catalog)) > 1:
+            mode, why = "deep", "it has several parts"
+        yield run.step("mode", f"Chosen: {mode}, because {why}")
+        return mode
+
+
+build = AutoAgent

@@ -1,0 +1,190 @@
+"""The searches of one question: run in parallel (R-C10), with their findings collected and numbered."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TypeAlias, TypeVar
+
+from ...checking.context import render_passage
+from ...domain import Passage, Question, Scope, SearchHit
+from ...domain.errors import ChatbotError
+from ...domain.protocols import Catalog
+from ...domain.request import RequestContext
+from ...language import estimate_tokens
+from ...questions.mentions import find_mentions
+from ...search.scope import describe
+from ...search.subjects import everything_asked, suggest_scope
+
+T = TypeVar("T")
+LOOK_SECONDS = 0.05
+"""Interval at which a waiting agent checks whether it was cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A query with its scope. ``label`` names it in the steps."""
+
+    label: str
+    query: str
+    scope: Scope
+    top_k: int
+
+
+def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
+    """Search under the countries and editions that the query is about, inside the question's scope.
+
+    The whole question stays in all of that where it names a country besides: one of its parts may be about it.
+    """
+    scope = question.scope
+    if query == question.search_text:
+        mentions = find_mentions(query, catalog, scope)
+        if len(mentions.about) < len(mentions.countries):
+            return Search(query, query, scope, question.top_k)
+    inside = suggest_scope(everything_asked(query, scope, catalog), scope, catalog) or scope
+    label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
+    return Search(label, query, inside, question.top_k)
+
+
+def new_questions(candidates: Sequence[str], earlier: Sequence[str]) -> list[str]:
+    """The candidates that are not among the earlier questions, each once. Case, spacing and end marks do not matter."""
+    keys = [" ".join(query.casefold().split()).rstrip("?.! ") for query in [*earlier, *candidates]]
+    return [query for place, query in enumerate(candidates, start=len(earlier)) if keys[place] not in keys[:place]]
+
+
+class Findings:
+    """Passages that were kept, by search; a passage that several searches found is kept once."""
+
+    def __init__(self) -> None:
+        self._by_search: dict[str, list[SearchHit]] = {}
+        self._found: dict[str, dict[str, SearchHit]] = {}
+        self._seen: set[str] = set()
+
+    def unseen(self, results: Sequence[tuple[str, Sequence[SearchHit]]], *, most: int) -> list[tuple[str, SearchHit]]:
+        """The hits that are new, with their search: the best of each search in turn, ``most`` in all."""
+        kept: list[tuple[str, SearchHit]] = []
+        for search, hits in results:
+            self._found.setdefault(search, {}).update({hit.chunk.id: hit for hit in hits})
+        for search, hit in alternate([[(search, hit) for hit in hits] for search, hits in results]):
+            if hit.chunk.id not in self._seen and len(kept) < most:
+                self._seen.add(hit.chunk.id)
+                kept.append((search, hit))
+        return kept
+
+    def add(self, pairs: Iterable[tuple[str, SearchHit]]) -> None:
+        """Keep hits, each with the search that found it."""
+        for search, hit in pairs:
+            self._by_search.setdefault(search, []).append(hit)
+            self._found.setdefault(search, {})[hit.chunk.id] = hit
+
+    @property
+    def hits(self) -> list[SearchHit]:
+        """The best of each search, then the second best, ..."""
+        return list(alternate(list(self._by_search.values())))
+
+    def of(self, search: str) -> list[SearchHit]:
+        """The kept hits of this search, also those that another search found first."""
+        added = {hit.chunk.id for hits in self._by_search.values() for hit in hits}
+        return [hit for name, hit in self._found.get(search, {}).items() if name in added]
+
+
+def distinct(hits: Iterable[SearchHit]) -> list[SearchHit]:
+    """The hits without repetitions: each passage at its first place, with the scores of its last search."""
+    return list({hit.chunk.id: hit for hit in hits}.values())
+
+
+def alternate(columns: Sequence[Sequence[T]]) -> Iterator[T]:
+    """The first of each, then the second of each, ..."""
+    for row in zip_longest(*columns):
+        yield from (each for each in row if each is not None)
+
+
+def number_passages(hits: Sequence[SearchHit], *, tokens: int | None = None) -> str:
+    """The passages as a planning prompt has them, numbered from 1; as many as fit ``tokens``, at least one."""
+    shown: list[str] = []
+    left = tokens
+    for number, hit in enumerate(hits, start=1):
+        text = render_passage(Passage(number, hit, hit.chunk.text))
+        if left is not None:
+            left -= estimate_tokens(text)
+            if left < 0 and shown:
+                break
+        shown.append(text)
+    return "\n\n".join(shown)
+
+
+def bullet_list(queries: Sequence[str]) -> str:
+    """Queries as a bulleted list, for a prompt."""
+    return "\n".join(f"- {query}" for query in queries)
+
+
+Outcome: TypeAlias = T | ChatbotError | None
+"""The result of a piece of work, its error, or None if it was too slow."""
+
+
+def in_parallel(
+    work: Sequence[Callable[[RequestContext], T]],
+    *,
+    threads: int,
+    request: RequestContext,
+    seconds: float | None = None,
+) -> Iterator[tuple[int, Outcome[T]]]:
+    """Yield the place and outcome of each piece of work as it ends, ``threads`` at a time; those too slow come last.
+
+    Work that takes longer than ``seconds`` is cancelled by its `RequestContext` and not waited for. A piece of work may
+    fail alone, with a `ChatbotError`; any other exception is a defect and ends all, as a cancelled ``request`` does.
+    """
+    waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, Outcome[T]] | None] = queue.SimpleQueue()
+    for numbered in enumerate(work):
+        waiting.put(numbered)
+    missing = set(range(len(work)))
+    with request.within(seconds) as limited:
+        try:
+            for _ in range(min(threads, len(work))):
+                # Daemons, unlike those of a pool: the process must not wait at its end for a search that was given up.
+                threading.Thread(target=_work, args=(waiting, done, limited), name="search", daemon=True).start()
+            while missing:
+                left = LOOK_SECONDS if limited.deadline is None else limited.deadline - time.monotonic()
+                try:
+                    ended = done.get(timeout=max(0.0, min(LOOK_SECONDS, left)))
+                except queue.Empty:
+                    if limited.cancelled:
+                        break
+                    continue
+                if request.cancelled:
+                    break
+                if ended is None:
+                    raise RuntimeError("A search ended in a defect; its own thread has reported it.")
+                missing.discard(ended[0])
+                yield ended
+        finally:
+            limited.cancel.cancel()
+    if not request.cancelled:
+        yield from ((place, None) for place in sorted(missing))
+
+
+def _work(
+    waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]],
+    done: queue.SimpleQueue[tuple[int, Outcome[T]] | None],
+    limited: RequestContext,
+) -> None:
+    """Do pieces of work until none is left, or ``limited`` is over. None stands for a defect."""
+    while not limited.cancelled:
+        try:
+            place, piece = waiting.get_nowait()
+        except queue.Empty:
+            return
+        ended: tuple[int, Outcome[T]] | None = None
+        try:
+            outcome: Outcome[T] = piece(limited)
+            # Work that the end of the time broke off is too slow, whatever it returns: half of a result.
+            ended = (place, None if limited.cancelled else outcome)
+        except ChatbotError as error:
+            ended = (place, None if limited.cancelled else error)
+        finally:
+            done.put(ended)

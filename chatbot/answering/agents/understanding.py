@@ -1,0 +1,269 @@
+"""What a question is about, found out before any agent runs: its countries and years, whether the data has them, and
+the scope that follows (R-D4).
+
+One place for all modes. What it finds is answered here, or said above the agent's answer.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ...checking.answer import assemble, general_prompt, trace_of
+from ...domain import (
+    AnswerEvent,
+    Event,
+    QuerySettings,
+    Question,
+    Scope,
+    ScopeSummary,
+    SourcesEvent,
+    StepEvent,
+    StepTiming,
+    Subjects,
+    TokenEvent,
+)
+from ...domain.errors import ChatModelError
+from ...domain.protocols import Agent, Catalog
+from ...domain.request import RequestContext
+from ...language import escape_markdown
+from ...language.countries import usual_name
+from ...language.words import Say, counted, in_english, speaking
+from ...models.caches import ChatModels
+from ...models.replies.stream import Reply, completion
+from ...questions.english import pattern
+from ...questions.everyday import with_term
+from ...questions.mentions import COUNTRY, Mentions, find_mentions, values_of
+from ...questions.overview import asks_nothing
+from ...questions.sentences import is_small_talk
+from ...questions.wording import list_in_words, name_in_words
+from ...search.scope import summarise
+from ...search.subjects import Missing, everything_asked, missing_subject, suggest_scope
+from .budget import Spending
+from .library import library_answer, topic_of
+
+NOTHING_ASKED = "Ask what the reports say: about a country, a topic or a year."
+_PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
+_BEST = r"(?:most|least|fewest|best|worst|top|(?!interest|forest|harvest|arrest|west\b|protest|invest)\w{3,}est)"
+_RANKING = re.compile(
+    rf"\b(?:which|what)\s+(?:\w+\s+)?(?:countr(?:y|ies)|nations?|states?)\b.*\b{_BEST}\b"
+    rf"|\b{_BEST}\s+(?:\w+\s+){{0,2}}(?:countr(?:y|ies)|nations?)\b"
+    r"|\brank(?:ing)?\b.*\bcountries\b"
+    r"|\b(?:countr(?:y|ies)|nations?) (?:with|that has|that have|which has) the (?:\w+est|most|fewest|least)\b",
+    re.IGNORECASE,
+)
+_HIGHEST = pattern(
+    rf"^\W*(?:(?:what|which|who|where)(?:['’]s|\s+{{be}})?\s+)?(?:the\s+)?(?!latest|newest|earliest){_BEST}"
+    rf"\s+(?:\w+\s+){{0,2}}?{{thing}}\b|^\W*(?:who|where)\b.*\b{_BEST}\b"
+)
+"""Asks for the first of all without a word for them: "highest life expectancy"."""
+_EVERY = re.compile(r"\b(?:of|among|across|in|for|over) all (?:the |of the )?(?:countries|nations)\b", re.IGNORECASE)
+_AVERAGE, _TOTAL = (
+    re.compile(r"\b(?:average|mean(?! (?:for|that|to|by|in)\b))\b", re.IGNORECASE),
+    re.compile(r"\b(?:total|sum|combined)\b", re.IGNORECASE),
+)
+_LISTING = re.compile(
+    r"\b(?:which|what|how many|list|name|all)\s+(?:\w+\s+){0,2}(?:countries|nations|states)\b"
+    r"|^\W*(?:countries|nations|states)\s+(?:that|which|with|without|where|in)\b",
+    re.IGNORECASE,
+)
+Wanted = Literal["", "list", "ranking", "average", "total"]
+"""What a question asks for of all countries."""
+NOT_OF_ALL = (
+    "No {wanted} of all countries: the passages found come from {found} of {reports}. To compare countries, name them."
+)
+
+
+@dataclass(slots=True)
+class Understood:
+    """A question to hand to an agent, or the events of an answer that needs none; once, by one thread."""
+
+    question: Question
+    answer: Iterator[Event] | None = None
+    notes: list[str] = field(default_factory=list)
+    """What has to be said before the answer."""
+    suggested_scope: ScopeSummary | None = None
+    """The scope that the question might be asked under."""
+    aggregate: Wanted = ""
+    subjects: Subjects = field(default_factory=Subjects)
+    inferred_scope: Scope = field(default_factory=Scope)
+    """What of the question's scope was found in it."""
+    preamble: str = ""
+
+    def events(self, agent: Agent, request: RequestContext) -> Iterator[Event]:
+        """To be passed through `annotate` one by one."""
+        return self.answer or agent.run(self.question, request=request)
+
+    def annotate(self, event: Event) -> list[Event]:
+        """The event with what has to be said before the answer, and the scope that is offered."""
+        if isinstance(event, AnswerEvent):
+            answer = event.answer
+            return [
+                AnswerEvent(
+                    replace(
+                        answer,
+                        response=self.preamble + answer.response,
+                        marks=tuple(mark.moved(len(self.preamble)) for mark in answer.marks),
+                        scope=replace(answer.scope, from_question=self.inferred_scope),
+                        suggested_scope=self.suggested_scope,
+                        trace=replace(answer.trace, understood=self.subjects),
+                    )
+                )
+            ]
+        if isinstance(event, SourcesEvent):
+            event = replace(event, scope=replace(event.scope, from_question=self.inferred_scope))
+        if isinstance(event, SourcesEvent) and self.aggregate and event.hits:
+            found = len({hit.chunk.document_id for hit in event.hits})
+            say = speaking(self.question.language)
+            reports = counted(say, event.scope.documents, "report")
+            self.notes.append(say(NOT_OF_ALL, wanted=_wanted(self.aggregate, say), found=found, reports=reports))
+        if isinstance(event, TokenEvent) and self.notes and not self.preamble:
+            self.preamble = " ".join(self.notes) + "\n\n"
+            return [TokenEvent(self.preamble), event]
+        return [event]
+
+
+class Understanding:
+    """Reads a question before an agent does. Stateless between calls; thread-safe."""
+
+    def __init__(self, *, catalog: Catalog, chat_models: ChatModels, settings: QuerySettings) -> None:
+        """``settings``: those of questions that bring none of their own."""
+        self._catalog = catalog
+        self._chat_models = chat_models
+        self._settings = settings
+
+    def run(self, agent: Agent, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """The agent's events, or those of an answer that needs no agent."""
+        understood = self.read(question, request=request)
+        for event in understood.events(agent, request):
+            yield from understood.annotate(event)
+
+    def taken_from(self, text: str, scope: Scope) -> Scope:
+        """What a question names of a scope, beyond the one that was chosen; empty where that narrows nothing."""
+        found = suggest_scope(everything_asked(text, scope, self._catalog), scope, self._catalog)
+        return found.beyond(scope) if found else Scope()
+
+    def read(self, question: Question, *, request: RequestContext) -> Understood:
+        """What the question is about; answered already where no agent could add anything."""
+        if question.attachments:
+            return Understood(question)
+        say, on_empty = speaking(question.language), (question.settings or self._settings).on_empty
+        if is_small_talk(question.search_text) and on_empty != "general":
+            return Understood(question, self._said(question, say(NOTHING_ASKED)))
+        mentions = find_mentions(question.search_text, self._catalog, question.scope)
+        asked = everything_asked(question.search_text, question.scope, self._catalog)
+        if topic := topic_of(question.search_text, mentions):
+            mentions, asked = mentions.of_reports(), asked.of_reports()
+        subjects = self._subjects(asked, mentions)
+        missing = missing_subject(mentions, question.scope, self._catalog, say)
+        if missing is not None and missing.everything and on_empty != "relax":
+            general = on_empty == "general" and not Spending(question.budget).stops_answer()
+            nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
+            return Understood(question, nothing, subjects=subjects)
+        if topic:
+            scope = (suggest_scope(asked, question.scope, self._catalog) or question.scope).strict()
+            text = library_answer(topic, scope, self._catalog, say)
+            text = f"{missing.text}\n\n{text}" if missing else text
+            return Understood(question, self._said(question, text, scope, answered=True), subjects=subjects)
+        question = replace(question, standalone=_as_reports_say(question.search_text, mentions))
+        page = question.page or page_in(question.search_text, self._catalog)
+        suggestion, taken = suggest_scope(asked, question.scope, self._catalog), Scope()
+        if question.auto_scope:
+            taken = suggestion.beyond(question.scope) if suggestion else taken
+            question = replace(question, scope=question.scope.and_(taken), page=page)
+        offered = None
+        if suggestion not in (None, question.scope) or page != question.page:
+            offered = replace(summarise(self._catalog, suggestion or question.scope), page=page)
+        question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
+        notes = [*taken_as(mentions, say), *([missing.text] if missing else [])]
+        of_all = self._of_all(question, mentions)
+        return Understood(question, None, notes, offered, aggregate=of_all, subjects=subjects, inferred_scope=taken)
+
+    def _subjects(self, asked: Mentions, mentions: Mentions) -> Subjects:
+        """The countries as the data has them, else by their usual names."""
+        names = [values_of([country], self._catalog) or [usual_name(country.keys[0])] for country in asked.about]
+        return Subjects(
+            countries=tuple(dict.fromkeys(str(name) for of_one in names for name in of_one)),
+            figure_years=tuple(dict.fromkeys(years.condition for years in mentions.figure_years)),
+            editions=tuple(dict.fromkeys(years.condition for years in mentions.years)),
+        )
+
+    def _said(
+        self, question: Question, text: str, scope: Scope | None = None, *, answered: bool = False
+    ) -> Iterator[Event]:
+        """An answer without sources, about the question's scope unless another is given."""
+        summary = summarise(self._catalog, question.scope if scope is None else scope)
+        yield SourcesEvent((), summary)
+        yield TokenEvent(text)
+        yield AnswerEvent(replace(assemble(question, text, scope=summary), answered=answered))
+
+    def _general(self, question: Question, missing: Missing, request: RequestContext) -> Iterator[Event]:
+        """What the model knows; what is missing where it fails, writes nothing or runs out of time first."""
+        scope = summarise(self._catalog, question.scope)
+        yield SourcesEvent((), scope)
+        path = [StepEvent("generate", "Writing the answer")]
+        yield path[0]
+        started, asked, done = time.perf_counter(), general_prompt(question), None
+        response = Reply(asked)
+        with request.within(Spending(question.budget).seconds_left()) as limited:
+            try:
+                done = yield from completion(self._chat_models.of(question), asked, limited, response)
+            except ChatModelError as error:
+                usage = response.usage_of_failed(error)
+                path.append(StepEvent("generate", error.message, failed=True))
+                yield path[-1]
+        if done is None or not done.text:
+            yield TokenEvent(missing.text)
+        trace = replace(
+            trace_of(question),
+            steps=(StepTiming.since("generate", started, done.usage if done else usage),),
+            path=tuple(path),
+            stopped_by="seconds" if limited.cancelled and not request.cancelled else "",
+            truncated=done is not None and done.truncated,
+        )
+        answer = assemble(question, done.text if done and done.text else missing.text, scope=scope, trace=trace)
+        yield AnswerEvent(answer)
+
+    def _of_all(self, question: Question, mentions: Mentions) -> Wanted:
+        """Whether it asks for the first of all countries or for all that are so; "" where a scope says of which."""
+        if question.scope.get(COUNTRY) is not None or mentions.about or len(self._catalog.values(COUNTRY)) < 2:
+            return ""
+        text = question.search_text
+        if _RANKING.search(text) or _HIGHEST.search(text):
+            return "ranking"
+        if _EVERY.search(text):
+            return "average" if _AVERAGE.search(text) else "total" if _TOTAL.search(text) else "list"
+        return "list" if _LISTING.search(text) else ""
+
+
+def _as_reports_say(text: str, mentions: Mentions) -> str:
+    """A name alone is nearest to what a country is called, everyday words to anything: nobody asks for that."""
+    if not mentions.every_year and asks_nothing(text, mentions.countries):
+        return f"Tell me about {list_in_words(name_in_words(text, country) for country in mentions.countries)}"
+    return with_term(text, [*mentions.countries, *mentions.every_year])
+
+
+def _wanted(of_all: Wanted, say: Say) -> str:
+    named = {"list": say("list"), "ranking": say("ranking"), "average": say("average"), "total": say("total")}
+    return named[of_all]
+
+
+def taken_as(mentions: Mentions, say: Say = in_english) -> list[str]:
+    """What names with a mistake were taken for."""
+    names = (country for country in mentions.about if country.taken_as)
+    text = "({name}: taken as {taken})"
+    said = (say(text, name=escape_markdown(name.text), taken=name.taken_as) for name in names)
+    return list(dict.fromkeys(said))
+
+
+def page_in(text: str, catalog: Catalog) -> int | None:
+    """The one page a question names ("on page 4"), where there are reports that long."""
+    pages = {int(number) for number in _PAGE.findall(text)}
+    if len(pages) != 1:
+        return None
+    page = pages.pop()
+    longest = max((record.pages or 0 for record in catalog.all()), default=0)
+    return page if 1 <= page <= longest else None

@@ -1,0 +1,367 @@
+"""The chat flow: from a question in a conversation to a saved answer, and what the answer cost (R-C7)."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ..checking.answer import latest
+from ..checking.wording import without_text_of
+from ..database.core import Json
+from ..database.repositories.conversations import ConversationRepository
+from ..database.repositories.usage import UsageRepository
+from ..domain import (
+    Answer,
+    AnswerEvent,
+    Context,
+    Event,
+    LedgerRow,
+    Message,
+    Prompt,
+    Question,
+    StepEvent,
+    StepTiming,
+    TokenEvent,
+    Trace,
+    Usage,
+)
+from ..domain.access import ANYBODY, Caller
+from ..domain.cancellation import Cancellation
+from ..domain.costs import ModelPrice, Sums
+from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
+from ..domain.json import Inlines
+from ..domain.protocols import Agent, ChatModel, Embedder
+from ..domain.request import RequestContext, RequestMeter
+from ..language import Analyzer, escape_markdown, evenly_spaced
+from ..models.caches import ChatModels
+from ..models.prompts import on_one_line, render
+from ..models.replies.stream import Reply, complete, without_thoughts
+from ..questions.follow_ups import FollowUps
+from .agents import CHOOSES, DEFAULT
+from .agents.budget import PLANNING_SHARE, Spending
+from .agents.understanding import Understanding
+
+MILLION = 1_000_000
+COST_DECIMALS = 10
+"""A single token of a cheap model costs some 0.00000002."""
+UNFINISHED = "unfinished"
+"""The stage of a question that failed or was cancelled."""
+MAX_MESSAGES = 40
+"""Messages that are read of a conversation; `grounding.answer.latest` limits those in a prompt."""
+MAX_REWRITTEN_CHARACTERS = 500
+"""A model that writes more has answered instead of rewriting the question."""
+ANSWER_CHARACTERS_SHOWN = 600
+"""Characters of each answer in the prompt: its beginning says what it was about."""
+_ERROR = re.compile(
+    r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal )?error (?:has )?occurred)",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE)
+
+
+def without_errors(messages: Sequence[Message]) -> list[Message]:
+    """The messages without answers that are empty or an error that a client sent. The server saves no such answers."""
+    return [m for m in messages if m.role != "assistant" or (m.content.strip() and not _ERROR.match(m.content))]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a question: its conversation (None = it begins one) and its message.
+
+    ``message_id``: of an answer that was begun in the database. ``replaces``: the answer whose place it takes, with all
+    that came after; these go with the first word of the new answer. ``describe``: gives what is kept of the answer
+    beside its text, for the next time its owner opens the conversation. Not ``kept``: the client keeps its
+    conversations itself.
+    """
+
+    conversation_id: str | None = None
+    message_id: str | None = None
+    replaces: str | None = None
+    describe: Callable[[Saved], Json] | None = None
+    kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Saved(Inlines):
+    """The end of a stream: the answer, its place, and the usage of its conversation so far."""
+
+    INLINED: ClassVar = ("answer",)
+    answer: Answer
+    conversation_id: str | None
+    message_id: str | None
+    """None if there was no space on the disk."""
+    conversation_usage: Sums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatService:
+    """Answers questions and remembers them. ``agent`` opens the agent for as long as a question takes."""
+
+    conversations: ConversationRepository
+    agent: Callable[[], AbstractContextManager[Agent]]
+    condenser: Condenser
+    understanding: Understanding
+    accounting: UsageAccounting
+
+    def stream(
+        self,
+        question: Question,
+        *,
+        place: Place = Place(),
+        previous_messages: Sequence[Message] = (),
+        cancel: Cancellation,
+        caller: Caller = ANYBODY,
+    ) -> Iterator[Event | Saved]:
+        """Yield the agent's events, then `Saved`. An answer that is cancelled or fails is not saved.
+
+        Raises:
+            NotFoundError: no such conversation or answer to be replaced, or another's.
+            UnknownNameError: no such mode.
+        """
+        conversation_id = place.conversation_id
+        if conversation_id is not None and not self.conversations.exists(conversation_id, caller.owner):
+            raise NotFoundError(f"There is no conversation {conversation_id!r}.")
+        notes: tuple[StepEvent, ...] = ()
+        if question.attachments and question.mode != DEFAULT:
+            if question.mode != CHOOSES:
+                notes = (StepEvent("mode", "What is attached to a question is answered from directly."),)
+            question = replace(question, mode=DEFAULT)
+        yield from notes
+        question = replace(question, history=self._history(question, place, previous_messages, caller.owner))
+        if question.history:
+            yield StepEvent("condense", "Reading the conversation")
+        request = RequestContext(cancel, caller=caller, private=bool(question.history))
+        with self.agent() as agent, self.accounting.record(conversation_id, request.meter) as finish:
+            budget = replace(question.budget, began=time.monotonic())
+            spending = Spending(budget)
+            with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
+                ask_model = not spending.stops_exploring()
+                standalone, condensing = self.condenser.condense(question, limited, ask_model=ask_model)
+            budget = replace(budget, spent=Usage.total(step.usage for step in condensing))
+            question = replace(question, standalone=standalone, budget=budget)
+            understood = self.understanding.read(question, request=request)
+            for event in understood.events(agent, request):
+                if cancel.cancelled:
+                    return
+                if isinstance(event, TokenEvent | AnswerEvent) and conversation_id is not None and place.replaces:
+                    self.conversations.cut(conversation_id, place.replaces, keep=place.message_id)
+                    place = replace(place, replaces=None)
+                for annotated in understood.annotate(event):
+                    if isinstance(annotated, AnswerEvent):
+                        trace = annotated.answer.trace
+                        trace = replace(trace, steps=(*condensing, *trace.steps), path=(*notes, *trace.path))
+                        answer = replace(annotated.answer, trace=finish(trace))
+                        yield self._save(question, answer, place, caller.owner)
+                    else:
+                        yield annotated
+
+    def answer(self, question: Question, *, cancel: Cancellation, caller: Caller = ANYBODY) -> Saved | None:
+        """The answer alone, kept in no conversation; None where it is cancelled. Raises as `stream` does."""
+        events = self.stream(question, place=Place(kept=False), cancel=cancel, caller=caller)
+        return next((event for event in events if isinstance(event, Saved)), None)
+
+    def _history(
+        self, question: Question, place: Place, previous: Sequence[Message], owner: str
+    ) -> tuple[Message, ...]:
+        """The conversation so far, oldest first, bounded, without a repetition of the question at its end.
+
+        The client's messages win over the stored ones.
+        """
+        history = without_errors(previous)
+        if place.conversation_id is not None and (place.replaces is not None or not previous):
+            stored = self.conversations.messages(place.conversation_id, owner, place.replaces)
+            history = history if previous else stored
+        messages = []
+        for message in history[-MAX_MESSAGES - 1 :]:
+            # Questions that were stored before they were spaced evenly at the door may have any space.
+            spaced = evenly_spaced(message.content) if message.role == "user" else message.content
+            messages.append(replace(message, content=spaced))
+        if messages and messages[-1].role == "user" and messages[-1].content.strip() == question.query:
+            messages.pop()
+        return tuple(messages[-MAX_MESSAGES:])
+
+    def _save(self, question: Question, answer: Answer, place: Place, owner: str) -> Saved:
+        conversation_id, sums = place.conversation_id, Sums.of(answer.trace.ledger)
+        saved = Saved(answer, None, None, sums)
+        if not place.kept:
+            return saved
+        row: Json = {"role": "assistant", "answered": answer.answered, "content": answer.response, "citations": []}
+        if not question.attachments:
+            row["citations"] = [
+                {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported} for c in answer.citations
+            ]
+            if place.describe is not None and owner:
+                # As text: not every database takes all of its field names.
+                row["response"] = json.dumps(place.describe(saved), ensure_ascii=False)
+        elif answer.trace.hits and not answer.trace.usage.calls:  # no text of an attachment is kept (R-A1)
+            names = ", ".join(escape_markdown(document.name) for document in question.attachments)
+            row["content"] = f"Quoted from {names}: attached to this one question, and not kept."
+        elif answer.trace.hits:
+            row["content"] = without_text_of(answer.response, [hit.chunk.text for hit in answer.trace.hits])
+        try:
+            added = self.conversations.add(conversation_id, [asked_json(question), row], sums, owner, place.message_id)
+        except DiskFullError as error:
+            note = StepEvent("save", f"This answer is not kept. {error.finding}", failed=True)
+            trace = replace(answer.trace, path=(*answer.trace.path, note))
+            return Saved(replace(answer, trace=trace), conversation_id, None, sums)
+        return Saved(answer, added.conversation_id, added.message_id, added.sums)
+
+
+def asked_json(question: Question) -> Json:
+    """A question as it is kept: all that is needed to ask it again, without its attachments (R-A1)."""
+    return {
+        "role": "user",
+        "content": question.query,
+        "scope": question.scope.to_json(),
+        "collections": list(question.scope.collections),
+        "mode": question.mode,
+        "preset": question.preset,
+        "page": question.page,
+        "auto_scope": question.auto_scope,
+        "attached": [document.name for document in question.attachments],
+    }
+
+
+def cost(usage: Usage, chat: ModelPrice | None, embedding: ModelPrice | None) -> float | None:
+    """The cost of some usage in the table's currency: 0 for none, None if a price is missing."""
+    total = 0.0
+    if usage.tokens:
+        if chat is None:
+            return None
+        total += usage.prompt_tokens * chat.prompt + usage.completion_tokens * chat.completion
+    if usage.embedding_tokens:
+        if embedding is None:
+            return None
+        total += usage.embedding_tokens * embedding.prompt
+    return round(total / MILLION, COST_DECIMALS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageAccounting:
+    """Books the usage of answers. ``embedder`` is called each time: the model may change while this process serves."""
+
+    prices: Sequence[ModelPrice]
+    chat_model: ChatModel
+    embedder: Callable[[], Embedder]
+    days: UsageRepository
+    conversations: ConversationRepository
+
+    @contextmanager
+    def record(self, conversation_id: str | None, meter: RequestMeter) -> Iterator[Callable[[Trace], Trace]]:
+        """Yield ``finish``, which adds the ledger to the trace of the answer and books it to the day.
+
+        Without ``finish`` the question has failed or was cancelled, and its steps are unknown. Then the usage that
+        reached the metered chat model is booked to the day and to this conversation, as one row `unfinished`. Not
+        included: embedded texts, cached calls, and calls on other threads that are still being given up (the day's
+        `tokens` have those).
+        """
+        finished = False
+        started = time.perf_counter()
+
+        def finish(trace: Trace) -> Trace:
+            nonlocal finished
+            finished = True
+            rows = self.ledger(trace.steps)
+            self.days.book(rows, questions=1)
+            return replace(trace, ledger=rows)
+
+        try:
+            yield finish
+        finally:
+            if not finished and meter.usage != Usage():
+                rows = self.ledger([StepTiming.since(UNFINISHED, started, meter.usage)])
+                self.days.book(rows, questions=0)
+                if conversation_id is not None:
+                    self.conversations.book(conversation_id, Sums.of(rows, questions=0))
+
+    def ledger(self, steps: Sequence[StepTiming]) -> tuple[LedgerRow, ...]:
+        """One row for each name of a step, in order of first appearance. Parallel steps add up their milliseconds."""
+        chat_model, embedding = self.chat_model, None
+        chat = self._price(chat_model.model_id, local=not chat_model.is_language_model)
+        if any(step.usage.embedding_tokens for step in steps):
+            embedder = self.embedder()
+            embedding = self._price(embedder.model_id, local=embedder.local)
+        by_name: dict[str, list[StepTiming]] = {}
+        for step in steps:
+            by_name.setdefault(step.name, []).append(step)
+        rows = []
+        for name, several in by_name.items():
+            usage, ms = Usage.total(step.usage for step in several), round(sum(step.ms for step in several), 2)
+            rows.append(LedgerRow(name, len(several), ms, usage, cost(usage, chat, embedding)))
+        return tuple(rows)
+
+    def _price(self, model_id: str, *, local: bool) -> ModelPrice | None:
+        """The price of a model. One that runs in this process is free unless the table names it."""
+        free = ModelPrice(model_id, 0.0, 0.0) if local else None
+        return next((price for price in self.prices if price.model_id == model_id), free)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condenser:
+    """Condenses a question and its conversation into one that stands alone: by a model, or by rule.
+
+    ``analyzer``: of the language of the questions; a rewritten one has to share a word with the conversation.
+    """
+
+    follow_ups: FollowUps
+    chat_models: ChatModels
+    analyzer: Analyzer
+
+    def condense(
+        self, question: Question, request: RequestContext, *, ask_model: bool = True
+    ) -> tuple[str, Sequence[StepTiming]]:
+        """Return the standalone question, "" if the question is one already, and the steps.
+
+        The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
+
+        A model fails where it writes no question, or one about other countries or years than the rule.
+
+        ``ask_model``: whether there is budget for it.
+        """
+        if question.attachments and not self.follow_ups.is_elliptic(question.query):
+            return "", ()
+        started = time.perf_counter()
+        ruled = self.follow_ups.by_rule(question.query, question.history, question.scope)
+        by_rule = StepTiming.since("condense_rule", started)
+        if ruled == question.query:
+            return "", ()
+        if not ask_model or not self.chat_models.is_language_model:
+            return ruled, (by_rule,)
+        started = time.perf_counter()
+        written, usage = self._rewritten(question, request)
+        by_model = StepTiming.since("condense_model", started, usage)
+        if self.follow_ups.is_same_question(written, ruled):
+            return written, (by_model,)
+        return ruled, (by_model, by_rule)
+
+    def _rewritten(self, question: Question, request: RequestContext) -> tuple[str, Usage]:
+        """The model's words; "" where it failed or wrote about something else."""
+        shown = []
+        for message in question.history:
+            text = on_one_line(message.content, "conversation")
+            cut = f"{text[:ANSWER_CHARACTERS_SHOWN]} …" if len(text) > ANSWER_CHARACTERS_SHOWN else text
+            shown.append(replace(message, content=cut))
+        conversation = "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
+        prompt = Prompt(
+            (
+                Message("system", render("condense_system")),
+                Message("user", render("condense_user", conversation=conversation, question=question.query)),
+            ),
+            question.query,
+            Context(),
+        )
+        response = Reply(prompt)
+        try:
+            done = complete(self.chat_models.of(question), prompt, request, response)
+        except ChatModelError as error:
+            return "", response.usage_of_failed(error)
+        lines = [line.strip() for line in without_thoughts(done.text).splitlines() if line.strip()]
+        written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
+        terms = set(self.analyzer.terms(f"{question.query} {conversation}"))
+        shares_words = not terms.isdisjoint(self.analyzer.terms(written))
+        return written if shares_words and len(written) <= MAX_REWRITTEN_CHARACTERS else "", done.usage

@@ -1,0 +1,1 @@
+"""The application: runtime, web, command line, evaluation and checks of an installation."""

@@ -1,0 +1,104 @@
+"""`python -m chatbot ...`: the command line, and how its commands print.
+
+Results go to the output, progress and everything else to the error stream, so that a pipe gets the result alone.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ... import __version__
+from ...config.logs import begin_log
+from ...config.settings import Settings
+from ...domain.errors import ChatbotError, DependencyError, InvalidRequestError
+
+USAGE, FAILED = 2, 1
+COMMANDS = {
+    "serve": ("operation", "Serve the chat page and the API."),
+    "ingest": ("documents", "Read files, folders, web pages (https://...) or standard input..."),
+    "ask": ("ask", "Answer QUESTION from the reports, or the questions of a table."),
+    "chat": ("ask", "Ask one question after the other, each with the ones before as..."),
+    "documents": ("documents", "The reports in the database."),
+    "keys": ("access", "The API keys: create, list, revoke."),
+    "conversations": ("access", "The stored conversations: list, delete."),
+    "audit": ("access", "Show who changed what, the newest first."),
+    "feedback": ("access", "What people thought of answers: export."),
+    "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV file,..."),
+    "calibrate": ("evaluate", "Measure which scores mean something with the embedding model in..."),
+    "warm-cache": ("maintenance", "Compute the vectors that ship with the sample reports; existing..."),
+    "index": ("maintenance", "The search indexes of MongoDB ($vectorSearch and $search)."),
+    "doctor": ("operation", "Check keys, server, collections, indexes and models; exit status..."),
+    "copy": ("maintenance", "Copy reports, passages, vectors and conversations between the..."),
+    "reembed": ("maintenance", "Embed all passages with another model, then switch to it."),
+    "mcp": ("operation", "Serve agents over stdin and stdout (Model Context Protocol)."),
+    "migrate": ("maintenance", "Bring the schema up to date and mend rows of an older system."),
+    "usage": ("operation", "Show questions, calls, tokens and costs by day (UTC); runs,..."),
+}
+"""The module and the line in the list of commands, by name."""
+
+
+class CommandLine(click.Group):
+    """Lists the commands from `COMMANDS` and imports the module of a command only when it is used."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name else None, rest
+
+
+def load_command(name: str) -> click.Command:
+    command: click.Command = getattr(import_module(f".{COMMANDS[name][0]}", __name__), name.replace("-", "_"))
+    return command
+
+
+@click.group(
+    cls=CommandLine,
+    commands={name: click.Command(name, help=text) for name, (_, text) in COMMANDS.items()},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="report-chat")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Ask your reports.
+
+    Settings come from the environment and from .env; see .env.example for all of them.
+    """
+    from ..services import Services  # only when a command runs: help and version do not need it
+
+    settings = Settings.from_env()
+    begin_log(settings.log_level)
+    context.obj = context.with_resource(Services(settings))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 failed, 2 usage."""
+    try:
+        cli(args=list(arguments) if arguments is not None else None, standalone_mode=True)
+    except ChatbotError as error:
+        click.secho(f"Error: {error.message}", fg="red", err=True)
+        sys.exit(USAGE if isinstance(error, InvalidRequestError) else FAILED)
+
+
+def progress_bar(label: str, length: int) -> Any:
+    """Return a progress bar on the error stream, a context manager with ``update(steps)``."""
+    return click.progressbar(length=length, label=label, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that the user asked for. Raises DependencyError: it cannot be written."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DependencyError(f"{path.name} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,206 @@
+"""`ingest` and `documents`: add, list and delete reports."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...domain.errors import CancelledError, LoadError, NotFoundError, SupersededError
+from ...domain.json import parse
+from ...library.chunkers import CHUNKERS
+from ...library.control import JobControl
+from ...library.loaders import suffixes
+from ...library.sources import WEB, Overrides, Source, folder_sources
+
+if TYPE_CHECKING:
+    from ..services import Services
+
+STDIN = "-"
+EVERY_FILE = "**/*"
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH|URL|-...")
+@click.option("--country", help="Country the reports are about: a name or an ISO code.")
+@click.option("--year", help="Year of the reports.")
+@click.option(
+    "--type",
+    "report_type",
+    help="Type of the reports, e.g. country_report. Default: year_in_review with a year and no country, else none.",
+)
+@click.option("--label", "labels", multiple=True, help="A label; repeat for several.")
+@click.option("--title", help="Title, of a single file.")
+@click.option("--description", help="A sentence that describes the reports.")
+@click.option("--collection", help="Collection to write to. Default: chosen by country or year.")
+@click.option("--chunk-strategy", "--strategy", help=f"{', '.join(CHUNKERS.names())}. Default: CHUNK_STRATEGY.")
+@click.option("--chunk-size", help="Longest passage, in characters. Default: CHUNK_SIZE.")
+@click.option("--chunk-overlap", help="Characters repeated from the passage before. Default: CHUNK_OVERLAP.")
+@click.option("--glob", "pattern", default=EVERY_FILE, show_default=True, help="Which files of a folder are read.")
+@click.option(
+    "--name", default="stdin.md", show_default=True, help="For -: the file name; its suffix tells the format."
+)
+@click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and show what would happen.")
+@click.pass_obj
+def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: str, dry_run: bool, **flags: Any) -> None:
+    """Read files, folders, web pages (https://...) or standard input (-), so that questions can be asked of them.
+
+    A folder is read with its subfolders; its manifest.json describes the files, and flags win over it. An unchanged
+    file is skipped, a changed file replaces its old version. Run an interrupted command again to continue.
+
+    Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html --country Kenya --year 2024
+    """
+    named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
+    named["labels"] = list(flags["labels"]) or None
+    given = {name: value for name, value in named.items() if value is not None}
+    overrides = services.ingesting.check_overrides(parse(Overrides, given))
+    with TemporaryDirectory(prefix="report-chat-") as folder:
+        works = [work for path in paths for work in _works(services, path, pattern, name, Path(folder))]
+        if not works:
+            raise click.UsageError(f"No file to read in {', '.join(paths)}.")
+        if flags["title"] and len(works) != 1:
+            raise click.UsageError("--title is for a single file.")
+        outcomes: list[str] = []
+        lines: list[str] = []
+        try:
+            label = _ProgressLabel()
+            with click.progressbar(works, label="Ingesting", item_show_func=label.text, file=sys.stderr) as bar:
+                for work in bar:
+                    label.bar = bar
+                    outcome, chunks, about = _ingest(services, work, overrides, label, dry_run=dry_run)
+                    passages = f"{chunks:6} passages" if chunks else " " * 15
+                    outcomes.append(outcome)
+                    lines.append(f"{outcome:9}  {passages}  {about}")
+        except KeyboardInterrupt:
+            raise click.ClickException("interrupted. Finished files are kept; run the command again.") from None
+        finally:
+            for line in lines:
+                click.echo(line, err=True)
+    failed, count = outcomes.count("failed"), len(outcomes)
+    click.echo(f"{count - failed} of {count} files {'can be read' if dry_run else 'are searchable'}.")
+    if failed:
+        raise LoadError(f"{failed} of {count} files could not be read.")
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Something to ingest; ``source`` may have to fetch it first."""
+
+    name: str
+    source: Callable[[], Source]
+
+
+class _ProgressLabel:
+    """The text beside the progress bar: the file, and its passages so far."""
+
+    bar: Any = None
+    passages = ""
+
+    def text(self, work: _Work | None) -> str | None:
+        return f"{work.name} {self.passages}" if work else None
+
+    def progress(self, done: int, total: int) -> None:
+        self.passages = f"{done}/{total}" if done < total else ""
+        self.bar.render_progress()
+
+
+def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[_Work]:
+    if path.startswith(WEB):
+        identity = path.partition("#")[0]
+        yield _Work(path, lambda: Source(services.ingesting.originals.download(path, folder), identity))
+    elif path == STDIN:
+        if PurePosixPath(name).suffix.lower() not in suffixes():
+            raise click.UsageError(f"--name {name}: the suffix tells the format. Valid: {', '.join(suffixes())}.")
+        target = folder / PurePosixPath(name).name
+
+        def read_stdin() -> Source:
+            target.write_bytes(sys.stdin.buffer.read())
+            return Source(target, f"stdin/{target.name}")
+
+        yield _Work(name, read_stdin)
+    elif Path(path).is_dir():
+        for source in folder_sources(Path(path), pattern=pattern):
+            if source.listed or source.path.suffix.lower() in suffixes():
+                yield _Work(source.path.name, lambda source=source: source)  # type: ignore[misc]
+            else:
+                click.secho(f"{source.path.name}: skipped, this format cannot be read.", err=True)
+    elif Path(path).is_file():
+        file = Path(path)
+        yield _Work(file.name, lambda: Source(file, file.resolve().as_posix()))
+    else:
+        raise click.UsageError(f"No file or folder {path!r}. Check the path.")
+
+
+def _ingest(
+    services: Services, work: _Work, overrides: dict[str, Any], label: _ProgressLabel, *, dry_run: bool
+) -> tuple[str, int, str]:
+    """Ingest a file. Return the outcome, "failed" if it cannot be read; the number of passages; title and metadata."""
+
+    def waiting(reason: str) -> None:
+        click.secho(f"\n{work.name}: {reason}", fg="yellow", err=True)
+
+    service = services.ingesting.service
+    try:
+        if dry_run:
+            document = (planned := service.plan(work.source(), overrides=overrides)).document
+            kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
+            about = _about({name: value for name, value in document.metadata.items() if name != "type"})
+            return planned.outcome, 0, f"{document.title}  ({', '.join(filter(None, [about, kind]))})"
+        result = service.ingest(work.source(), overrides=overrides, control=JobControl(label.progress, waiting))
+    except (LoadError, CancelledError, SupersededError) as error:
+        click.secho(f"\n{error.message}", fg="red", err=True)
+        return "failed", 0, work.name
+    record = services.storage.documents.get(result.document_id)
+    assert record is not None
+    about = _about(record.metadata)
+    return result.outcome, result.chunks, f"{record.title}  ({about})" if about else record.title
+
+
+def _about(metadata: Mapping[str, Any]) -> str:
+    return ", ".join(str(metadata[name]) for name in ("country_name", "year", "type") if name in metadata)
+
+
+@click.group()
+def documents() -> None:
+    """The reports in the database."""
+
+
+@documents.command("list")
+@click.option("--country", multiple=True, help="Only this country; repeat for several.")
+@click.option("--year", multiple=True, help="Only this year; repeat for several.")
+@click.pass_obj
+def list_documents(services: Services, country: tuple[str, ...], year: tuple[str, ...]) -> None:
+    """List the reports.
+
+    Example: python -m chatbot documents list --country Kenya
+    """
+    chosen = {"country_name": list(country), "year": list(year)}
+    scope = services.storage.scopes.resolve({name: values for name, values in chosen.items() if values})
+    records = services.storage.documents.all(scope)
+    for record in records:
+        about = ", ".join(str(record.metadata[name]) for name in ("country_name", "year") if name in record.metadata)
+        click.echo(f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  ({about or record.source})")
+    click.echo(f"{len(records)} reports, {sum(record.chunks for record in records)} passages")
+
+
+@documents.command("delete")
+@click.argument("document_ids", nargs=-1, required=True)
+@click.pass_obj
+def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
+    """Delete reports and all their passages.
+
+    Example: python -m chatbot documents delete 73d71e792634f475d551
+    """
+    records = {document_id: services.storage.documents.get(document_id) for document_id in document_ids}
+    if unknown := [document_id for document_id, record in records.items() if record is None]:
+        raise NotFoundError(f"There is no report {', '.join(unknown)}; nothing was deleted. See: documents list.")
+    for record in filter(None, records.values()):
+        services.ingesting.delete_document(record)
+        services.storage.audit.record("documents delete", record.id)
+    services.storage.database.empty_log()
+    click.echo(f"{len(records)} deleted.")

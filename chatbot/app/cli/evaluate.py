@@ -1,0 +1,368 @@
+"""`evaluate` and `calibrate`: measurements on questions with known answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+
+from ...config import SAMPLE_DATA
+from ...domain import Chunk, Document, DocumentRecord, Section, lay_out
+from ...domain.cancellation import Cancellation
+from ...domain.documents import Calibration
+from ...domain.errors import InvalidRequestError, LoadError
+from ...domain.request import RequestContext
+from ...library.pipeline import Registration
+from ...library.sources import Source, make_document
+from ...search.ranking import SHIPPED
+from ..evaluation.comparison import (
+    Compared,
+    Configuration,
+    configurations,
+    read_baseline,
+    regressions,
+    require_mlflow,
+    stage_times,
+    table,
+    track,
+)
+from ..evaluation.dataset import Dataset, QuestionReader, read_dataset, register_reports
+from ..evaluation.injections import broken
+from ..evaluation.injections import injections as injection_cases
+from ..evaluation.runner import (
+    Measured,
+    ScopeOf,
+    load_chunks,
+    measure_abstention,
+    measure_retrieval,
+    with_auto_scope,
+    with_filters,
+    without_filters,
+)
+from ..evaluation.scores import ScoreCollector, Scores, unrelated_questions
+from ..services import Services
+from . import print_json, progress_bar, write_text
+
+T = TypeVar("T")
+LOGGED = (
+    "preset", "retrieval_method", "vector_weight", "top_k", "threshold_start", "threshold_floor", "relevance_floor",
+    "language", "chunk_strategy", "chunk_size", "chunk_overlap",
+)  # fmt: skip
+"""The settings that MLflow stores with a run."""
+FILE = click.Path(dir_okay=False, path_type=Path)
+QUESTIONS = SAMPLE_DATA / "questions.csv"
+PERCENTILES = (0, 5, 25, 50, 75, 95, 100)
+KINDS = {
+    "answerable": "best hit, answerable",
+    "unrelated": "best hit, unrelated",
+    "relevant": "passage with the answer",
+    "irrelevant": "passage of another report",
+}
+
+
+def list_of(kind: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, str | None], tuple[T, ...]]:
+    """Return a click callback for an option that takes a list: "vector,bm25"."""
+
+    def parse(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[T, ...]:
+        try:
+            return tuple(kind(part.strip()) for part in (value or "").split(",") if part.strip())
+        except ValueError as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+
+    return parse
+
+
+@click.command()
+@click.argument("dataset", type=click.Path(exists=True, path_type=Path), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option("--no-filters", is_flag=True, help="Ignore the filters of the questions.")
+@click.option("--auto-scope", is_flag=True, help="Take the scope from the names in a question, not from its filters.")
+@click.option("--methods", callback=list_of(str), help="Retrieval methods to compare: vector,bm25,hybrid.")
+@click.option("--weights", callback=list_of(float), help="Weights of the vectors in hybrid retrieval: .4,.5,.6.")
+@click.option("--chunkers", callback=list_of(str), help="Chunk strategies: sections,recursive. They embed everything.")
+@click.option("--presets", callback=list_of(str), help="Presets, with the reports split as they are: adaptive,hybrid.")
+@click.option("--intervals", is_flag=True, help="Show 95 % bootstrap intervals.")
+@click.option("--save-baseline", type=FILE, help="Write the figures to a file, to compare later runs with.")
+@click.option("--baseline", type=FILE, help="Compare with such a file; exit status 1 if a figure fell.")
+@click.option("--tolerance", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="How far it may fall.")
+@click.option("--injections", is_flag=True, help="Instead: can documents that we ship leave their place in a prompt?")
+@click.option("--answers", is_flag=True, help="Generate answers with CHAT_MODEL (this may cost); else they are quoted.")
+@click.pass_obj
+def evaluate(
+    services: Services, /, dataset: Path | None, *, as_json: bool, no_filters: bool, auto_scope: bool,
+    intervals: bool, save_baseline: Path | None, baseline: Path | None, tolerance: float, injections: bool,
+    answers: bool, **compared: Any,
+) -> None:  # fmt: skip
+    """Measure retrieval on DATASET: your own questions in a CSV file, or a folder in BEIR layout.
+
+    The CSV has the columns question and expected_document (title, name, file name or id); page, answer (words that
+    the passage must contain), answerable (yes or no), note and one for each filter field are optional. The questions
+    are asked of the reports in the database. Quoted answers, which cost nothing, show whether the product abstains
+    where it should. A BEIR folder (corpus.jsonl, queries.jsonl, qrels/test.tsv) is loaded into a throw-away database.
+
+    The first configuration is what /query itself would retrieve, with 10 passages; the others follow.
+
+    Example: python -m chatbot evaluate sample_data/questions.csv --weights .4,.6
+    """
+    if injections == (dataset is not None):
+        raise click.UsageError("Name a DATASET, or --injections.")
+    if no_filters and auto_scope:
+        raise click.UsageError("--no-filters and --auto-scope exclude each other.")
+    if dataset is None:
+        _check_injections(as_json=as_json)
+        return
+    if answers and dataset.is_dir():
+        raise click.UsageError("--answers is for questions in a CSV file: only those tell what should not be answered.")
+    settings = services.settings
+    plan = configurations(settings, Compared(**compared))
+    earlier = read_baseline(baseline) if baseline else None
+    if settings.mlflow_tracking_uri:
+        require_mlflow()
+    with open_dataset(services, dataset) as (reports, data):
+        catalog = reports.storage.documents
+        scope_of: ScopeOf = without_filters if no_filters else with_filters
+        if auto_scope:
+            scope_of = partial(with_auto_scope, catalog)
+        measured = [_measure(reports, data, one, scope_of=scope_of, answers=answers) for one in plan]
+        model_id = reports.runtime.embedder.model_id
+    rows = [one.to_json(intervals=intervals) for one in measured]
+    report = {"dataset": data.name, "configurations": rows}
+    if save_baseline is not None:
+        write_text(save_baseline, json.dumps(report, indent=2) + "\n")
+    if as_json:
+        print_json(report)
+    else:
+        for line in table(rows):
+            click.echo(line)
+        click.echo(stage_times(rows[0]), err=True)
+    if settings.mlflow_tracking_uri:
+        parameters = {"embedder": model_id, **{name: getattr(settings, name) for name in LOGGED}}
+        artefacts = {"report.json": json.dumps(report, indent=2)}
+        track(settings.mlflow_tracking_uri.get_secret_value(), report, parameters=parameters, artefacts=artefacts)
+    if earlier is not None and (sentences := regressions(report, earlier, tolerance=tolerance)):
+        for sentence in sentences:
+            click.secho(sentence, fg="red", err=True)
+        raise SystemExit(1)
+
+
+def _check_injections(*, as_json: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        failed = broken(Path(folder))
+    count = len(injection_cases("text"))
+    if as_json:
+        print_json({"cases": count, "held": count - len(failed), "broken": failed})
+    else:
+        click.echo(f"{count - len(failed)} of {count} cases held.")
+        for name, problems in failed.items():
+            click.secho(f"{name}: {'; '.join(problems)}", fg="red", err=True)
+    if failed:
+        raise SystemExit(1)
+
+
+def _measure(
+    reports: Services, data: Dataset, configuration: Configuration, *, scope_of: ScopeOf, answers: bool
+) -> Measured:
+    """Measure retrieval in one configuration; with questions about the reports, abstention too."""
+    steps = len(data.answerable) + (0 if data.chunks else len(data.queries))
+    with _configured(reports, data, configuration, answers=answers) as services:
+        settings, runtime = services.settings, services.runtime
+        method, top_k = settings.retrieval_method, settings.top_k
+        with progress_bar(configuration.name, steps) as bar:
+            measured = measure_retrieval(
+                data, configuration.name, runtime.retriever, method=method, scope_of=scope_of, progress=bar.update
+            )
+            if not data.chunks:
+                measured.abstained = measure_abstention(
+                    data,
+                    # As /query answers, without a conversation that stores it.
+                    lambda question, cancel: services.answering.understanding.run(
+                        runtime.agent, question, request=RequestContext(cancel)
+                    ),
+                    method=method,
+                    top_k=top_k,
+                    scope_of=scope_of,
+                    progress=bar.update,
+                )
+    return measured
+
+
+@contextmanager
+def _configured(reports: Services, data: Dataset, configuration: Configuration, *, answers: bool) -> Iterator[Services]:
+    overrides = dict(configuration.overrides)
+    if not answers:
+        overrides["chat_model"] = "extractive"
+    if reports.runtime.embedder.local:
+        overrides["cache_seconds"] = 0.0  # otherwise only the first configuration would need time to embed
+    if configuration.cuts_anew:
+        with throw_away_database(reports, **overrides) as scratch:
+            ingest_again(reports, scratch, data)
+            yield scratch
+    else:
+        with Services(reports.settings.override(**overrides)) as services:
+            yield services
+
+
+@click.command()
+@click.argument("dataset", type=click.Path(exists=True, path_type=Path), default=QUESTIONS)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("--dry-run", is_flag=True, help="Measure, but store nothing.")
+@click.option("--forget", is_flag=True, help="Delete what is stored for the model and use the shipped figures again.")
+@click.pass_obj
+def calibrate(services: Services, dataset: Path, as_json: bool, dry_run: bool, forget: bool) -> None:
+    """Measure which scores mean something with the embedding model in use, and store the relevance floor.
+
+    DATASET is what `evaluate` takes; without it, the questions about the sample reports. Needs no chat model.
+    RELEVANCE_FLOOR=auto uses the stored floor at once, in all workers; THRESHOLD_START is only suggested.
+
+    Example: python -m chatbot calibrate my_questions.csv
+    """
+    facts = services.storage.facts
+    if forget:
+        removed = facts.delete_calibration(services.runtime.embedder.model_id)
+        click.echo("The stored calibration is removed." if removed else "There is no stored calibration.")
+        return
+    scores, model_id = _collect_scores(services, dataset)
+    calibration = scores.calibration(model_id, dataset=dataset.stem, date=datetime.now(UTC).date().isoformat())
+    before = facts.calibration(model_id) or SHIPPED.get(model_id)
+    if not dry_run:
+        facts.put_calibration(calibration)
+    if as_json:
+        print_json(asdict(calibration))
+        return
+    _print_tables(scores, calibration)
+    earlier = f"{before.floor:.2f} before ({before.origin}, {before.dataset})" if before else "none before"
+    click.echo(f"Relevance floor {calibration.floor:.2f}, {earlier}; {'not stored' if dry_run else 'stored'}.")
+    click.echo(f"Suggested: THRESHOLD_START={calibration.threshold:.2f}")
+
+
+def _collect_scores(services: Services, dataset: Path) -> tuple[Scores, str]:
+    try:
+        with open_dataset(services, dataset) as (reports, data):
+            collector = ScoreCollector(
+                retriever=reports.runtime.retriever,
+                store=reports.runtime.store,
+                embedder=reports.runtime.embedder,
+                reports={chunk.document_id: chunk.metadata for chunk in data.chunks}
+                or {record.id: record.metadata for record in reports.storage.documents.all()},
+                method=reports.settings.retrieval_method,
+                top_k=reports.settings.top_k,
+            )
+            with progress_bar("Asking", len(data.answerable) + len(unrelated_questions())) as bar:
+                return collector.collect(data, bar.update), reports.runtime.embedder.model_id
+    except LoadError as error:
+        if dataset != QUESTIONS:
+            raise
+        raise LoadError(
+            f"{error.message} These are questions about the sample reports, which the database does not have. Write "
+            "some about yours and run: python -m chatbot calibrate my_questions.csv."
+        ) from error
+
+
+def _print_tables(scores: Scores, calibration: Calibration) -> None:
+    click.echo(f"Scores of {calibration.model_id}, percentiles")
+    click.echo(" " * 34 + "".join(f"{percentile:>7}" for percentile in PERCENTILES))
+    for kind, heading in KINDS.items():
+        values = getattr(scores, kind)
+        cells = "".join(f"{value:7.3f}" for value in np.percentile(values, PERCENTILES)) if values else "     none"
+        click.echo(f"{f'{heading} ({len(values)})':34}{cells}")
+    click.echo("\nvalue   as floor: refused  accepted   as threshold: cut     kept")
+    for rates in calibration.errors:
+        chosen = {calibration.floor: " floor", calibration.threshold: " threshold"}.get(rates.value, "")
+        click.echo(
+            f"{rates.value:5.2f}{rates.refused:>19.1%}{rates.accepted:>10.1%}{rates.cut:>20.1%}{rates.kept:>9.1%}{chosen}"
+        )
+    click.echo("refused: questions with an answer; accepted: unrelated ones; cut: passages with the answer.\n")
+
+
+@contextmanager
+def throw_away_database(services: Services, **overrides: Any) -> Iterator[Services]:
+    """Yield services on an empty database in a temporary folder, everything else as configured."""
+    with tempfile.TemporaryDirectory(prefix="report-chat-evaluate-") as folder:
+        settings = services.settings.override(
+            data_dir=Path(folder), mongodb_uri=None, vector_search="faiss", sample_data="off", **overrides
+        )
+        with Services(settings) as scratch:
+            scratch.runtime.remember_embedder()
+            yield scratch
+
+
+@contextmanager
+def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dataset]]:
+    """Yield a data set and the services that its questions are asked of.
+
+    A folder brings its own passages; a CSV file is about the reports in the database, or about the sample reports if
+    an embedded database has none yet.
+    """
+
+    def read_questions(asked: Services) -> Dataset:
+        storage = asked.storage
+        return QuestionReader(storage.documents, storage.scopes, asked.settings.filter_fields).read(path)
+
+    if path.is_dir():
+        data = read_dataset(path, services.settings.filter_fields)
+        with throw_away_database(services) as scratch:
+            _embed(scratch, data.chunks)
+            yield scratch, data
+    elif services.storage.documents.all() or not services.storage.database.embedded:
+        yield services, read_questions(services)
+    else:
+        click.echo("There are no reports yet: the sample reports are loaded into a throw-away database.", err=True)
+        with throw_away_database(services) as scratch:
+            samples = scratch.ingesting.sample_reports()
+            with progress_bar("Sample reports", len(samples.documents())) as bar:
+                samples.load(lambda done, total: bar.update(done - bar.pos))
+            yield scratch, read_questions(scratch)
+
+
+def ingest_again(reports: Services, target: Services, data: Dataset) -> None:
+    """Ingest the same texts into ``target``, split as its settings say.
+
+    Raises:
+        InvalidRequestError: the original of a report is not kept.
+    """
+    if data.chunks:
+        parts: list[Chunk] = []
+        for chunk in data.chunks:
+            text = lay_out([Section((), chunk.text)])
+            document = Document(chunk.document_id, chunk.document_name, chunk.title, chunk.id, chunk.metadata, text)
+            parts += target.ingesting.ingestor.cut(document, "")
+        _embed(target, parts)
+        return
+    records = reports.storage.documents.all()
+    if missing := [record.title for record in records if not reports.ingesting.originals.file_name(record)]:
+        raise InvalidRequestError.for_field(
+            "--chunkers", f"the originals of {len(missing)} reports are not kept, of {missing[0]!r} for example."
+        )
+    with click.progressbar(records, label="Splitting and embedding", file=sys.stderr) as bar:
+        for record in bar:
+            about = Registration(sample=record.sample, summary=target.ingesting.sample_summary)
+            target.ingesting.ingestor.ingest(_load_original(reports, record), about)
+
+
+def _embed(services: Services, chunks: list[Chunk]) -> None:
+    label = f"Embedding {len(chunks):,} passages with {services.runtime.embedder.model_id}"
+    with progress_bar(label, len(chunks)) as bar:
+        load_chunks(services.runtime.store, services.runtime.embedder, chunks, bar.update)
+    register_reports(services.storage.documents, chunks)
+
+
+def _load_original(services: Services, record: DocumentRecord) -> Document:
+    """Read a report from its original, described as it is in the database."""
+    with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
+        name, pieces = services.ingesting.originals.open(record)
+        path = Path(folder) / name
+        with path.open("wb") as file:
+            file.writelines(pieces)
+        loaded = services.ingesting.load(path, Cancellation())
+    source = Source(path, record.source, record.title, record.metadata, record.labels, record.description, listed=True)
+    return make_document(source, loaded)

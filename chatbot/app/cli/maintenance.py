@@ -1,0 +1,272 @@
+"""Work on a whole database: `copy`, `migrate`, `reembed`, `index`, and the vectors that are shipped."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from ...config import WARM_CACHE
+from ...database import Location
+from ...domain import Scope
+from ...domain.cancellation import Cancellation
+from ...domain.errors import DatabaseError, InvalidRequestError, SearchEngineError
+from ...domain.protocols import TracedStore
+from ...models.caches import CachedEmbedder, WarmCache, write_warm_cache
+from ...models.embed import EMBEDDERS
+from ...stores import store_traits
+from ...stores.atlas.definitions import SearchTarget
+from ...stores.atlas.indexes import IndexStatus, Polling, drop_indexes, ensure_indexes, index_status
+from ..migration.copy import Copier
+from ..migration.reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
+from ..migration.schema import Mender, newest, require_known
+from ..migration.schema import migrate as migrate_schema
+from . import progress_bar
+
+if TYPE_CHECKING:
+    from ..services import Services
+
+BATCH = 256
+
+
+@click.command()
+@click.option("--from", "source_uri", required=True, metavar="URI", help="Database to read.")
+@click.option("--to", "target_uri", required=True, metavar="URI", help="Database to write.")
+@click.option("--merge", is_flag=True, help="Write into a database that is not empty; equal ids are replaced.")
+@click.pass_obj
+def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> None:
+    """Copy reports, passages, vectors and conversations between the embedded file and MongoDB.
+
+    A URI is mongodb://HOST[/DB], mongodb+srv://HOST[/DB], or a data folder or .sqlite file. Run an interrupted copy
+    again to continue it. At the end both sides are compared. No vector is computed.
+
+    Example: python -m chatbot copy --from data --to mongodb://localhost:27017/report_chat
+    """
+    settings = services.settings
+    if settings.vector_search != "auto" and not store_traits(settings.vector_search).in_database:
+        raise InvalidRequestError("With VECTOR_SEARCH=pgvector the passages are in PostgreSQL: use pg_dump for those.")
+    source, target = Location.parse(source_uri, settings), Location.parse(target_uri, settings)
+    if source.name == target.name:
+        raise InvalidRequestError("--from and --to are the same database.")
+    if not source.exists:
+        raise InvalidRequestError(f"There is no database at {source.name}.")
+    with closing(source.open(settings)) as read, closing(target.open(settings)) as written:
+        copier = Copier(read, written, name=source.name, chunk_collections=settings.chunk_collections, merge=merge)
+        _copy(copier, source.name, target.name)
+
+
+def _copy(copier: Copier, source: str, target: str) -> None:
+    rows = sum(copier.counts().values())
+    if not rows:
+        raise DatabaseError(f"There is nothing to copy in {source}.", remedy="Check --from, MONGODB_DB and the names.")
+    if copier.prepare():
+        click.echo("Continuing an interrupted copy.", err=True)
+    with progress_bar("Copying", rows) as bar:
+        copied = copier.copy(bar.update)
+    with progress_bar("Comparing", rows) as bar:
+        verified = copier.verify(bar.update)
+    for one in verified:
+        click.echo(f"{one.collection:24}{one.count:>10}  {one.digest}")
+    click.echo(f"{copied} rows copied from {source} to {target}; both sides are equal. 0 embedding calls.")
+    if copier.unnamed:
+        click.echo(f"Add to COLLECTIONS, so that questions search them: {', '.join(copier.unnamed)}.")
+    if left_out := copier.left_out():
+        click.echo(f"Left out, not collections of this program: {', '.join(left_out)}.")
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Count what would change, and change nothing.")
+@click.pass_obj
+def migrate(services: Services, dry_run: bool) -> None:
+    """Bring the schema up to date and mend rows of an older system.
+
+    Years stored as text become numbers, vectors stored as arrays become float32 vectors (a third of the space),
+    passages without a registered report get one, and passages without a country, year or type say so explicitly,
+    because a scope taken from a question keeps them. Run it again after an interruption to continue.
+
+    Example: python -m chatbot migrate --dry-run
+    """
+    version = require_known(services.storage.database)
+    if not dry_run:
+        migrate_schema(services.storage.database)
+    click.echo(f"schema version {version}" + (f" -> {newest()}" if version < newest() else ", up to date"))
+    mender = Mender(
+        services.storage.database,
+        collections=services.settings.chunk_collections,
+        filter_fields=services.settings.filter_fields,
+        dry_run=dry_run,
+    )
+    with progress_bar("Checking", mender.total()) as bar:
+        mended = mender.run(bar.update)
+    click.echo(f"years stored as text:       {mended.years} rows")
+    click.echo(f"vectors stored as arrays:   {mended.vectors} rows")
+    click.echo(f"rows without a report:      {mended.unregistered} rows, {mended.reports} reports")
+    click.echo(f"filter fields left out:     {mended.valueless} rows")
+    click.echo("Nothing was changed (--dry-run)." if dry_run else "Mended." if mended else "Nothing to mend.")
+
+
+@click.command()
+@click.option("--provider", required=True, help="Embedding provider: openai, minilm, ...")
+@click.option("--model", help="Its model. Default: the provider's default model.")
+@click.option(
+    "--grace",
+    type=click.FloatRange(0, 3600),
+    default=GRACE_SECONDS,
+    show_default=True,
+    help="Seconds that the old vectors stay after the switch, for running answers.",
+)
+@click.pass_obj
+def reembed(services: Services, provider: str, model: str | None, grace: float) -> None:
+    """Embed all passages with another model, then switch to it.
+
+    The old model is used until then, also by other processes. Run it again after an interruption to continue. With the
+    model that is in use, only passages without a vector are embedded.
+
+    Example: python -m chatbot reembed --provider openai --model text-embedding-3-small
+    """
+    if not services.storage.engine.traits.in_database:
+        raise InvalidRequestError(
+            "VECTOR_SEARCH=pgvector keeps the vectors in PostgreSQL: ingest the reports into another database instead."
+        )
+    EMBEDDERS.check(provider, field="--provider")
+    name = model or EMBEDDERS.default_model(provider)
+    embedder = CachedEmbedder(EMBEDDERS.builder(provider)(services.settings, model=name), WarmCache(WARM_CACHE))
+    services.storage.prepare()  # not the store: that would ask for the old model's key
+    has_indexes = services.storage.engine.traits.has_search_indexes
+    work = Reembedding(
+        services.storage.database,
+        collections=services.settings.chunk_collections,
+        provider=provider,
+        model=name,
+        embedder=embedder,
+        indexes=AtlasSlotIndexes(services.settings, services.storage.database) if has_indexes else None,
+        grace=grace,
+    )
+    with progress_bar("Embedding", work.total()) as bar:
+        stored = work.run(bar.update)
+    click.echo(f"{work.embedded} passages embedded. The database's embedding model is {stored.model_id}.")
+    settings = services.settings
+    if settings.embedding_provider not in (None, provider) or settings.embedding_model not in (None, name):
+        click.secho(
+            "EMBEDDING_PROVIDER and EMBEDDING_MODEL still name another model: unset them before the next start.",
+            fg="yellow",
+            err=True,
+        )
+
+
+@click.command("warm-cache")
+@click.option("--output", type=click.Path(path_type=Path), default=WARM_CACHE, show_default=True)
+@click.pass_obj
+def warm_cache(services: Services, output: Path) -> None:
+    """Compute the vectors that ship with the sample reports; existing ones are kept.
+
+    Example: python -m chatbot warm-cache
+    """
+    settings = services.settings.override(embedding_provider="minilm", embedding_model=None)
+    embedder = EMBEDDERS.builder("minilm")(settings, model="all-minilm-l6-v2")
+    texts = sample_texts(services)
+    existing = WarmCache(output)
+    vectors = {text: vector for text in texts if (vector := existing.get(embedder.model_id, text)) is not None}
+    missing = [text for text in texts if text not in vectors]
+    with click.progressbar(range(0, len(missing), BATCH), label="Embedding") as bar:
+        for start in bar:
+            batch = missing[start : start + BATCH]
+            vectors.update(zip(batch, embedder.embed_documents(batch), strict=True))
+    write_warm_cache(output, embedder.model_id, texts, np.vstack([vectors[text] for text in texts]))
+    click.echo(f"{len(texts)} vectors in {output} ({output.stat().st_size / 1e6:.1f} MB)")
+
+
+def sample_texts(services: Services) -> list[str]:
+    """Return the texts that ingesting the sample reports embeds, each once, sorted."""
+    samples, summary = services.ingesting.sample_reports(), services.ingesting.sample_summary
+    ingestor = services.ingesting.ingestor
+    chunks = (c for d in samples.documents() for c in ingestor.cut(d, summary.make(d, Cancellation())))
+    return sorted({chunk.search_text for chunk in chunks})
+
+
+@click.group()
+def index() -> None:
+    """The search indexes of MongoDB ($vectorSearch and $search)."""
+
+
+@index.command("create")
+@click.option("--wait", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds to wait at most.")
+@click.pass_obj
+def create_indexes(services: Services, wait: float) -> None:
+    """Create missing indexes, update changed ones, and wait until they can be queried.
+
+    Example: python -m chatbot index create --wait 600
+    """
+    plans = _index_plans(services)
+    services.prepare()
+    click.echo(f"Waiting for {len(plans)} search indexes ...", err=True)
+    for status in ensure_indexes(services.storage.database, plans, Polling(timeout=wait)):
+        _print_status(status)
+
+
+@index.command("status")
+@click.pass_obj
+def show_indexes(services: Services) -> None:
+    """Show the state of each index and whether it can be queried.
+
+    Example: python -m chatbot index status
+    """
+    statuses = [index_status(services.storage.database, plan) for plan in _index_plans(services)]
+    for status in statuses:
+        _print_status(status)
+    if not all(status.queryable for status in statuses):
+        raise SearchEngineError("Not every search index can be queried.", remedy="Run: python -m chatbot index create")
+
+
+@index.command("drop")
+@click.confirmation_option(prompt="Searches will fail until the indexes are created again. Drop them?")
+@click.pass_obj
+def remove_indexes(services: Services) -> None:
+    """Drop the search indexes; documents stay.
+
+    Example: python -m chatbot index drop --yes
+    """
+    dropped = drop_indexes(services.storage.database, _index_plans(services))
+    click.echo("\n".join(f"dropped {name}" for name in dropped) or "There is no search index to drop.")
+
+
+def _index_plans(services: Services) -> list[SearchTarget]:
+    if not services.storage.engine.traits.has_search_indexes:
+        raise SearchEngineError(
+            f"There are no search indexes here: {services.storage.engine.detail}.",
+            remedy="They belong to VECTOR_SEARCH=atlas, on Atlas or on MongoDB Community 8.2+ with mongot.",
+        )
+    return services.runtime.index_plans
+
+
+def _print_status(status: IndexStatus) -> None:
+    answers = "queryable" if status.queryable else "not queryable"
+    click.echo(f"{status.collection}.{status.name:20} {status.kind:12} {status.state:16} {answers} {status.message}")
+
+
+@index.command("pipeline")
+@click.argument("question")
+@click.option("--limit", type=click.IntRange(1, 1000), help="Passages to find. Default: TOP_K.")
+@click.option("--explain", is_flag=True, help="Add the server's explanation.")
+@click.pass_obj
+def show_pipelines(services: Services, question: str, limit: int | None, explain: bool) -> None:
+    """Search for a question and print the aggregations that were sent, to paste into mongosh.
+
+    Example: python -m chatbot index pipeline "maize harvest in Kenya" --limit 5
+    """
+    _index_plans(services)
+    store, settings = services.runtime.store, services.settings
+    assert isinstance(store, TracedStore)
+    with store.traced() as sent:
+        services.runtime.retriever.retrieve(
+            question, top_k=limit or settings.top_k, scope=Scope(), method=settings.retrieval_method
+        )
+    for collection, pipeline in sent:
+        query: dict[str, Any] = {"collection": collection, "pipeline": pipeline}
+        if explain:
+            query["explain"] = services.storage.database[collection].explain(pipeline)
+        click.echo(json.dumps(query, indent=2, default=str))

@@ -1,0 +1,404 @@
+"""The doctor: finds what is wrong with an installation before the first question does, and says how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..config.settings import is_loopback, misspelt_settings
+from ..database.core import Collection
+from ..database.repositories.report_index import SEVERAL
+from ..database.rows import EMBEDDING_FIELD, decode_vector, embedding_field
+from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit, Vector
+from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
+from ..domain.protocols import Quoter, RerankingStore
+from ..domain.request import RequestContext
+from ..stores.atlas.definitions import LEFT_OVER, SearchTarget
+from ..stores.atlas.errors import translate_refusals
+from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
+from ..stores.atlas.pipelines import probe_search, vector_stage
+
+if TYPE_CHECKING:
+    from .services import Services
+
+Severity = Literal["ok", "warning", "error"]
+SAMPLED = 50
+"""Vectors of each collection that are checked."""
+CREATE = "Run: python -m chatbot index create"
+RECALL_QUESTIONS = 30
+"""The latest questions of people, or headings of passages if there are none."""
+CANDIDATES = (100, 200, 500, 1000, 2000, 5000, 10_000)
+SUFFICIENT_RECALL = 0.98
+"""The share of the exact result that the proposed number of candidates finds."""
+_PASSAGE = Passage(1, SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1), "The model answers.")
+_PROMPT = Prompt((Message("user", "Answer with the word: yes."),), "Does the model answer?", Context((_PASSAGE,)))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``name`` is stable and machine-readable; ``remedy`` is a command or an action, empty if nothing is wrong.
+
+    `diagnose` adds the area of a check.
+    """
+
+    severity: Severity
+    area: str
+    name: str
+    message: str
+    remedy: str = ""
+
+
+_ok, _warning, _error = partial(Finding, "ok", ""), partial(Finding, "warning", ""), partial(Finding, "error", "")
+
+
+def check_settings(services: Services) -> Iterator[Finding]:
+    for name, setting in misspelt_settings():
+        yield _warning(
+            "unknown_setting",
+            f"{name} is not a setting, and {setting} is not set.",
+            f"If you mean {setting}, rename it.",
+        )
+
+
+def check_access(services: Services) -> Iterator[Finding]:
+    """Report the access rule and the number of keys; warn if everybody may change things."""
+    settings = services.settings
+    valid = sum(not key.revoked_at for key in services.storage.keys.all())
+    yield _ok("rule", f"ACCESS is {settings.rule}; {valid} keys")
+    if settings.rule == "open" and not is_loopback(settings.host):
+        yield _warning(
+            "open_to_all",
+            f"Everybody who can reach {settings.host}:{settings.port} may change and delete everything.",
+            "Set ACCESS=read or keys, unless only this machine can reach it; see docs/deploy.md.",
+        )
+
+
+def check_database(services: Services) -> Iterator[Finding]:
+    """Raises DatabaseError: the database does not answer."""
+    database = services.storage.database
+    place = f" in {services.settings.data_dir.resolve()}" if database.embedded else ""
+    yield _ok("answers", f"{database.ping()}{place}")
+
+
+def check_embedder(services: Services) -> Iterator[Finding]:
+    """Embed a text. Raises EmbedderMismatchError: the database was written with another model."""
+    embedder = services.runtime.embedder.uncached  # a cached vector would say nothing about the endpoint
+    dimensions = len(embedder.embed_query("Does the embedding model answer?"))
+    if dimensions == embedder.dimensions:
+        yield _ok("answers", f"{embedder.model_id}, {dimensions} dimensions")
+        return
+    yield _error(
+        "wrong_dimensions",
+        f"{embedder.model_id} answers with {dimensions} dimensions, {embedder.dimensions} are expected.",
+        "Set EMBEDDING_MODEL to the model that the database was written with.",
+    )
+
+
+def check_chat_model(services: Services) -> Iterator[Finding]:
+    """Ask for a short completion and cancel it at its first word."""
+    model = services.answering.chat_model
+    request = RequestContext()
+    for _ in model.stream(_PROMPT, request=request):
+        break
+    request.cancel.cancel()
+    yield _ok("answers", model.model_id)
+    if isinstance(model, Quoter):
+        yield _warning(
+            "no_language_model",
+            "Answers are exact quotations: no language model is configured.",
+            "Set OPENAI_API_KEY, or OPENAI_BASE_URL and CHAT_MODEL for a server of your own.",
+        )
+
+
+def check_data(services: Services) -> Iterator[Finding]:
+    """Count passages and reports; report unfinished ones and what older systems leave behind."""
+    in_database = services.storage.engine.traits.in_database
+    for name in dict.fromkeys(services.settings.chunk_collections):
+        collection = services.storage.database[name]
+        count = collection.estimated_count()
+        if count or in_database:
+            yield _ok("count", f"collection {name}: {count} passages")
+        if count:
+            yield from _check_values(services, collection)
+            yield from _check_vectors(services, collection)
+    yield from _check_reports(services, services.storage.documents.all())
+
+
+def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Iterator[Finding]:
+    engine = services.storage.engine
+    yield _ok("count", f"{len(records)} reports registered")
+    searched = {SEVERAL, *services.settings.chunk_collections}
+    registered = sum(r.chunks for r in records if r.status == "ready" and r.collection in searched)
+    elsewhere = not engine.traits.in_database
+    stored = services.runtime.store.count(Scope()) if registered or elsewhere else 0
+    if elsewhere:
+        yield _ok("count", f"{engine.store}: {stored} passages")
+        if stored > registered and all(r.status == "ready" and not r.replacing for r in records):
+            yield _error(
+                "passages_of_another_database",
+                f"{engine.store} has {stored} passages, the reports of this database have {registered}. The others are "
+                "searched, but nobody can list, change or delete them.",
+                "Set the MONGODB_URI or DATA_DIR that they were written with, or restore its backup; else drop the "
+                "table 'chunks' and ingest the reports again.",
+            )
+    if stored < registered:
+        yield _error(
+            "passages_missing" if stored else "no_passages",
+            f"{registered} passages of {len(records)} reports are registered, but {engine.store} has "
+            f"{stored or 'none'} of them.",
+            "Ingest the reports again. If they were written with another VECTOR_SEARCH, set that one; if they were "
+            "copied in part, copy them again.",
+        )
+    for name in sorted({record.collection for record in records} - searched):
+        yield _warning(
+            "collection_not_searched",
+            f"No setting names the collection {name!r}, so searches may not find its reports.",
+            "Add it to COLLECTIONS, or ingest the reports again.",
+        )
+    if pending := sum(record.status != "ready" for record in records):
+        yield _warning(
+            "reports_pending",
+            f"{pending} reports are registered but cannot be searched yet.",
+            "Ingest them again: python -m chatbot ingest PATH",
+        )
+
+
+def _check_values(services: Services, collection: Collection) -> Iterator[Finding]:
+    """Check that a scope can find the values of the filter fields."""
+    years = [year for year in collection.distinct("year") if isinstance(year, str) and year != NO_VALUE]
+    if years:
+        yield _error(
+            "years_as_strings",
+            f"collection {collection.name}: years are stored as text ({', '.join(sorted(years)[:5])}); a scope by year "
+            "compares numbers and does not find them.",
+            "Make them numbers: python -m chatbot migrate",
+        )
+    in_process = not services.storage.engine.traits.has_search_indexes  # which finds missing fields too
+    lacking = [name for name in services.settings.filter_fields if not in_process and collection.count({name: None})]
+    if lacking:
+        yield _warning(
+            "filter_fields_left_out",
+            f"collection {collection.name}: some passages lack {', '.join(lacking)} instead of storing it as empty; "
+            "they are not searched if a question names a country.",
+            "Store it as empty: python -m chatbot migrate",
+        )
+
+
+def _check_vectors(services: Services, collection: Collection) -> Iterator[Finding]:
+    """Check that a sample of the vectors fits the embedder."""
+    rows = list(collection.find({}, {EMBEDDING_FIELD: 1}, limit=SAMPLED))
+    stored = [row[EMBEDDING_FIELD] for row in rows if row.get(EMBEDDING_FIELD) is not None]
+    if any(isinstance(value, list) for value in stored):
+        yield _warning(
+            "vectors_as_arrays",
+            f"collection {collection.name}: embeddings stored as arrays take three times the space.",
+            "Make them float32 vectors: python -m chatbot migrate",
+        )
+    embedder, dimensions = services.runtime.embedder, {len(decode_vector(value)) for value in stored}
+    if other := sorted(dimensions - {embedder.dimensions}):
+        yield _error(
+            "wrong_dimensions",
+            f"collection {collection.name}: embeddings have {other[0]} dimensions, those of {embedder.model_id} have "
+            f"{embedder.dimensions}.",
+            "Set the embedding model that the collection was written with, or: python -m chatbot reembed",
+        )
+    if services.storage.facts.embedder() is None:
+        yield _warning(
+            "embedder_unknown",
+            f"collection {collection.name} does not say which model wrote it; {embedder.model_id} is assumed.",
+            "If that is right, nothing needs to be done.",
+        )
+
+
+def check_engine(services: Services) -> Iterator[Finding]:
+    """Report which engine searches, and why. Raises SearchEngineError: MongoDB's own is not there."""
+    engine = services.storage.engine
+    if engine.traits.has_search_indexes:
+        server = probe_search(services.storage.database, services.settings.report_collection)
+        if not server.vector:
+            raise SearchEngineError(
+                f"VECTOR_SEARCH={engine.store}, but there is {server.detail}.",
+                remedy="Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.2+ with mongot.",
+                reason="no_search_engine",
+            )
+        pipelines = "to see the aggregations of a question: python -m chatbot index pipeline QUESTION"
+        yield _ok("engine", f"{server.detail}; {pipelines}")
+        store = services.runtime.store
+        if services.settings.reranker == "mongodb" and isinstance(store, RerankingStore):
+            store.relevance("Does the server rerank?", ())
+        return
+    yield _ok("engine", f"{engine.store}: {engine.detail}; {services.runtime.store.ping()}")
+    if (foreign := services.storage.foreign_changes) is not None and not foreign.supported():
+        yield _warning(
+            "changes_in_place_unseen",
+            "This server has no change streams: passages that another program changes in place are not updated here.",
+            "If others write, make it a replica set (rs.initiate()), or run after them: python -m chatbot migrate",
+        )
+
+
+def check_indexes(services: Services) -> Iterator[Finding]:
+    """Check that the search indexes exist, can be queried and have the right definition.
+
+    A search of an index that does not exist gives no rows and no error.
+    """
+    if not services.storage.engine.traits.has_search_indexes:
+        return
+    for plan in services.runtime.index_plans:
+        findings = list(_check_index(services, plan))
+        yield from findings or [_ok("queryable", plan.described)]
+    for name in dict.fromkeys(services.settings.chunk_collections):
+        for left in LEFT_OVER & {str(index["name"]) for index in services.storage.database[name].search_indexes()}:
+            yield _warning(
+                "index_left_over",
+                f"The search index {left!r} of {name!r} is no longer used, and takes the place of another.",
+                f'In mongosh: db.getCollection("{name}").dropSearchIndex("{left}")',
+            )
+
+
+def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
+    # Without a text index, questions are still answered by their vectors.
+    severity: Severity = "warning" if plan.optional else "error"
+    consequence = "keywords are not searched" if plan.optional else "nothing is found"
+    status = index_status(services.storage.database, plan)
+    if status.state == "DOES_NOT_EXIST":
+        indexes = services.storage.database[plan.collection].search_indexes()
+        of_kind = (str(index["name"]) for index in indexes if index_kind(index) == plan.kind)
+        if other := next((name for name in of_kind if name != plan.index), None):
+            yield _error(
+                "index_under_another_name",
+                f"{plan.collection!r} has no index {plan.index!r}, but one named {other!r}. A search by the wrong "
+                "name finds nothing and gives no error.",
+                f"{CREATE}, then drop {other!r} in Atlas",
+            )
+        else:
+            yield Finding(severity, "", "index_missing", f"The {plan.described} does not exist.", CREATE)
+        return
+    if status.state == "FAILED":
+        message = f"The {plan.described} failed ({status.message}): {consequence}."
+        yield Finding(severity, "", "index_failed", message, CREATE)
+        return
+    if not status.queryable:
+        yield Finding(
+            severity,
+            "",
+            "index_building",
+            f"The {plan.described} is {status.state}: {consequence} until it is ready.",
+            "Wait, and check again: python -m chatbot index status",
+        )
+    if plan.kind == "vectorSearch":
+        yield from _differences(plan, status)
+
+
+def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
+    """Compare the vector field and the filter fields of an index with what they should be."""
+    expected = _vector_field(plan.definition)
+    actual = _vector_field(status.definition, str(expected["path"]))
+    if actual.get("path") != expected["path"]:
+        yield _error(
+            "wrong_path", f"The {plan.described} is over {actual.get('path')!r}, not {expected['path']!r}.", CREATE
+        )
+    elif actual.get("numDimensions") != expected["numDimensions"]:
+        yield _error(
+            "index_wrong_dimensions",
+            f"The {plan.described} has {actual.get('numDimensions')} dimensions, the model "
+            f"{expected['numDimensions']}.",
+            f"Set the model that the index was made for, or: {CREATE.removeprefix('Run: ')}",
+        )
+    elif actual.get("similarity") != expected["similarity"]:
+        yield _error(
+            "wrong_similarity",
+            f"The {plan.described} compares by {actual.get('similarity')}, scores need {expected['similarity']}.",
+            CREATE,
+        )
+    declared = {field["path"] for field in status.definition.get("fields", []) if field.get("type") == "filter"}
+    needed = [field["path"] for field in plan.definition["fields"] if field["type"] == "filter"]
+    if undeclared := [path for path in needed if path not in declared]:
+        yield _error(
+            "filter_field_undeclared",
+            f"The {plan.described} does not declare {', '.join(undeclared)} as filter: a scope by it is refused.",
+            CREATE,
+        )
+
+
+def _vector_field(definition: Mapping[str, Any], path: str = "") -> Mapping[str, Any]:
+    """Return the vector field at ``path``, else the first."""
+    vectors = [field for field in definition.get("fields", []) if field.get("type") == "vector"]
+    return next((field for field in vectors if field.get("path") == path), vectors[0] if vectors else {})
+
+
+def check_recall(services: Services) -> Iterator[Finding]:
+    """Find the smallest sufficient NUM_CANDIDATES of each collection, on this installation's own questions."""
+    if not services.storage.engine.traits.has_search_indexes:
+        yield _ok("exact", f"{services.storage.engine.store} is measured by its own benchmarks")
+        return
+    database, names = services.storage.database, services.settings.chunk_collections
+    asked = database["messages"].find(
+        {"role": "user"}, {"content": 1}, sort=[("created_at", -1)], limit=RECALL_QUESTIONS
+    )
+    texts = [str(row["content"]) for row in asked]
+    if not texts:
+        rows = (row for name in names for row in database[name].find({}, {"document_title": 1}, limit=RECALL_QUESTIONS))
+        texts = [str(row.get("document_title") or "") for row in rows]
+    questions = [text for text in dict.fromkeys(texts) if text.strip()][:RECALL_QUESTIONS]
+    if not questions:
+        yield _warning("no_questions", "There is no question and no heading to measure with.")
+        return
+    vectors = [services.runtime.embedder.embed_query(text) for text in questions]
+    for target in services.runtime.index_plans:
+        if not target.optional and database[target.collection].estimated_count():
+            yield _measure_recall(services, target, vectors)
+
+
+def _measure_recall(services: Services, target: SearchTarget, vectors: Sequence[Vector]) -> Finding:
+    top_k, stored = services.settings.top_k, services.storage.facts.embedder()
+    path, collection = embedding_field(stored.slot if stored else ""), services.storage.database[target.collection]
+
+    def search(vector: Vector, candidates: int | None) -> set[str]:
+        query = {"index": target.index, "path": path, "vector": vector.tolist(), "scope": Scope(), "limit": top_k}
+        stage = vector_stage(**query, num_candidates=candidates)
+        with translate_refusals(target):
+            return {str(row["_id"]) for row in collection.search([stage, {"$project": {"_id": 1}}])}
+
+    exact = [search(vector, None) for vector in vectors]
+    for candidates in (size for size in CANDIDATES if size >= top_k):
+        near = [search(vector, candidates) for vector in vectors]
+        share = sum(len(a & b) for a, b in zip(near, exact, strict=True)) / max(1, sum(map(len, exact)))
+        if share >= SUFFICIENT_RECALL:
+            break
+    message = f"collection {target.collection}: {share:.1%} of the exact result with {candidates} candidates"
+    sufficient = share >= SUFFICIENT_RECALL
+    remedy = f"NUM_CANDIDATES={candidates}"
+    return _ok("enough", message, remedy) if sufficient else _warning("too_little", message, remedy)
+
+
+CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (
+    ("settings", check_settings),
+    ("database", check_database),
+    ("embedder", check_embedder),
+    ("chat_model", check_chat_model),
+    ("vector_search", check_engine),
+    ("indexes", check_indexes),
+    ("data", check_data),
+    ("access", check_access),
+)
+
+
+def diagnose(services: Services, *, recall: bool = False) -> Iterator[Finding]:
+    """Yield the findings of every check, and with ``recall`` of `check_recall`; a failed check is a finding itself.
+
+    If the database or its search engine does not answer, the checks that need it are skipped: one cause, one finding.
+    """
+    down = False
+    for area, check in (*CHECKS, *([("recall", check_recall)] if recall else [])):
+        if down and area != "chat_model":
+            continue
+        try:
+            yield from (replace(finding, area=area) for finding in check(services))
+        except ChatbotError as error:  # messages of our errors never contain a secret
+            if isinstance(error, DependencyError):
+                yield Finding("error", area, error.reason or error.code, error.finding, error.remedy)
+            else:
+                yield Finding("error", area, error.code, error.message)
+            down = down or area in ("database", "vector_search")

@@ -1,0 +1,194 @@
+"""Compare ways to retrieve: the configurations, the table that `evaluate` prints, baselines, and MLflow.
+
+MLflow (R-B12) is an optional package, used if MLFLOW_TRACKING_URI is set.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ...config.presets import PRESETS, query_time
+from ...config.settings import Settings
+from ...domain.errors import DependencyError, InvalidRequestError, LoadError, MissingPackageError, UnknownNameError
+from ...library.chunkers import CHUNKERS
+from ...search import RETRIEVAL_METHODS
+from .runner import ABSTENTION, METRICS
+
+HEADINGS = {"abstention_precision": "abst. prec", "abstention_recall": "abst. rec"}
+NAME_WIDTH = 28
+EXPERIMENT = "report-chat evaluate"
+_NOT_IN_NAMES = re.compile(r"[^\w\-./ ]")
+Report = Mapping[str, Any]
+"""What `evaluate --json` prints, or one configuration of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A name for the table, and the settings that differ from the configured ones."""
+
+    name: str
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def cuts_anew(self) -> bool:
+        """Whether the reports have to be split and embedded again."""
+        return "chunk_strategy" in self.overrides
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    methods: Sequence[str] = ()
+    weights: Sequence[float] = ()
+    chunkers: Sequence[str] = ()
+    presets: Sequence[str] = ()
+
+
+def configurations(settings: Settings, compared: Compared) -> list[Configuration]:
+    """Return the configured settings and what to compare with them: by default, every other method.
+
+    Raises:
+        InvalidRequestError: an unknown name, or a weight that is not between 0 and 1.
+    """
+    configured = settings.retrieval_method
+    methods = compared.methods if compared != Compared() else RETRIEVAL_METHODS.names()
+    plan = [Configuration(f"{configured} (as configured)")]
+    for method in methods:
+        RETRIEVAL_METHODS.check(method, field="--methods")
+        if method != configured:
+            plan.append(Configuration(method, {"retrieval_method": method}))
+    for weight in compared.weights:
+        if not 0 <= weight <= 1:
+            raise InvalidRequestError.for_field("--weights", f"{weight:g} is not between 0 and 1.")
+        weighted = {"retrieval_method": "hybrid", "vector_weight": weight}
+        plan.append(Configuration(f"hybrid, weight {weight:g}", weighted))
+    for name in compared.chunkers:
+        CHUNKERS.check(name, field="--chunkers")
+        plan.append(Configuration(f"chunker {name}", {"chunk_strategy": name}))
+    for name in compared.presets:
+        if name not in PRESETS:
+            raise UnknownNameError.among("--presets", "preset", name, PRESETS)
+        # As in a request: the reports stay split as they are.
+        plan.append(Configuration(f"preset {name}", {**query_time(name), "preset": None}))
+    return list({configuration.name: configuration for configuration in plan}.values())
+
+
+def table(rows: Sequence[Report]) -> Iterator[str]:
+    """Yield a heading and a line for each configuration, followed by its intervals if it has some."""
+    columns = [name for name in (*METRICS, "leaks", *ABSTENTION) if name in rows[0]]
+    width = max(NAME_WIDTH, *(len(row["name"]) for row in rows)) + 1
+    headings = "".join(f"{HEADINGS.get(column, column):>12}" for column in columns)
+    yield f"{'configuration':{width}}{headings}{'ms':>9}{'ms p95':>9}"
+    for row in rows:
+        values = "".join(f"{'-' if row[column] is None else str(row[column]):>12}" for column in columns)
+        yield f"{row['name']:{width}}{values}{row['ms']['total']:>9}{row['ms_p95']['total']:>9}"
+        if bounds := row.get("intervals"):
+            cells = (f"{low:.3f}-{high:.3f}" for low, high in bounds.values())
+            yield f"{'  95 %':{width}}" + "".join(f"{cell:>12}" for cell in cells)
+
+
+def stage_times(row: Report) -> str:
+    """Return the median milliseconds of each stage of one configuration, as text."""
+    times = ", ".join(f"{name} {ms:g}" for name, ms in row["ms"].items() if name != "total")
+    return f"{row['name']}, median milliseconds: {times}"
+
+
+def read_baseline(path: Path) -> Report:
+    """Raises LoadError: it cannot be read, or was not written by `--save-baseline`."""
+    try:
+        report: Report = json.loads(path.read_text(encoding="utf-8"))
+        names = {row["name"] for row in report["configurations"]}
+    except OSError as error:
+        raise LoadError(f"{path.name} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise LoadError(f"{path.name} is not a baseline. Write one with --save-baseline {path.name}.") from error
+    if not names:
+        raise LoadError(f"{path.name} has no configurations. Write it again with --save-baseline {path.name}.")
+    return report
+
+
+def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[str]:
+    """Return a sentence for every figure that is worse than in the baseline by more than the tolerance.
+
+    The configured settings are compared with those of the baseline, whatever they were; the others by name, if both
+    runs have them. Any additional leak is reported.
+
+    Raises:
+        InvalidRequestError: the baseline is of other questions.
+    """
+    earlier, current = baseline["configurations"], report["configurations"]
+    if (baseline.get("dataset"), earlier[0].get("questions")) != (report["dataset"], current[0]["questions"]):
+        raise InvalidRequestError(
+            f"The baseline is of {earlier[0].get('questions')} questions of {baseline.get('dataset')!r}, this run of "
+            f"{current[0]['questions']} of {report['dataset']!r}. Save a new one with --save-baseline."
+        )
+    by_name = {row["name"]: row for row in earlier[1:]}
+    pairs = [(current[0], earlier[0])] + [(row, by_name[row["name"]]) for row in current[1:] if row["name"] in by_name]
+    sentences = []
+    for now, then in pairs:
+        for metric in (*METRICS, *ABSTENTION):
+            before, after = then.get(metric), now.get(metric)
+            # Rounded as both are: .90 and .89 differ by no more than .01.
+            if before is not None and round(before - (after or 0.0), 4) > tolerance:
+                fall = f"from {before:.4f} to {'nothing' if after is None else f'{after:.4f}'}"
+                sentences.append(f"{now['name']}: {metric} fell {fall} (tolerance {tolerance:g}).")
+        if now["leaks"] > then.get("leaks", 0):
+            sentences.append(
+                f"{now['name']}: {now['leaks']} hits outside the filter, {then.get('leaks', 0)} in the baseline."
+            )
+    return sentences
+
+
+def require_mlflow() -> Any:
+    """Return the package. Raises MissingPackageError."""
+    try:
+        return import_module("mlflow")
+    except ModuleNotFoundError as error:
+        raise MissingPackageError(
+            f"MLFLOW_TRACKING_URI is set, but the Python package {error.name!r} is not installed.",
+            remedy="Install it: pip install mlflow-skinny. Or unset MLFLOW_TRACKING_URI.",
+        ) from error
+
+
+def track(uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any], artefacts: Mapping[str, str]) -> None:
+    """Log one run: parameters, the figures of every configuration, and files by name.
+
+    Raises:
+        MissingPackageError: mlflow is not installed.
+        DependencyError: the tracking server refused, or does not answer.
+    """
+    mlflow = require_mlflow()
+    metrics: dict[str, float] = {}  # by configuration and name, in MLflow's characters: "hybrid as configured/recall_5"
+    for row in report["configurations"]:
+        figures = {name: value for name, value in row.items() if isinstance(value, (int, float))}
+        figures |= {f"ms_{name}": value for name, value in row["ms"].items()}
+        for name, value in figures.items():
+            label = "/".join(_NOT_IN_NAMES.sub("", part.replace("@", "_")) for part in (row["name"], name))
+            metrics[label] = float(value)
+    switches: Any = getattr(mlflow, "environment_variables", None)
+    if urlsplit(uri).scheme in {"", "file"} and hasattr(switches, "MLFLOW_ALLOW_FILE_STORE"):
+        switches.MLFLOW_ALLOW_FILE_STORE.set(True)  # 3.17 and later refuse a folder without it
+    try:
+        mlflow.set_tracking_uri(uri)
+        mlflow.set_experiment(EXPERIMENT)
+        with mlflow.start_run(run_name=report["dataset"]), tempfile.TemporaryDirectory() as folder:
+            mlflow.log_params({"dataset": report["dataset"], **parameters})
+            mlflow.log_metrics(metrics)
+            for name, text in artefacts.items():
+                path = Path(folder) / name
+                path.write_text(text, encoding="utf-8")
+                mlflow.log_artifact(str(path))
+    except (mlflow.exceptions.MlflowException, OSError) as error:
+        # The message may contain the password of the address.
+        reason = type(error).__name__ if "@" in uri else str(error).split("\n")[0]
+        raise DependencyError(
+            f"The run was not logged in MLflow: {reason}",
+            remedy="Check that MLFLOW_TRACKING_URI names a server or a database that answers.",
+        ) from error

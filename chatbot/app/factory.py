@@ -1,0 +1,128 @@
+"""`create_app`: services, blueprints, error handlers; and what it needs from the database to start."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from flask import Flask
+from flask_cors import CORS
+
+from ..config import STATIC, TEMPLATES
+from ..config.settings import Settings
+from ..domain.errors import ChatbotError, SearchEngineError
+from ..stores.atlas.indexes import Polling, ensure_indexes
+from .services import Services
+from .web.access import sessions
+from .web.asking import asking
+from .web.catalog import catalog
+from .web.conversations import conversations
+from .web.documents import documents
+from .web.jobs import jobs
+from .web.mcp import mcp
+from .web.middleware import BehindProxies, register_error_handlers, register_request_hooks
+from .web.monitoring import monitoring
+from .web.observing import tracing_of
+from .web.openai_protocol import openai_protocol
+from .web.openapi import openapi
+from .web.pages import assets, pages
+from .web.resuming import ActiveStreams
+from .web.routes import PAGE, check_routes
+from .web.startup import Startup
+
+log = logging.getLogger(__name__)
+MAX_BODY_BYTES = 1_000_000
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """Build the application. Load the sample reports in the background if the settings say so.
+
+    The application starts without its database: questions get a 503 until the database answers.
+
+    Raises SettingsError, UnknownNameError, EmbedderMismatchError: it cannot serve with these settings.
+    """
+    settings = settings or Settings.from_env()
+    app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    services = app.extensions["services"] = Services(settings)
+    app.extensions["tracing"] = tracing_of(settings)
+    app.extensions["active_streams"] = ActiveStreams(services)
+    for views in (
+        assets, pages, asking, openai_protocol, mcp, conversations, catalog, documents, jobs,
+        monitoring, sessions, openapi,
+    ):  # fmt: skip
+        app.register_blueprint(views)
+    app.view_functions["static"] = PAGE(app.view_functions["static"])
+    check_routes(app)
+    app.extensions["run_worker"] = lambda: _run_worker(app)
+    register_error_handlers(app)
+    CORS(
+        app,
+        origins=list(settings.cors_origins),
+        methods=["GET", "POST", "PATCH", "DELETE"],
+        expose_headers=["Retry-After", "Location", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
+    )
+    register_request_hooks(app, settings)
+    if settings.trusted_proxies:
+        app.wsgi_app = BehindProxies(app.wsgi_app, settings.trusted_proxies)  # type: ignore[method-assign]
+    startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
+    startup.run()
+    return app
+
+
+def _start(app: Flask, services: Services) -> None:
+    services.check()
+    services.prepare()
+    if services.storage.engine.traits.has_search_indexes and services.settings.create_indexes:
+        startup: Startup = app.extensions["startup"]
+        startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
+    services.ingesting.clear_up()
+    if services.ingesting.finish_deletions() or services.storage.ingestions.unfinished():
+        _run_worker(app)
+    if _wants_samples(services):
+        samples = app.extensions["samples"] = services.ingesting.sample_reports()
+        samples.start()
+    app.extensions["startup"].background("retention", services.retention.run)
+    if (foreign := services.storage.foreign_changes) is not None:
+        app.extensions["startup"].background("foreign-changes", foreign.follow)
+
+
+def _run_worker(app: Flask) -> None:
+    """Start the threads that read queued files, unless they run already."""
+    startup: Startup = app.extensions["startup"]
+    services: Services = app.extensions["services"]
+    for number in range(services.settings.ingestion_workers):
+        startup.supervise(f"ingestion-{number}", services.ingesting.worker.run)
+
+
+def stop_work(app: Flask) -> None:
+    """Have the ingestion workers release their files to another process, without waiting for them."""
+    app.extensions["services"].ingesting.worker.close()
+
+
+def close_app(app: Flask) -> None:
+    stop_work(app)
+    for name in ("active_streams", "startup", "samples", "services", "tracing"):
+        if (part := app.extensions.get(name)) is not None:
+            part.close()
+
+
+def _create_indexes(services: Services, stop: threading.Event) -> None:
+    """Create the search indexes. The server needs minutes; until then questions get a 503, and /ready says why."""
+
+    def pause(seconds: float) -> None:
+        if stop.wait(seconds):
+            raise SearchEngineError("The server was stopped before they were ready.")
+
+    try:
+        ensure_indexes(services.storage.database, services.runtime.index_plans, Polling(sleep=pause))
+    except ChatbotError as error:
+        log.warning("The search indexes were not created: %s See: python -m chatbot index status", error.message)
+
+
+def _wants_samples(services: Services) -> bool:
+    """Return whether to load the sample reports; with SAMPLE_DATA=auto, into an embedded database without others."""
+    mode = services.settings.sample_data
+    if mode != "auto":
+        return mode == "on"
+    return services.storage.database.embedded and all(record.sample for record in services.storage.documents.all())

@@ -1,0 +1,210 @@
+"""The tools and resources for agents, the same over HTTP and stdio; each tool takes a typed scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from ...answering.conversation import Place, Saved
+from ...checking.context import texts_of
+from ...domain import Question, Report, Scope, SearchHit, StepEvent
+from ...domain.access import Caller
+from ...domain.cancellation import Cancellation
+from ...domain.errors import InvalidRequestError, NotFoundError
+from ...domain.json import parse, to_json
+from ...language import evenly_spaced
+from ...library.pipeline import passages
+from ..services import Services
+from ..services.library import Library
+
+Json = dict[str, Any]
+Progress = Callable[[int, str], None]
+"""Takes the number of steps so far, and what the last one does."""
+Words = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(evenly_spaced)]
+REPORT, PASSAGE = "report://", "passage://"
+PAGE = 100
+LONGEST_CURSOR = 9
+
+
+class Scoped(BaseModel):
+    """The reports to look into; without any of these, all of them."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    country_name: list[str] = Field(default_factory=list, description="Countries, as facets names them.")
+    year: list[int] = Field(default_factory=list, description="Editions: the year of a report, not of a figure.")
+    type: list[str] = Field(default_factory=list, description="Types of report, as facets names them.")
+    document_name: list[str] = Field(default_factory=list, description="Single reports by their names.")
+
+    def scope(self, library: Library) -> Scope:
+        """Return the scope, within what the caller may see. Raises InvalidRequestError: an unknown value."""
+        return library.scopes.resolve(self.model_dump(include=set(Scoped.model_fields), exclude_defaults=True))
+
+
+class SearchArguments(Scoped):
+    """Passages, without an answer."""
+
+    query: Words
+    limit: int = Field(5, ge=1, le=20)
+
+
+class Ask(Scoped):
+    """An answer whose claims cite passages."""
+
+    question: Words
+    mode: Literal["direct", "auto", "deep", "chain", "compare", "report"] = "direct"
+
+
+class ListReports(Scoped):
+    """Reports by title."""
+
+    limit: int = Field(50, ge=1, le=200)
+    offset: int = Field(0, ge=0)
+
+
+class ReadPassage(BaseModel):
+    """One passage."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    chunk_id: str = Field(min_length=1, max_length=200)
+
+
+class ReadFigures(Scoped):
+    """Figures as data."""
+
+    indicator: str = Field(
+        "", max_length=200, description="A heading of the reports: 'Real GDP growth rate'; another names similar ones."
+    )
+    figure_year: int | None = Field(None, description="The year that the figures are of.")
+    limit: int = Field(50, ge=1, le=500)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: what agents read of it, the model of its arguments, and what runs it."""
+
+    description: str
+    arguments: type[BaseModel]
+    run: Callable[[Toolbox, Any, Progress], Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools for one caller. ``cancel``: nobody waits any more."""
+
+    services: Services
+    who: Caller
+    cancel: Cancellation
+
+    @property
+    def library(self) -> Library:
+        """The reports that the caller may see."""
+        return Library(self.services, self.who)
+
+    def call(self, name: str, arguments: Mapping[str, Any], progress: Progress) -> Json:
+        """Check the arguments of the tool ``name``, and run it.
+
+        Raises:
+            InvalidRequestError: an unknown tool, or arguments that it does not take.
+            ChatbotError: what the tool needs failed.
+        """
+        tool = TOOLS.get(name)
+        if tool is None:
+            raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))
+        return tool.run(self, parse(tool.arguments, arguments), progress)
+
+    def search(self, arguments: SearchArguments, progress: Progress) -> Json:
+        method, scope = self.services.settings.retrieval_method, arguments.scope(self.library)
+        retriever = self.services.runtime.retriever
+        retrieval = retriever.retrieve(arguments.query, top_k=arguments.limit, scope=scope, method=method)
+        return {"hits": [to_json(hit) for hit in retrieval.hits]}
+
+    def ask(self, arguments: Ask, progress: Progress) -> Json:
+        settings, answering = self.services.settings, self.services.answering
+        question = Question(
+            query=arguments.question, scope=arguments.scope(self.library), top_k=settings.top_k,
+            retrieval_method=settings.retrieval_method, mode=answering.check_mode(arguments.mode),
+            auto_scope=settings.auto_scope, budget=answering.budget({}),
+        )  # fmt: skip
+        steps, answer = 0, None
+        for event in answering.chat.stream(question, place=Place(kept=False), cancel=self.cancel, caller=self.who):
+            if isinstance(event, StepEvent):
+                steps += 1
+                progress(steps, event.detail or event.name)
+            elif isinstance(event, Saved):
+                answer = event.answer
+        if answer is None:
+            raise NotFoundError("The question was cancelled.")
+        return {
+            "response": answer.response,
+            "answered": answer.answered,
+            "citations": [to_json(citation) for citation in answer.citations],
+            "unsupported": [clause.sentence for clause in answer.unsupported],
+            "figures": [to_json(figure) for figure in answer.figures],
+            "scope": to_json(answer.scope),
+        }
+
+    def list_reports(self, arguments: ListReports, progress: Progress) -> Json:
+        records = self.services.storage.documents.all(arguments.scope(self.library))
+        page = records[arguments.offset : arguments.offset + arguments.limit]
+        return {"reports": [to_json(Report.of(record)) for record in page], "total": len(records)}
+
+    def facets(self, arguments: Scoped, progress: Progress) -> Json:
+        return self.services.storage.documents.facets(arguments.scope(self.library), limit=PAGE)
+
+    def read_passage(self, arguments: ReadPassage, progress: Progress) -> Json:
+        return self._passage(arguments.chunk_id)
+
+    def _passage(self, chunk_id: str) -> Json:
+        chunk = self.library.passage(chunk_id)
+        return {**to_json(SearchHit(chunk)), "wider_text": self.library.wider_text(chunk)}
+
+    def read_figures(self, arguments: ReadFigures, progress: Progress) -> Json:
+        scope = arguments.scope(self.library)
+        figures = self.library.figures(scope, arguments.indicator, arguments.figure_year)
+        return {"figures": list(map(to_json, figures[: arguments.limit])), "total": len(figures)}
+
+    def resources(self, cursor: str = "") -> Json:
+        """Return a page of the reports."""
+        start = int(cursor[:LONGEST_CURSOR]) if cursor.isdecimal() else 0
+        records = self.services.storage.documents.all(self.who.limit)
+        page = [
+            {"uri": f"{REPORT}{record.id}", "name": record.name, "title": record.title, "mimeType": "text/markdown"}
+            for record in records[start : start + PAGE]
+        ]
+        more = {"nextCursor": str(start + PAGE)} if len(records) > start + PAGE else {}
+        return {"resources": page, **more}
+
+    def read(self, uri: str) -> Json:
+        """Return the text of a report, or a passage. Raises NotFoundError."""
+        if uri.startswith(PASSAGE):
+            text = self._passage(uri.removeprefix(PASSAGE))["wider_text"]
+        else:
+            record = self.library.record(uri.removeprefix(REPORT))
+            chunks = passages(self.services.runtime.store, record, offset=0, limit=record.chunks + 1)
+            text = "\n\n".join([f"# {record.title}", *texts_of([chunk for chunk in chunks if not chunk.is_summary])])
+        return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
+
+
+TOOLS: Mapping[str, Tool] = {
+    "search": Tool("Find passages of the reports, with page and section; no answer.", SearchArguments, Toolbox.search),
+    "ask": Tool("Answer a question from the reports; every claim cites a passage and its page.", Ask, Toolbox.ask),
+    "list_reports": Tool("List the reports in a scope.", ListReports, Toolbox.list_reports),
+    "facets": Tool("Countries, editions and types there are, with counts.", Scoped, Toolbox.facets),
+    "read_passage": Tool("Read a passage with the text around it.", ReadPassage, Toolbox.read_passage),
+    "read_figures": Tool(
+        "Figures of the reports as data: value, unit, year, edition, passage.", ReadFigures, Toolbox.read_figures
+    ),
+}  # fmt: skip
+TEMPLATES = [
+    {"uriTemplate": f"{REPORT}{{document_id}}", "name": "report", "mimeType": "text/markdown"},
+    {"uriTemplate": f"{PASSAGE}{{chunk_id}}", "name": "passage", "mimeType": "text/markdown"},
+]
+INSTRUCTIONS = (
+    "Country reports, reviews and other documents. facets says what there is; ask answers with citations, search and "
+    "read_passage give the passages themselves, read_figures figures as data. Year is the edition of a report."
+)

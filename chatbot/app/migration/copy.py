@@ -1,0 +1,247 @@
+"""Copy everything of one database into another: resumable, verified, without computing a single vector."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ...database.core import Database, Json, Place, id_batches, place, rows_of
+from ...database.repositories.corpus import CATALOG, CorpusChanges, CorpusFacts
+from ...database.rows import SLOTS, content_digest, decode_vector, embedding_field, id_forms, with_string_ids
+from ...domain.errors import DatabaseError, EmbedderMismatchError
+from .schema import require_known, set_version
+
+OTHERS = (
+    "file_pieces", "files", "documents", "conversations", "messages", "feedback",
+    "ingestions", "ingestion_items",
+    "usage", "keys", "audit",
+)  # fmt: skip
+"""The collections copied after those of passages, so that a registered report has its passages."""
+DERIVED = ("meta", "cache", "counters", "message_events", "batches", "batch_items")
+"""Not copied, but for the decisions in `meta`: cached answers, counters, running answers, batches of old releases."""
+DIGESTS = 2**128
+SHOWN = 5
+COPYING, DONE = "copying", "done"
+Report = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A collection's count and digest, which agree on both sides."""
+
+    collection: str
+    count: int
+    digest: str
+
+
+class Copier:
+    """Copies ``source`` into ``target``. ``name`` tells this source from others, also after a restart.
+
+    ``chunk_collections`` are those of the settings; those that the source's reports name are copied, too.
+    """
+
+    def __init__(
+        self, source: Database, target: Database, *, name: str, chunk_collections: Sequence[str], merge: bool = False
+    ) -> None:
+        self._source = source
+        self._target = target
+        registered = source["documents"].distinct("collection")
+        self._chunks = tuple(dict.fromkeys((*chunk_collections, *sorted(name for name in registered if name))))
+        self.unnamed = self._chunks[len(set(chunk_collections)) :]
+        """Collections of passages that no setting names, so that nobody searches them in the target yet."""
+        self._merge = merge
+        self._facts = CorpusFacts(source), CorpusFacts(target)
+        self._slots = "", ""
+        self._progress = CopyProgress(target, name)
+        self.collections = (*self._chunks, *OTHERS)
+
+    def counts(self) -> dict[str, int]:
+        """Count the documents of each collection of the source."""
+        return {name: self._source[name].count({}) for name in self.collections}
+
+    def left_out(self) -> list[str]:
+        """Return the collections of the source that are not the product's."""
+        return [name for name in self._source.collection_names() if name not in (*self.collections, *DERIVED)]
+
+    def prepare(self) -> bool:
+        """Check both sides and write the facts; return whether an interrupted copy continues.
+
+        Raises:
+            DatabaseError: the target is not empty, or has another schema version.
+            SettingsError: a newer program wrote one of them.
+            EmbedderMismatchError: the target's vectors are of another model.
+        """
+        version, existing = require_known(self._source), require_known(self._target)
+        resumed = self._progress.is_unfinished(merge=self._merge)
+        counts = {name: count for name in self.collections if (count := self._target[name].estimated_count())}
+        if counts and not resumed and not self._merge:
+            listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
+            raise DatabaseError(
+                f"The target is not empty: {listed}.",
+                remedy="Copy into an empty database, or add to this one with --merge (equal ids are replaced).",
+            )
+        if counts and not resumed and version != existing:
+            raise DatabaseError(
+                f"The source has schema version {version}, the target {existing}.",
+                remedy="Run on each: python -m chatbot migrate.",
+            )
+        self._agree_on_embedder()
+        self._facts[1].adopt(self._facts[0].decisions())
+        set_version(self._target, version)
+        self._progress.begin(CorpusChanges(self._source).position(), merge=self._merge)
+        return resumed
+
+    def _agree_on_embedder(self) -> None:
+        source, target = (facts.embedder() for facts in self._facts)
+        if source is not None and target is None:
+            self._facts[1].remember_embedder(source)
+            target = self._facts[1].embedder()
+        if source and target and not source.same_vectors(target.model_id, target.dimensions, slot=source.slot):
+            raise EmbedderMismatchError(
+                f"The source was written with {source.model_id}, the target with {target.model_id}. "
+                "Change one of them first: python -m chatbot reembed."
+            )
+        self._slots = source.slot if source else "", target.slot if target else ""
+
+    def copy(self, report: Report) -> int:
+        """Copy the remaining rows and return how many; ``report`` gets the number of rows of each step."""
+        copied = 0
+        for name in self.collections:
+            after = self._progress.reached.get(name)
+            skipped = 0 if after is None else self._source[name].count({})
+            batches = list(id_batches(self._source[name], after=after))
+            report(max(0, skipped - sum(map(len, batches))))
+            for ids in batches:
+                copied += self._copy_rows(name, rows_of(self._source[name], ids))
+                self._progress.note(name, place(ids[-1]))
+                report(len(ids))
+        return copied
+
+    def _copy_rows(self, name: str, rows: list[Json]) -> int:
+        """Write the rows that the target lacks or has otherwise; one that it has under an ObjectId keeps that id."""
+        existing = self._in_target(name, rows)
+        writes: list[Json] = []
+        for row in rows:
+            old = existing.get(str(row["_id"]))
+            if old is None or self._digest(name, row, 0) != self._digest(name, old, 1):
+                writes.append({**self._for_target(name, row), **({"_id": old["_id"]} if old else {})})
+        self._target[name].replace_many(writes)
+        return len(writes)
+
+    def _in_target(self, name: str, rows: list[Json]) -> dict[str, Json]:
+        """The target's rows with these ids, by id as a string."""
+        forms = id_forms((str(row["_id"]) for row in rows), embedded=self._target.embedded)
+        return {str(row["_id"]): row for row in self._target[name].find({"_id": {"$in": forms}})}
+
+    def _for_target(self, name: str, row: Json) -> Json:
+        if name in self._chunks:
+            vector = row.get(embedding_field(self._slots[0]))
+            row = _without_vectors(row)
+            if vector is not None:
+                row[embedding_field(self._slots[1])] = self._target.encode_vector(decode_vector(vector))
+        return with_string_ids(row) if self._target.embedded else row
+
+    def verify(self, report: Report) -> list[Verified]:
+        """Compare both sides by counts and content.
+
+        Raises:
+            DatabaseError: they differ; running the copy again copies everything again.
+        """
+        verified = [self._verify(name, report) for name in self.collections]
+        CorpusChanges(self._target).record(None)
+        CorpusChanges(self._target, CATALOG).record(None)
+        self._progress.finish()
+        return verified
+
+    def _verify(self, name: str, report: Report) -> Verified:
+        digest, count = 0, 0
+        different: list[str] = []
+        for ids in id_batches(self._source[name]):
+            rows = rows_of(self._source[name], ids)
+            copies = self._in_target(name, rows)
+            for row in rows:
+                of_row = self._digest(name, row, 0)
+                if of_row != self._digest(name, copies.get(str(row["_id"]), {}), 1):
+                    different.append(str(row["_id"]))
+                digest = (digest + of_row) % DIGESTS
+            count += len(rows)
+            report(len(rows))
+        extra = 0 if self._merge else self._target[name].count({}) - count
+        if different or extra:
+            self._progress.start_over()
+            raise _difference(name, different, extra)
+        return Verified(name, count, f"{digest:032x}")
+
+    def _digest(self, name: str, row: Mapping[str, Any], side: int) -> int:
+        """A digest that does not depend on the stored forms: the vector as float32 bytes, ids as strings."""
+        if name not in self._chunks:
+            return content_digest(row)
+        vector = row.get(embedding_field(self._slots[side]))
+        plain = _without_vectors(row)
+        if vector is not None:
+            plain["embedding"] = decode_vector(vector).astype("<f4").tobytes()
+        return content_digest(plain)
+
+
+def _without_vectors(row: Mapping[str, Any]) -> Json:
+    """The row without any vector, also those of models that are not in use (yet)."""
+    fields = {embedding_field(slot) for slot in SLOTS}
+    return {name: value for name, value in row.items() if name not in fields}
+
+
+def _difference(name: str, different: list[str], extra: int) -> DatabaseError:
+    differences = []
+    if different:
+        shown = ", ".join(different[:SHOWN]) + (", ..." if len(different) > SHOWN else "")
+        differences.append(f"{len(different)} rows differ or are missing ({shown})")
+    if extra:
+        differences.append(f"the target has {abs(extra)} rows {'more' if extra > 0 else 'less'}")
+    return DatabaseError(
+        f"The copy of {name!r} is not the same as its source: {'; '.join(differences)}.",
+        remedy="Something wrote to one of them meanwhile. Stop it and run the same copy again; "
+        "if the target has rows of its own, empty it first or use --merge.",
+    )
+
+
+class CopyProgress:
+    """How far a copy has come, in one document of the target's `meta`."""
+
+    def __init__(self, target: Database, source_name: str) -> None:
+        self._meta = target["meta"]
+        self._name = source_name
+        self._id = f"copy:{hashlib.sha256(source_name.encode()).hexdigest()[:12]}"
+        self.reached: dict[str, Place] = {}
+        """The place by collection up to which all rows are written."""
+
+    def is_unfinished(self, *, merge: bool) -> bool:
+        """Whether a copy of this source was begun here; one that merges only continues as one that merges."""
+        state = self._meta.find_one({"_id": self._id})
+        return state is not None and state["state"] == COPYING and (merge or not state["merge"])
+
+    def begin(self, position: int, *, merge: bool) -> None:
+        """Begin or continue; from the start if the source's change log has moved to another ``position`` since."""
+        state = self._meta.find_one({"_id": self._id})
+        if state is not None and state["state"] == COPYING and state["position"] == position:
+            self.reached = {entry["collection"]: (entry["type"], entry["last"]) for entry in state["reached"]}
+        self._write({"source": self._name, "state": COPYING, "merge": merge, "position": position})
+
+    def note(self, collection: str, place: Place) -> None:
+        """Note that all rows up to this place are written."""
+        self.reached[collection] = place
+        self._write({})
+
+    def start_over(self) -> None:
+        """Let the next copy begin with the first row."""
+        self.reached = {}
+        self._write({})
+
+    def finish(self) -> None:
+        """Let the next copy be a new one."""
+        self._write({"state": DONE, "finished_at": datetime.now(UTC).isoformat(timespec="seconds")})
+
+    def _write(self, fields: Json) -> None:
+        reached = [{"collection": name, "type": kind, "last": last} for name, (kind, last) in self.reached.items()]
+        self._meta.update_one({"_id": self._id}, {"$set": {**fields, "reached": reached}}, upsert=True)

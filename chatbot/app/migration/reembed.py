@@ -1,0 +1,263 @@
+"""Another embedding model for all passages, while the old one goes on serving.
+
+Each passage has two slots for its vector. The unused one is filled; when no passage lacks the new vector, the stored
+embedder is switched, in one write, and the old slot is emptied. A document in `meta` lets an interrupted run continue,
+and keeps two runs from mixing.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from ...config.settings import Settings
+from ...database.core import Collection, Database, id_batches, rows_of
+from ...database.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
+from ...database.rows import SLOTS, WITHOUT_EMBEDDING, embedding_field
+from ...domain.errors import DatabaseError, SearchEngineError
+from ...domain.protocols import Embedder
+from ...stores.atlas.definitions import index_plans
+from ...stores.atlas.indexes import POLLING, Polling, ensure_indexes
+from ...stores.atlas.store import AtlasStore
+from ...stores.chunks import chunk_from_json
+
+BATCH = 128
+"""Passages embedded and written at a time, and lost where the process is killed."""
+GRACE_SECONDS = 30.0
+"""How long the old vectors stay after the switch, for answers that still search with the old model."""
+Report = Callable[[int], None]
+
+
+class Reembedding:
+    """One change of model. Run it again after a kill: existing vectors are not computed again.
+
+    ``indexes`` are those of the search engine; None where search runs in this process.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        collections: Sequence[str],
+        provider: str,
+        model: str,
+        embedder: Embedder,
+        indexes: AtlasSlotIndexes | None,
+        grace: float = GRACE_SECONDS,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._database = database
+        self._collections = [database[name] for name in dict.fromkeys(collections)]
+        self._facts = CorpusFacts(database)
+        self._changes = CorpusChanges(database)
+        self._state = ReembedState(database, sleep=sleep)
+        self._name = provider, model
+        self._embedder = embedder
+        self._indexes = indexes
+        self._grace = grace
+        self._sleep = sleep
+        self.embedded = 0
+        """Passages that got a vector."""
+        self._last: dict[str, list[Any]] = {}
+
+    def total(self) -> int:
+        """Count the passages."""
+        return sum(collection.count({}) for collection in self._collections)
+
+    def run(self, report: Report) -> StoredEmbedder:
+        """Change the model and return the stored one. ``report`` gets the number of passages of each step.
+
+        With the stored model, passages without a vector get one, and the remains of an interrupted run are cleared.
+
+        Raises:
+            EmbeddingError, DatabaseError: run it again to continue.
+            SearchEngineError: the index has no room, failed, or takes too long; run it again.
+        """
+        old = self._facts.embedder()
+        new = StoredEmbedder(*self._name, self._embedder.model_id, self._embedder.dimensions)
+        if old is not None and old.same_vectors(new.model_id, new.dimensions, slot=old.slot):
+            new = old
+        else:
+            new = replace(new, slot=_other(old.slot if old else SLOTS[0]))
+        phase = self._state.take_over(new)
+        if old != new:
+            if self._indexes is not None:
+                self._indexes.build(old, new)
+            if phase in {None, CLEARING}:
+                self._clear(new.slot)
+                self._state.enter(FILLING)
+            self._fill_until_complete(new, report)
+            if not self._facts.replace_embedder(old, new):
+                changed = "The stored embedding model was changed by another process."
+                raise DatabaseError(changed, remedy="Run it again.")
+            self._changes.record(None)
+        elif phase is None:
+            self._fill_all(new.slot, report)
+            self._state.finish()
+            return new
+        self._state.enter(SERVING)
+        self._fill_all(new.slot)  # passages that another process wrote just before the switch
+        self._sleep(self._grace)
+        self._fill_all(new.slot)
+        if self._indexes is not None:
+            self._indexes.drop(_other(new.slot), new)
+        self._clear(_other(new.slot))
+        self._state.finish()
+        return new
+
+    def _fill_until_complete(self, new: StoredEmbedder, report: Report) -> None:
+        """Compute vectors until every passage has the new one, also those that are written meanwhile."""
+        position = self._changes.position()
+        self._fill_all(new.slot, report)
+        while True:
+            position, changed = self._changes.since(position)
+            if changed is None:
+                self._fill_all(new.slot)
+            elif changed:
+                self._fill_documents(new.slot, changed)
+            else:
+                if self._indexes is not None:
+                    self._indexes.follow(new, self._last)
+                return
+
+    def _fill_all(self, slot: str, report: Report = lambda done: None) -> None:
+        before = self.embedded
+        for collection in self._collections:
+            for ids in id_batches(collection, size=BATCH):
+                self._fill(collection, slot, ids)
+                report(len(ids))
+        stored = self._facts.embedder()
+        if self.embedded > before and stored is not None and stored.slot == slot:
+            self._changes.record(None)  # searches can find these passages by their vectors now
+
+    def _fill_documents(self, slot: str, document_ids: Iterable[str]) -> None:
+        for collection in self._collections:
+            for document_id in sorted(document_ids):
+                ids = [row["_id"] for row in collection.find({"document_id": document_id}, {"_id": 1})]
+                for start in range(0, len(ids), BATCH):
+                    self._fill(collection, slot, ids[start : start + BATCH])
+
+    def _fill(self, collection: Collection, slot: str, ids: Sequence[Any]) -> None:
+        """Embed those of the passages that have a text and no vector in the slot."""
+        field = embedding_field(slot)
+        rows = rows_of(collection, ids, {field: {"$exists": False}}, WITHOUT_EMBEDDING)
+        chunks = {row["_id"]: chunk_from_json(row, collection=collection.name, fields=()) for row in rows}
+        chunks = {id: chunk for id, chunk in chunks.items() if chunk.search_text.strip()}
+        if not chunks:
+            return
+        self._last = {chunk.document_id: [id] for id, chunk in chunks.items()}
+        vectors = self._embedder.embed_documents([chunk.search_text for chunk in chunks.values()])
+        encode = self._database.encode_vector
+        self._state.step()
+        collection.update_each(
+            [(id, {"$set": {field: encode(vector)}}) for id, vector in zip(chunks, vectors, strict=True)]
+        )
+        self.embedded += len(chunks)
+
+    def _clear(self, slot: str) -> None:
+        field = embedding_field(slot)
+        for collection in self._collections:
+            for ids in id_batches(collection):
+                rows = rows_of(collection, ids, {field: {"$exists": True}}, {"_id": 1})
+                self._state.step()
+                collection.update_each([(row["_id"], {"$unset": {field: ""}}) for row in rows])
+
+
+def _other(slot: str) -> str:
+    return SLOTS[1] if slot == SLOTS[0] else SLOTS[0]
+
+
+CLEARING, FILLING, SERVING = "clearing", "filling", "serving"
+"""The other slot is emptied; it is filled; it serves and the old one is emptied."""
+SIGN_OF_LIFE_SECONDS = 15.0
+"""A run that has written nothing for so long is considered dead."""
+
+
+class ReembedState:
+    """One document of `meta`. ``beat`` counts a run's steps, so that others see that it is alive."""
+
+    def __init__(self, database: Database, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._meta = database["meta"]
+        self._owner = uuid.uuid4().hex
+        self._sleep = sleep
+
+    def take_over(self, new: StoredEmbedder) -> str | None:
+        """Become the one run that changes to ``new``; return the phase of the interrupted run, None = there is none.
+
+        Raises:
+            DatabaseError: a run to another model is alive.
+        """
+        state = self._meta.find_one({"_id": "reembed"})
+        phase = CLEARING if state is not None else None
+        if state is not None and state["wanted"] == asdict(new):
+            phase = str(state["phase"])
+        elif state is not None:
+            self._sleep(SIGN_OF_LIFE_SECONDS)
+            now = self._meta.find_one({"_id": "reembed"})
+            if now is not None and int(now["beat"]) != int(state["beat"]):
+                raise DatabaseError(
+                    f"Another process is embedding everything with {state['wanted']['model_id']} just now.",
+                    remedy="Wait for it, or stop it and run this again.",
+                )
+        fields = {"owner": self._owner, "wanted": asdict(new), "phase": phase or CLEARING, "beat": 0}
+        self._meta.update_one({"_id": "reembed"}, {"$set": fields}, upsert=True)
+        return phase
+
+    def enter(self, phase: str) -> None:
+        """Raises DatabaseError: another run has taken over."""
+        self._update({"$set": {"phase": phase}})
+
+    def step(self) -> None:
+        """Show that this run is alive, before each write. Raises DatabaseError: another run has taken over."""
+        self._update({"$inc": {"beat": 1}})
+
+    def _update(self, update: dict[str, dict[str, object]]) -> None:
+        if not self._meta.update_one({"_id": "reembed", "owner": self._owner}, update):
+            raise DatabaseError("Another run of reembed has taken over; this one stops.")
+
+    def finish(self) -> None:
+        """Delete the state, unless another run has taken over."""
+        self._meta.delete_many({"_id": "reembed", "owner": self._owner})
+
+
+class AtlasSlotIndexes:
+    """The vector index of each collection, which has both slots while the model changes: it takes no more room."""
+
+    def __init__(self, settings: Settings, database: Database, polling: Polling = POLLING) -> None:
+        self._settings = settings
+        self._database = database
+        self._polling = polling
+
+    def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
+        """Declare the new vectors beside the old ones, before any is computed, and wait until the indexes answer."""
+        self._ensure({one.slot: one.dimensions for one in (old, new) if one is not None})
+
+    def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
+        """Wait until searches know the new vectors of these chunks, ids by report.
+
+        The engine follows writes in their order, so it then knows all that were written before.
+        """
+        store = AtlasStore(
+            settings=self._settings,
+            database=self._database,
+            changes=CorpusChanges(self._database),
+            dimensions=new.dimensions,
+            slot=new.slot,
+        )
+        deadline = self._polling.clock() + self._polling.timeout
+        while any(store.unfollowed(document_id, written=ids) for document_id, ids in chunks.items()):
+            if self._polling.clock() >= deadline:
+                raise SearchEngineError("The search engine has not indexed the new vectors yet.", retry_after=30)
+            self._polling.sleep(self._polling.interval)
+
+    def drop(self, old_slot: str, new: StoredEmbedder) -> None:
+        """Take the old vectors out of the indexes."""
+        self._ensure({new.slot: new.dimensions}, dropped=[old_slot])
+
+    def _ensure(self, dimensions: Mapping[str, int], dropped: Sequence[str] = ()) -> None:
+        plans = index_plans(self._settings, dimensions, dropped=dropped)
+        vectors = [plan for plan in plans if plan.kind == "vectorSearch"]
+        ensure_indexes(self._database, vectors, self._polling)

@@ -1,0 +1,198 @@
+"""The schema's version with its steps, and rows of an older system.
+
+To change the schema, write a function over `Database` that may run twice, and add it to `MIGRATIONS`. Rows of an older
+system can be read as they are; `Mender` stores them in the present form.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ...database.core import Database, Json, id_batches, rows_of
+from ...database.repositories.corpus import CorpusChanges, CorpusFacts
+from ...database.repositories.documents import DocumentRepository, OlderReports
+from ...database.rows import (
+    OLDER_PREFIX,
+    SLOTS,
+    TEXT_FIELD,
+    decode_vector,
+    document_id_of,
+    embedding_field,
+    filter_value,
+)
+from ...domain import NO_VALUE
+from ...domain.errors import SettingsError
+
+FIRST_VERSION = 1
+"""The version of a database that has none stored."""
+LEASE = "migration"
+LEASE_SECONDS = 60.0
+WAIT_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A step to ``version``. ``run`` is idempotent: a process may die before it stores the version."""
+
+    version: int
+    name: str
+    run: Callable[[Database], None]
+
+
+def name_the_slot(database: Database) -> None:
+    """Since version 2 the stored embedder says which field holds its vectors."""
+    database["meta"].update_one({"_id": "embedder", "slot": {"$exists": False}}, {"$set": {"slot": ""}})
+
+
+def delete_removed_features(database: Database) -> None:
+    """Since version 3 batches and callbacks are gone: their rows hold questions that no retention would delete."""
+    for name in ("batches", "batch_items"):
+        database[name].delete_many({})
+    called = [row["_id"] for row in database["ingestions"].find({"callback_url": {"$exists": True}}, {"_id": 1})]
+    fields = dict.fromkeys(("callback_url", "call_at", "calls", "call"), "")
+    database["ingestions"].update_each([(id, {"$unset": fields}) for id in called])
+
+
+MIGRATIONS = (
+    Migration(2, "the stored embedder names its slot", name_the_slot),
+    Migration(3, "batches and callbacks are deleted", delete_removed_features),
+)
+
+
+def newest(migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
+    """Return the schema version that this program writes."""
+    return migrations[-1].version
+
+
+def stored_version(database: Database) -> int:
+    """Return the schema version of a database."""
+    schema = database["meta"].find_one({"_id": "schema"})
+    return int(schema["version"]) if schema else FIRST_VERSION
+
+
+def set_version(database: Database, version: int) -> None:
+    """Store that all steps up to this version have run."""
+    database["meta"].update_one({"_id": "schema"}, {"$set": {"version": version}}, upsert=True)
+
+
+def require_known(database: Database, migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
+    """Return the schema version of a database.
+
+    Raises:
+        SettingsError: a newer program wrote it.
+    """
+    version = stored_version(database)
+    if version > newest(migrations):
+        raise SettingsError(
+            f"The database has schema version {version}, this program knows versions up to {newest(migrations)}. "
+            "Update the program, or use another database (DATA_DIR, MONGODB_DB)."
+        )
+    return version
+
+
+def migrate(
+    database: Database,
+    migrations: tuple[Migration, ...] = MIGRATIONS,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[str]:
+    """Bring the schema up to date, in one process at a time; return the names of the steps that ran here.
+
+    Raises:
+        SettingsError: a newer program wrote the database.
+    """
+    if require_known(database, migrations) == newest(migrations):
+        return []
+    facts, owner = CorpusFacts(database), uuid.uuid4().hex
+    while not facts.acquire_lease(LEASE, owner, LEASE_SECONDS):
+        sleep(WAIT_SECONDS)
+    try:
+        done = []
+        for step in migrations:
+            if step.version > require_known(database, migrations):
+                step.run(database)
+                set_version(database, step.version)
+                done.append(step.name)
+        return done
+    finally:
+        facts.release_lease(LEASE, owner)
+
+
+Report = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Mended:
+    """Numbers of rows by what was mended in them, and of reports that were registered."""
+
+    years: int = 0
+    vectors: int = 0
+    unregistered: int = 0
+    reports: int = 0
+    valueless: int = 0
+
+    def __bool__(self) -> bool:
+        return any(asdict(self).values())
+
+
+class Mender:
+    """Writes nothing with ``dry_run``. Repeatable: mended rows are left alone."""
+
+    def __init__(
+        self, database: Database, *, collections: Sequence[str], filter_fields: Sequence[str], dry_run: bool
+    ) -> None:
+        self._database = database
+        self._collections = [database[name] for name in dict.fromkeys(collections)]
+        self._older = OlderReports(database, collections=collections, filter_fields=filter_fields)
+        self._documents = DocumentRepository(database, filter_fields)
+        self._fields = tuple(filter_fields)
+        self._dry_run = dry_run
+        self._mended = Mended()
+
+    def total(self) -> int:
+        """Count the rows to check."""
+        return sum(collection.count({}) for collection in self._collections)
+
+    def run(self, report: Report) -> Mended:
+        """``report`` gets the number of rows of each step."""
+        # Registered first: from then on rows belong to their report whether they name it or not.
+        for record in self._older.records().values():
+            self._mended.reports += 1
+            if not self._dry_run and self._documents.get(record.id) is None:
+                self._documents.put(record)
+        for collection in self._collections:
+            for ids in id_batches(collection):
+                rows = rows_of(collection, ids, None, {TEXT_FIELD: 0})
+                updates = [(row["_id"], {"$set": fields}) for row in rows if (fields := self._changes(row))]
+                if not self._dry_run:
+                    collection.update_each(updates)
+                report(len(ids))
+        if not self._dry_run:
+            for record in self._documents.all():
+                if record.id.startswith(OLDER_PREFIX):  # an interrupted run counted only some of the rows
+                    chunks = sum(collection.count({"document_id": record.id}) for collection in self._collections)
+                    if chunks != record.chunks:
+                        self._documents.put(replace(record, chunks=chunks))
+            CorpusChanges(self._database).record(None)  # others may have changed rows, too
+        return self._mended
+
+    def _changes(self, row: Mapping[str, Any]) -> Json:
+        """The fields of a row that have to be set, with their values."""
+        fields: Json = {name: NO_VALUE for name in self._fields if row.get(name) is None}
+        self._mended.valueless += bool(fields)
+        year = filter_value("year", row.get("year"))
+        if year is not None and year != row["year"]:
+            fields["year"] = year
+            self._mended.years += 1
+        for name in (embedding_field(slot) for slot in SLOTS):
+            if isinstance(row.get(name), (list, tuple)):
+                fields[name] = self._database.encode_vector(decode_vector(row[name]))
+                self._mended.vectors += 1
+        if not row.get("document_id"):
+            fields["document_id"] = document_id_of(row)
+            self._mended.unregistered += 1
+        return fields

@@ -1,0 +1,172 @@
+"""Answering questions: the chat models, the modes, and the chat service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...answering.agents import AGENTS, CHOOSES, DEFAULT
+from ...answering.agents.understanding import Understanding
+from ...answering.conversation import ChatService, Condenser, UsageAccounting
+from ...config.presets import PRESETS, query_time
+from ...config.settings import Settings
+from ...database.repositories.usage import seconds_to_reset
+from ...domain import Budget, Document, QuerySettings
+from ...domain.cancellation import Cancellation
+from ...domain.errors import InvalidRequestError, UnknownNameError
+from ...domain.protocols import Agent, ChatModel, Quoter
+from ...language import analyzer
+from ...library.loaders.isolation import LoaderPool
+from ...library.sources import document_id
+from ...models.caches import CachedChatModel, ChatModels
+from ...models.chat import CHAT_MODELS
+from ...models.chat.extractive import ExtractiveChatModel
+from ...models.chat.metered import MeteredChatModel
+from ...questions.follow_ups import FollowUps
+from .lifetime import close_lazy, lazy
+
+if TYPE_CHECKING:
+    from . import Services
+
+ATTACHMENT_READERS = 2
+"""Processes that read attachments."""
+NO_MODEL = "needs a language model"
+"""Why a mode is not available."""
+
+
+class Answering:
+    """What answers questions, for the web, MCP and the command line. Independent of the embedding model."""
+
+    def __init__(self, services: Services) -> None:
+        self.settings = services.settings
+        self._services = services
+        self._storage = services.storage
+
+    @lazy
+    def chat_model(self) -> ChatModel:
+        """The chat model with its cache. Raises SettingsError, UnknownNameError, MissingPackageError."""
+        model = self.uncached_model
+        if not model.is_language_model:
+            return model
+        parameters = (self.settings.temperature, float(self.settings.max_answer_tokens))
+        return CachedChatModel(model, self._storage.cache, parameters=parameters)
+
+    @lazy
+    def uncached_model(self) -> ChatModel:
+        """The chat model without its cache, for questions that ask for a new answer."""
+        settings = self.settings
+        name = settings.chat_model or ("openai" if settings.openai_api_key else "extractive")
+        provider, _, model = name.partition(":")
+        built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(
+            settings, model=model, embedder=lambda: self._services.runtime.embedder
+        )
+        if not built.is_language_model:
+            return built
+        usage, counters = self._storage.usage, self._storage.counters
+        return MeteredChatModel(built, usage, counters, limit=settings.daily_token_limit, reset=seconds_to_reset)
+
+    @property
+    def chat_models(self) -> ChatModels:
+        """The chat model with and without its cache, for a question to choose from."""
+        return ChatModels(self.chat_model, self.uncached_model)
+
+    @lazy
+    def quoter(self) -> Quoter:
+        """What chooses the sentences to quote where no model writes."""
+        return ExtractiveChatModel(self.settings.language, lambda: self._services.runtime.embedder)
+
+    def settings_with(self, preset: str) -> Settings:
+        """The settings with the query-time figures of a preset; "" = as they are. Raises UnknownNameError."""
+        if not preset:
+            return self.settings
+        if preset not in PRESETS:
+            raise UnknownNameError.among("preset", "preset", preset, PRESETS)
+        return self.settings.override(**query_time(preset))
+
+    def check_mode(self, mode: str | None, preset: str = "") -> str:
+        """The mode of a question: the one it names, else that of the preset or the settings.
+
+        Raises:
+            UnknownNameError: no such mode, or no language model for it.
+        """
+        field = "mode" if mode or preset else "MODE"
+        mode = AGENTS.check(mode or self.default_mode(preset), field=field)
+        if self.chat_model.is_language_model or not AGENTS.module(mode).build.needs_language_model:
+            return mode
+        valid = [name for name, usable, _ in self.modes() if usable]
+        message = (
+            f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
+            f"Without one: {', '.join(valid)}."
+        )
+        raise UnknownNameError.for_field(field, message, valid)
+
+    def default_mode(self, preset: str = "") -> str:
+        """The mode of a question that names none; without a setting, `auto` where choosing costs no call of a model."""
+        return self.settings_with(preset).mode or (DEFAULT if self.chat_model.is_language_model else CHOOSES)
+
+    def modes(self) -> list[tuple[str, bool, str]]:
+        """Each mode, whether it can be used here, and why not: modes that write need a language model."""
+        has_model = self.chat_model.is_language_model
+        usable = {name: has_model or not AGENTS.module(name).build.needs_language_model for name in AGENTS.names()}
+        return [(name, can, "" if can else NO_MODEL) for name, can in usable.items()]
+
+    def budget(self, limits: Mapping[str, Any]) -> Budget:
+        """What one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
+        settings = self.settings
+        most = {"calls": settings.budget_calls, "tokens": settings.budget_tokens, "seconds": settings.budget_seconds}
+        for name, value in limits.items():
+            if not 1 <= value <= most[name]:
+                raise InvalidRequestError.for_field(f"budget.{name}", f"must be from 1 to {most[name]:g}.")
+        return Budget(**{**most, **limits})
+
+    @lazy
+    def _attachment_loader(self) -> LoaderPool:
+        """Readers of its own: no question waits for a long ingestion or for another question's attachment."""
+        return LoaderPool(ATTACHMENT_READERS, time_limit=self.settings.model_timeout)
+
+    def attached(self, path: Path, name: str, cancel: Cancellation) -> Document:
+        """A file for one question; it is not stored. Raises LoadError, CancelledError."""
+        loaded = self._attachment_loader.load(path, cancel=cancel)
+        identity = f"attachment-{document_id(name)}"
+        return Document(identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages)
+
+    @lazy
+    def understanding(self) -> Understanding:
+        """Finds out what a question is about: its countries, years and reports."""
+        return Understanding(
+            catalog=self._storage.documents,
+            chat_models=self.chat_models,
+            settings=QuerySettings.of(self.settings),
+        )
+
+    @lazy
+    def chat(self) -> ChatService:
+        """The whole chat flow, for every mode."""
+        words, storage = analyzer(self.settings.language), self._storage
+        return ChatService(
+            conversations=storage.conversations,
+            agent=self.agent,
+            condenser=Condenser(
+                follow_ups=FollowUps(words, storage.documents), chat_models=self.chat_models, analyzer=words
+            ),
+            understanding=self.understanding,
+            accounting=UsageAccounting(
+                prices=self.settings.model_prices,
+                chat_model=self.chat_model,
+                embedder=lambda: self._services.runtime.embedder,
+                days=storage.usage,
+                conversations=storage.conversations,
+            ),
+        )
+
+    @contextmanager
+    def agent(self) -> Iterator[Agent]:
+        """Yield what answers one question, and keep it open until the block ends."""
+        with self._services.hold():
+            yield self._services.runtime.agent
+
+    def close(self) -> None:
+        """End the processes that read attachments, and close the chat model's connections."""
+        close_lazy(self, "_attachment_loader", "chat_model")

@@ -1,0 +1,278 @@
+"""One embedding model, the store of its vectors, and the search and agents that use both.
+
+`reembed` may change the model of the database while other processes serve. A `Runtime` never changes: `Services`
+replaces it whole, and what began with the old one finishes with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ... import __version__
+from ...answering.agents.run import ModeAgent, Resources
+from ...config import WARM_CACHE
+from ...database.repositories.corpus import StoredEmbedder
+from ...domain import Chunking, QuerySettings, Question
+from ...domain.errors import ChatbotError, EmbedderMismatchError
+from ...domain.protocols import Agent, Chunker, Reranker, Store
+from ...language import analyzer
+from ...library.chunkers import CHUNKERS
+from ...library.control import Retries
+from ...library.pipeline import Ingestor
+from ...models.caches import AnswerCache, CachedEmbedder, WarmCache
+from ...models.embed import EMBEDDERS
+from ...models.rerank import RERANKERS
+from ...search.compression import Compressor
+from ...search.ordering import HeadingOrder, Refiner
+from ...search.pipeline import Retriever
+from ...search.ranking import relevance_bounds
+from ...search.relevance import Bounds
+from ...stores import STORES
+from ...stores.atlas.definitions import SearchTarget, index_plans
+from .lifetime import close, close_lazy, lazy
+from .storage import Storage
+
+if TYPE_CHECKING:
+    from .answering import Answering
+
+log = logging.getLogger(__name__)
+HEADING_WEIGHT = 1.0
+"""Weight of headings near the question beside the fused score."""
+FOR_CHUNKINGS = 16
+"""Ingestors that are kept: a request may name any chunk size, and each ingestor holds a chunker."""
+
+
+class Runtime:
+    """Each part is built on first use. ``stored``: the embedding model of the database, None if it has none yet.
+
+    ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL, because it changed while this process
+    served. At a start a contradiction is an error instead.
+    """
+
+    def __init__(
+        self, storage: Storage, answering: Answering, stored: StoredEmbedder | None, *, adopt: bool = False
+    ) -> None:
+        self.stored = stored
+        self._slot = stored.slot if stored else ""
+        self._storage = storage
+        self._answering = answering
+        self._adopt = adopt
+        self._settings = storage.settings
+        self._lock = threading.RLock()
+        self._rerankers: dict[tuple[str, bool], Reranker] = {}
+        self.ingestor = lru_cache(FOR_CHUNKINGS)(self._ingestor)
+
+    def serves(self, stored: StoredEmbedder | None) -> bool:
+        """Return whether this runtime can search a database whose embedder is ``stored``."""
+        if stored is None or stored == self.stored:
+            return True
+        embedder = Runtime.embedder.built(self) if self.stored is None else None
+        return embedder is not None and stored.same_vectors(embedder.model_id, embedder.dimensions, slot="")
+
+    # The embedding model
+
+    @lazy
+    def embedder(self) -> CachedEmbedder:
+        """The database's embedder, else the configured one.
+
+        Raises:
+            EmbedderMismatchError: EMBEDDING_PROVIDER or EMBEDDING_MODEL names another one than the database has.
+        """
+        provider, model = self._embedder_name()
+        embedder = EMBEDDERS.builder(provider)(self._settings, model=model)
+        stored = self.stored
+        try:
+            if stored is not None and not stored.same_vectors(embedder.model_id, embedder.dimensions, slot=stored.slot):
+                raise EmbedderMismatchError(
+                    f"The database was written with {stored.model_id} ({stored.dimensions} dimensions), but "
+                    f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER and "
+                    "EMBEDDING_MODEL to keep the database's model; to change it, run: python -m chatbot reembed."
+                )
+            return CachedEmbedder(embedder, self.warm_cache, cache=self._storage.cache)
+        except ChatbotError:
+            close(embedder)  # its connection is open where the endpoint was asked for the dimensions
+            raise
+
+    @lazy
+    def warm_cache(self) -> WarmCache:
+        """The vectors of the sample reports that ship with the program."""
+        return WarmCache(WARM_CACHE)
+
+    def _embedder_name(self) -> tuple[str, str]:
+        """Provider and model: as set, else as stored (a key set later changes only the chat model), else by key."""
+        settings, stored = self._settings, self.stored
+        if stored is not None and self._adopt:
+            if settings.embedding_provider or settings.embedding_model:
+                log.warning("Searching with %s now. Unset EMBEDDING_PROVIDER and _MODEL.", stored.model_id)
+            return stored.provider, stored.model
+        if settings.embedding_provider is None and stored is not None:
+            return stored.provider, settings.embedding_model or stored.model
+        provider = settings.embedding_provider or ("openai" if settings.openai_api_key else "minilm")
+        EMBEDDERS.check(provider, field="EMBEDDING_PROVIDER")
+        return provider, settings.embedding_model or EMBEDDERS.default_model(provider)
+
+    def remember_embedder(self) -> None:
+        """Store the model of this database, before its first passage."""
+        provider, model = self._embedder_name()
+        embedder = self.embedder
+        self._storage.facts.remember_embedder(StoredEmbedder(provider, model, embedder.model_id, embedder.dimensions))
+
+    def require_current(self) -> None:
+        """Call this before writing passages: the first ones decide the model of the database.
+
+        Raises:
+            EmbedderMismatchError: the database has another embedder now; do not write with this one.
+        """
+        stored = self._storage.facts.embedder()
+        if stored is None:
+            self.remember_embedder()
+            stored = self._storage.facts.embedder()
+        if not self.serves(stored):
+            assert stored is not None
+            raise EmbedderMismatchError(
+                f"The database's embedding model is {stored.model_id} now; this was embedded with "
+                f"{self.embedder.model_id} and cannot be added. Ingest it again, with the new model."
+            )
+
+    # The passages
+
+    @lazy
+    def store(self) -> Store:
+        """The store of the passages. Raises UnknownNameError, MissingPackageError, SettingsError."""
+        storage = self._storage
+        return STORES.builder(storage.engine.store)(
+            settings=self._settings,
+            database=storage.database,
+            changes=storage.changes,
+            dimensions=self.embedder.dimensions,
+            slot=self._slot,
+        )
+
+    @lazy
+    def writable_store(self) -> Store:
+        """The store, prepared for writing, as is the database. Raises DatabaseError, SettingsError."""
+        self._storage.prepare()
+        self.store.prepare()
+        return self.store
+
+    @property
+    def index_plans(self) -> list[SearchTarget]:
+        """The search indexes of MongoDB for the vectors in use."""
+        return index_plans(self._settings, {self._slot: self.embedder.dimensions})
+
+    # Ingesting
+
+    def chunker(self, chunking: Chunking) -> Chunker:
+        """Build what splits reports for this embedding model. Raises UnknownNameError, InvalidRequestError."""
+        known = self.warm_cache if self.warm_cache.model_id == self.embedder.model_id else ()
+        build = CHUNKERS.builder(chunking.strategy)
+        return build(self.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, known=known)
+
+    def _ingestor(self, chunking: Chunking) -> Ingestor:
+        chunker = self.chunker(chunking)
+        # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
+        key = (chunking.strategy, chunking.size, chunking.overlap, chunking.unit)
+        return Ingestor(
+            store=self.writable_store,
+            embedder=self.embedder,
+            chunker=chunker,
+            chunking=replace(chunking, used=chunker.limits.used),
+            documents=self._storage.documents,
+            collections=self._settings.chunk_collections,
+            settings_key=":".join(map(str, key)),
+            require_current=self.require_current,
+            retries=Retries(),
+        )
+
+    # Searching and answering
+
+    @lazy
+    def retriever(self) -> Retriever:
+        settings, embedder, documents = self._settings, self.embedder, self._storage.documents
+        return Retriever(
+            store=self.store,
+            embedder=embedder,
+            settings=QuerySettings.of(settings),
+            unsettled=documents.unsettled,
+            position=documents.position,
+            reranker=self.reranker,
+            refiner=Refiner(
+                documents,
+                HeadingOrder(embedder, HEADING_WEIGHT) if embedder.local else None,
+                language=settings.language,
+            ),
+        )
+
+    def reranker(self, name: str, cached: bool = True) -> Reranker | None:
+        """The reranker of that name, None for none. ``cached``: its model may repeat what it said before.
+
+        Raises:
+            UnknownNameError, MissingPackageError
+        """
+        if RERANKERS.check(name, field="RERANKER") == "none":
+            return None
+        with self._lock:  # one of each: a cross-encoder is large
+            if (key := (name, cached)) not in self._rerankers:
+                models = self._answering.chat_models
+                self._rerankers[key] = RERANKERS.builder(name)(
+                    chat_model=lambda: models.cached if cached else models.uncached,
+                    language=self._settings.language,
+                    store=lambda: self.store,
+                )
+                if not self._rerankers[key].asks_model:
+                    self._rerankers[name, not cached] = self._rerankers[key]
+            return self._rerankers[key]
+
+    @lazy
+    def compressor(self) -> Compressor:
+        """Searches the attachments of one question (R-A1)."""
+        settings, embedder = self._settings, self.embedder
+        size, overlap = settings.attachment_chunk_size, settings.attachment_chunk_overlap
+        chunker = CHUNKERS.builder("recursive")(embedder, chunk_size=size, chunk_overlap=overlap, known=())
+        return Compressor(embedder=embedder.uncached, chunker=chunker, least_cosine=settings.similarity_threshold)
+
+    @lazy
+    def resources(self) -> Resources:
+        settings, storage = self._settings, self._storage
+        return Resources(
+            retriever=self.retriever,
+            compressor=self.compressor,
+            store=self.store,
+            catalog=storage.documents,
+            chat_models=self._answering.chat_models,
+            quoter=self._answering.quoter,
+            embedder=self.embedder,
+            analyzer=analyzer(settings.language),
+            language=settings.language,
+            collections=storage.collections,
+            bounds=self._bounds,
+            settings=QuerySettings.of(settings),
+        )
+
+    def _bounds(self, settings: QuerySettings) -> Bounds:
+        """Asked at each question: `calibrate` may have run in another process."""
+        setting, model_id = settings.relevance_floor, self.embedder.model_id
+        stored = self._storage.facts.calibration(model_id) if setting == "auto" else None
+        return relevance_bounds(setting, model_id, stored)
+
+    @lazy
+    def agent(self) -> Agent:
+        """Answers a question in its mode, from the cache where it has the answer."""
+        return ModeAgent(self.resources, AnswerCache(self._storage.cache, self._generation))
+
+    def _generation(self, question: Question) -> str | None:
+        """Changes with the program, reports, models and settings; None while a report is written or removed."""
+        storage, chat_model = self._storage, self._answering.chat_model
+        position = f"{storage.changes.position()}:{storage.documents.position()}"
+        if storage.documents.unsettled():
+            return None
+        models = f"{self.embedder.model_id}:{chat_model.model_id}"
+        bounds = self._bounds(question.settings or self.resources.settings)
+        return f"{__version__}:{position}:{models}:{self._settings.fingerprint}:{bounds}"
+
+    def close(self) -> None:
+        close_lazy(self, "store", "embedder")

@@ -1,0 +1,198 @@
+"""The database, its repositories, and the deletion of what has expired."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from ...config.settings import Settings
+from ...database import open_database
+from ...database.core import Database
+from ...database.repositories.access import AuditLog, KeyRepository
+from ...database.repositories.caches import CacheRepository
+from ...database.repositories.conversations import ConversationRepository
+from ...database.repositories.corpus import CorpusChanges, CorpusFacts, ForeignChanges
+from ...database.repositories.documents import DocumentRepository, OlderReports
+from ...database.repositories.feedback import FeedbackRepository
+from ...database.repositories.files import FileRepository, StorageQuota
+from ...database.repositories.unfinished import UnfinishedRepository
+from ...database.repositories.usage import Counters, UsageRepository
+from ...domain.errors import DependencyError
+from ...jobs.queue import IngestionQueue
+from ...search.scope import KnowledgeCollection, ScopeResolver
+from ...stores import Engine, choose_engine
+from ...stores.chunks import ensure_ordinary_indexes
+from ..migration.schema import migrate
+from .lifetime import close_lazy, lazy
+
+log = logging.getLogger(__name__)
+CACHE_ENTRIES = 5000
+"""Answers, completions and vectors that are kept; the oldest go first."""
+PURGE_SECONDS = 3600.0
+UNDO_SECONDS = 3600.0
+"""The time in which the owner can restore a deleted conversation."""
+AUDIT_DAYS = 365
+"""Age at which entries of the audit log are deleted."""
+FIRST_PURGE_SECONDS = 60.0
+"""Pause after a start, which is busy enough."""
+T = TypeVar("T")
+
+
+def _on_database(repository: Callable[[Database], T]) -> lazy[T]:
+    return lazy(lambda storage: repository(storage.database))
+
+
+class Storage:
+    """The database, opened when it is first needed, and its repositories."""
+
+    def __init__(self, settings: Settings, *, database: Database | None = None) -> None:
+        """``database`` stands in for the one that the settings name; it is closed with the rest."""
+        self.settings = settings
+        if database is not None:
+            vars(self)["database"] = database
+
+    @lazy
+    def database(self) -> Database:
+        """Raises SettingsError, DatabaseError: it cannot be opened as the settings say."""
+        return open_database(self.settings)
+
+    facts = _on_database(CorpusFacts)
+    """Facts about the database as a whole: its embedder, leases, sample reports that were dismissed."""
+    changes = _on_database(CorpusChanges)
+    """The log by which other processes notice what was written."""
+
+    @lazy
+    def foreign_changes(self) -> ForeignChanges | None:
+        """What other programs do to the passages; None where no other writes them, or this process does not search."""
+        traits = self.engine.traits
+        if self.database.embedded or traits.has_search_indexes or not traits.in_database:
+            return None
+        return ForeignChanges(self.database, self.settings.chunk_collections)
+
+    @lazy
+    def documents(self) -> DocumentRepository:
+        """The reports; the catalog that scopes and questions are held against."""
+        fields = self.settings.filter_fields
+        older = OlderReports(self.database, collections=self.settings.chunk_collections, filter_fields=fields)
+        return DocumentRepository(self.database, fields, older)
+
+    @property
+    def collections(self) -> tuple[KnowledgeCollection, ...]:
+        """The collections of passages with their descriptions: the general one, that of the reports, the others."""
+        names, descriptions = self.settings.chunk_collections, dict(self.settings.collections)
+        return tuple(KnowledgeCollection(name, descriptions.get(name, "")) for name in dict.fromkeys(names))
+
+    @lazy
+    def scopes(self) -> ScopeResolver:
+        """Turns what a request names into a `Scope` of what is there."""
+        return ScopeResolver(self.documents, self.settings.filter_fields, self.settings.chunk_collections)
+
+    conversations = _on_database(ConversationRepository)
+    """Conversations and their messages."""
+    feedback = _on_database(FeedbackRepository)
+    """What people think of answers."""
+    unfinished = _on_database(UnfinishedRepository)
+    """The events of answers that are still being written."""
+
+    @lazy
+    def cache(self) -> CacheRepository:
+        """The three cache levels (R-B10), bounded in time and number."""
+        return CacheRepository(self.database, seconds=self.settings.cache_seconds, entries=CACHE_ENTRIES)
+
+    usage = _on_database(UsageRepository)
+    """Tokens, calls and costs by day."""
+    keys = _on_database(KeyRepository)
+    """API keys, and the secret that signs cookies."""
+    audit = _on_database(AuditLog)
+    """The log of who changed what in the library."""
+    counters = _on_database(Counters)
+    """Tokens and requests of each account, counted for all workers together."""
+
+    @lazy
+    def cookie_secret(self) -> bytes:
+        """The secret that the cookies of those without a key are signed with: SECRET_KEY, or the database's own."""
+        key = self.settings.secret_key
+        return key.get_secret_value().encode() if key else self.keys.signing_secret()
+
+    files = _on_database(FileRepository)
+    """The bytes of the files that reports were read from."""
+
+    @lazy
+    def quota(self) -> StorageQuota:
+        return StorageQuota(self.database, self.files, quota=self.settings.upload_quota_mb)
+
+    ingestions = _on_database(IngestionQueue)
+    """The queue of ingestion jobs."""
+
+    @lazy
+    def engine(self) -> Engine:
+        """Which vector search serves this database; asked of the server once."""
+        return choose_engine(self.settings, self.database)
+
+    def prepare(self) -> None:
+        """Bring the schema up to date, and create the ordinary indexes that look-ups need; existing ones stay.
+
+        Raises:
+            DatabaseError: it does not answer.
+            SettingsError: a newer program wrote it.
+        """
+        migrate(self.database)
+        # The embedded database filters in the in-process index, so there these would only slow down writing.
+        fields = () if self.database.embedded else self.settings.filter_fields
+        ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
+        indexed = (self.conversations, self.feedback, self.ingestions, self.cache, self.keys, self.counters, self.facts)
+        for repository in indexed:
+            repository.ensure_indexes()
+
+    def close(self) -> None:
+        close_lazy(self, "database")
+
+
+class Retention:
+    """Deletes what the operator names and what has expired."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def conversations(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
+        """Delete the conversations of an owner (None = of all), or those of them without a message since ``before``.
+
+        ``deleted_before``: those that their owner deleted before then. Both are ISO times. Shared links go with their
+        conversation, and so do cached answers, which repeat questions. Returns how many conversations went.
+        """
+        gone = self._storage.conversations.purge(owner=owner, before=before, deleted_before=deleted_before)
+        if gone:
+            self._storage.cache.forget_answers()
+            self._storage.database.empty_log()
+        return gone
+
+    def purge_expired(self) -> None:
+        """Delete what KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer keep, and old deletions.
+
+        Raises:
+            DependencyError: the database does not answer.
+        """
+        settings, now = self._storage.settings, datetime.now(UTC)
+        self.conversations(deleted_before=_iso(now - timedelta(seconds=UNDO_SECONDS)))
+        if (days := settings.keep_conversations_days) is not None:
+            self.conversations(before=_iso(now - timedelta(days=days)))
+        self._storage.audit.prune(AUDIT_DAYS)
+        self._storage.cache.prune()
+        self._storage.counters.prune()
+
+    def run(self, stop: threading.Event) -> None:
+        """Purge each hour until ``stop`` is set."""
+        wait = FIRST_PURGE_SECONDS
+        while not stop.wait(wait):
+            wait = PURGE_SECONDS
+            try:
+                self.purge_expired()
+            except DependencyError as error:
+                log.warning("Expired conversations were not deleted: %s", error.message)
+
+
+def _iso(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds")

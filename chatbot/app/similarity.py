@@ -1,0 +1,71 @@
+"""The two functions of seed 003 (R-D1, R-D3), for programs that call this package instead of asking its server.
+
+Settings come from the environment; any store serves. On MongoDB the search is the seed's pipeline to the letter.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..config.settings import Settings
+from ..domain import Match, Value
+from ..domain.errors import InvalidRequestError
+from ..search.pipeline import settled_search
+from ..stores.atlas.pipelines import MAX_CANDIDATES, candidates
+from ..stores.chunks import chunk_to_json
+from .services import Services
+
+
+@cache
+def _services() -> Services:
+    """Open the services with the first call; they are closed with the process."""
+    services = Services(Settings.from_env())
+    atexit.register(services.close)
+    return services
+
+
+def create_embedding(text: str) -> list[float]:
+    """Return the text's embedding by the model of the database, or by EMBEDDING_MODEL where the database is new.
+
+    Raises:
+        InvalidRequestError: the text is empty.
+        SettingsError, EmbedderMismatchError, EmbeddingError, DatabaseError: see the message.
+    """
+    if not text.strip():
+        raise InvalidRequestError.for_field("text", "is empty.")
+    numbers: list[float] = _services().runtime.embedder.embed_query(text).tolist()
+    return numbers
+
+
+def similarity_search(
+    query: str, limit: int = 5, report_context: Mapping[str, Value] | None = None, collection_name: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the passages nearest to ``query``, best first, with the fields of the seed's documents and ``score``.
+
+    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Embeddings are left out.
+
+    Raises:
+        InvalidRequestError: no query, a limit out of bounds, an unknown context, country, year or collection.
+        DependencyError, EmbedderMismatchError: as `create_embedding`, and where nothing can be searched.
+    """
+    if not 1 <= limit <= MAX_CANDIDATES:
+        raise InvalidRequestError.for_field("limit", f"must be from 1 to {MAX_CANDIDATES}.")
+    vector, services = np.array(create_embedding(query), np.float32), _services()
+    context = (str(report_context.get("type")), report_context.get("value", "")) if report_context else None
+    collections = None if collection_name is None else [collection_name]
+    scope = services.storage.scopes.resolve(None, context, collections)
+    store = services.runtime.store
+
+    def search(count: int) -> tuple[list[Match], list[Match]]:
+        return store.vector_search(vector, top_k=count, scope=scope, num_candidates=candidates(limit)), []
+
+    documents = services.storage.documents
+    near, _ = settled_search(search, limit, documents.unsettled, documents.position)
+    scores = {match.chunk_id: match.score for match in near}
+    fields = services.settings.filter_fields
+    return [{**chunk_to_json(chunk, fields), "score": scores[chunk.id]} for chunk in store.get(list(scores))]

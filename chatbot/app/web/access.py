@@ -1,0 +1,299 @@
+"""Who sends a request, whether they may, how often, and what of the library they see and change; signing in.
+
+A caller is identified by `Authorization: Bearer KEY`, by the cookie of a sign-in with a key, or by the signed cookie
+that a page sets for a visitor without either. ACCESS sets what callers without a key may do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import logging
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Literal
+
+from flask import Blueprint, Response, g, jsonify, request
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+
+from ...database.repositories.access import PREFIX
+from ...database.repositories.report_index import is_inside
+from ...domain import DocumentRecord, Scope, Values
+from ...domain.access import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
+from ...domain.errors import DatabaseError, ForbiddenError, TooManyRequestsError, UnauthorizedError
+from ..services import Services
+from ..services.library import Library
+from .payloads import SignIn
+from .request import ScopeQuery, query_filters, services
+from .routes import current_route, route
+
+log = logging.getLogger(__name__)
+sessions = Blueprint("sessions", __name__)
+STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
+"""The role of callers without a key, by ACCESS."""
+AFTER_BUDGET_SECONDS = 60.0
+"""A question that takes this much longer than its budget has lost its process."""
+KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
+COOKIE_SECONDS = 400 * 86_400
+"""The maximum that browsers allow."""
+UNKNOWN_KEY = "Unknown or revoked key. Create one: python -m chatbot keys create NAME."
+
+
+def count_request() -> None:
+    """Count the current request. Raises TooManyRequestsError."""
+    route = current_route()
+    if route is None or not route.is_counted or request.method == "OPTIONS":
+        return
+    who = Caller(account=address())  # also of requests to sign in, and of those with an unknown key
+    if route.need != "nothing":
+        with suppress(UnauthorizedError):
+            who = caller()
+    most = (who.key.requests_per_minute if who.key else None) or services().settings.request_limit
+    if most is None:
+        return
+    count, reset = services().storage.counters.request(who.account)
+    g.rate_limit = {"RateLimit-Limit": most, "RateLimit-Remaining": max(0, most - count), "RateLimit-Reset": reset}
+    if count > most:
+        message = f"Rate limit of {most} requests a minute reached. Retry in {reset} s."
+        raise TooManyRequestsError(message, retry_after=reset)
+
+
+def require_role() -> None:
+    """Check that the caller has the role that the current request needs; a path that leads nowhere needs none.
+
+    Raises:
+        UnauthorizedError: it needs a key.
+        ForbiddenError: the role of its key is not enough.
+    """
+    route = current_route()
+    if route is None or route.need == "nothing" or request.method == "OPTIONS" or (who := caller()).may(route.need):
+        return
+    if who.key is None:
+        remedy = "send Authorization: Bearer KEY, or sign in on the page."
+        raise UnauthorizedError(f"This action needs a key with the role {route.need}: {remedy}")
+    raise ForbiddenError(f"This key has the role {who.role}; this action needs the role {route.need}.")
+
+
+def finish_request(response: Response) -> None:
+    """State the caller's rate limit in the headers, and record a change of the library in the audit log."""
+    response.headers.update({name: str(value) for name, value in g.get("rate_limit", {}).items()})
+    route = current_route()
+    if route is None or route.need != "write" or request.method == "OPTIONS" or response.status_code >= 400:
+        return
+    ids, who, rule = (request.view_args or {}).values(), caller(), request.url_rule
+    target = " ".join(ids) or (response.location or "").rpartition("/")[2]
+    try:
+        services().storage.audit.record(f"{request.method} {rule}", target, who.owner or who.account)
+    except DatabaseError as error:  # the change is made
+        log.error("The audit log lacks %s %s: %s", request.method, request.path, error.message)
+
+
+def caller() -> Caller:
+    """Return the caller of the current request. Raises UnauthorizedError: the key is unknown."""
+    if "caller" not in g:
+        key = sent_key()
+        g.caller = stranger() if key is None else caller_with(key)
+    who: Caller = g.caller
+    return who
+
+
+def whose() -> str | None:
+    """Return the owner whose jobs and feedback the caller sees; None: everybody's."""
+    return None if caller().oversees else caller().owner
+
+
+def known_owner() -> str:
+    """Return the owner of the current request if its caller was identified, else ""."""
+    who: Caller | None = g.get("caller")
+    return who.owner if who else ""
+
+
+def caller_with(key: ApiKey) -> Caller:
+    """Return a caller with this key, whose role is the key's, or that of callers without a key where it is greater."""
+    role = max(STRANGERS[services().settings.rule], key.role, key=NEEDS.index)
+    return Caller(role, key.owner, key.owner, key, key.daily_tokens, key.limit)
+
+
+def stranger() -> Caller:
+    """Return the caller of the current request as one without a key."""
+    settings = services().settings
+    most = settings.daily_tokens_per_caller
+    return Caller(STRANGERS[settings.rule], owner_of_cookie(), address(), daily_tokens=most)
+
+
+def sent_key() -> ApiKey | None:
+    """Return the key of the current request, None without one. Raises UnauthorizedError."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    secret = token.strip() if scheme.lower() == "bearer" else request.cookies.get(KEY_COOKIE, "")
+    if not secret:
+        return None
+    if request.blueprint == "openai" and not secret.startswith(PREFIX):
+        return None  # its clients must send something, even "none"
+    key = services().storage.keys.find(secret)
+    if key is None:
+        raise UnauthorizedError(UNKNOWN_KEY)
+    return key
+
+
+def address() -> str:
+    """Return the account of requests without a key: their address; with IPv6 the network, which one customer has."""
+    try:
+        ip = ipaddress.ip_address(request.remote_addr or "")
+    except ValueError:
+        return "address:unknown"
+    if isinstance(ip, ipaddress.IPv6Address):
+        ip = ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False).network_address
+    return f"address:{ip}"
+
+
+def owner_of_cookie() -> str:
+    """Return the owner of the signed cookie, "" without a valid one."""
+    id, _, signature = request.cookies.get(OWNER_COOKIE, "").partition(".")
+    if not signature or not hmac.compare_digest(_signature(id).encode(), signature.encode()):
+        return ""
+    return f"visitor:{id}"
+
+
+def _signature(id: str) -> str:
+    return hmac.new(services().storage.cookie_secret, f"owner {id}".encode(), hashlib.sha256).hexdigest()
+
+
+def with_owner(response: Response) -> Response:
+    """Set the cookie that identifies the visitor of a page, or extend its lifetime."""
+    try:
+        value, id = request.cookies.get(OWNER_COOKIE, ""), secrets.token_hex(16)
+        set_cookie(response, OWNER_COOKIE, value if owner_of_cookie() else f"{id}.{_signature(id)}")
+    except DatabaseError:
+        pass  # it holds the secret; the page itself says that it does not answer
+    return response
+
+
+def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_SECONDS) -> None:
+    """Set a cookie that no script reads and no other site sends along."""
+    path = f"{request.root_path.rstrip('/')}/"  # a proxy may serve other applications under the same name
+    response.set_cookie(
+        name, value, max_age=seconds, path=path, httponly=True, samesite="Lax", secure=request.is_secure
+    )
+
+
+@contextmanager
+def question_slot(product: Services, who: Caller) -> Iterator[None]:
+    """Hold one of the caller's QUESTIONS_PER_CALLER. Raises TooManyRequestsError: they are all in use."""
+    most = product.settings.questions_per_caller
+    if most is None:
+        yield
+        return
+    seconds = product.settings.budget_seconds + AFTER_BUDGET_SECONDS
+    with product.storage.counters.question(who.account, most=most, seconds=seconds):
+        yield
+
+
+def library() -> Library:
+    """Return the library as the caller of the current request may see it."""
+    return Library(services(), caller())
+
+
+def query_scope(query: ScopeQuery) -> Scope:
+    """Return the scope that the query string names. Raises InvalidRequestError."""
+    filters, collections = query_filters(query)
+    return library().scopes.resolve(filters, collections=collections, prefix="")
+
+
+def own_record(document_id: str) -> DocumentRecord:
+    """Return a report that the caller may change. Raises NotFoundError, ForbiddenError."""
+    record = library().record(document_id)
+    if not may_change(record):
+        raise ForbiddenError("Only who added this report may change it, and administrators.")
+    return record
+
+
+def is_shown(record: DocumentRecord) -> bool:
+    """Whether the report is inside of what the caller's key may see."""
+    return is_inside(record, caller().limit)
+
+
+def may_change(record: DocumentRecord) -> bool:
+    """Whether the caller may see this report, and added it or is an administrator, as all are where access is open."""
+    who = caller()
+    is_own = who.may("write") and bool(who.owner) and record.owner == who.owner
+    return (is_own or who.may("admin")) and is_shown(record)
+
+
+def inside_limit(about: dict[str, Any], *, new: bool = False) -> dict[str, Any]:
+    """Return the metadata that was sent for a report.
+
+    For a ``new`` report, fields for which the caller's limit allows one value only are added.
+
+    Raises:
+        ForbiddenError: the report would be outside of the caller's limit.
+    """
+    limit = caller().limit
+    conditions = dict(limit.conditions) | ({"collection": Values(limit.collections)} if limit.collections else {})
+    for field, condition in conditions.items():
+        values = condition.values if isinstance(condition, Values) else ()
+        if new and field not in about and len(values) == 1:
+            about = {**about, field: values[0]}
+        if (new or field in about) and not condition.matches(about.get(field)):
+            valid = ", ".join(map(str, values)) or str(condition.to_json())
+            raise ForbiddenError(f"This key is limited to {field} {valid}. State that {field} for the report.")
+    return about
+
+
+class KeyInfo(TypedDict):
+    """The key of the caller."""
+
+    id: str
+    name: str
+    role: KeyRole
+
+
+class Session(TypedDict):
+    """The caller, and the roles it has."""
+
+    access: Literal["open", "read", "keys"]
+    may: list[KeyRole]
+    owner: str
+    key: KeyInfo | None
+
+
+@sessions.get("/api/session")
+@route(need="nothing", returns=Session)
+def get_session() -> Response:
+    """Get the caller, and what it may do. A revoked key is signed out."""
+    try:
+        return jsonify(_session(caller()))
+    except UnauthorizedError:
+        return _without_key()
+
+
+@sessions.post("/api/session")
+@route(need="nothing", body=SignIn, returns=Session, errors=(401,))
+def create_session(body: SignIn) -> Response:
+    """Sign in to the page with a key, which is kept in a cookie."""
+    key = services().storage.keys.find(body.key)
+    if key is None:
+        raise UnauthorizedError(UNKNOWN_KEY)
+    response = jsonify(_session(caller_with(key)))
+    set_cookie(response, KEY_COOKIE, body.key)
+    return response
+
+
+@sessions.delete("/api/session")
+@route(need="nothing", returns=Session)
+def delete_session() -> Response:
+    """Sign out in this browser; the key stays valid."""
+    return _without_key()
+
+
+def _without_key() -> Response:
+    response = jsonify(_session(stranger()))
+    set_cookie(response, KEY_COOKIE, "", seconds=0)
+    return response
+
+
+def _session(who: Caller) -> Session:
+    key: KeyInfo | None = {"id": who.key.id, "name": who.key.name, "role": who.key.role} if who.key else None
+    may = [role for role in KEY_ROLES if who.may(role)]
+    return {"access": services().settings.rule, "may": may, "owner": who.owner, "key": key}

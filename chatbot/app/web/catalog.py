@@ -1,0 +1,230 @@
+"""What the library holds: reports, facets, coverage, figures, collections and passages, within a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
+
+from flask import Blueprint, Response
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from ...config.settings import MEGABYTE
+from ...database.core import Json
+from ...domain import Report, Scope, ScopeSummary, SearchHit, Value
+from ...domain.errors import InvalidRequestError
+from ...domain.figures import ReportedFigure
+from ...domain.json import Inlines, to_json
+from ...language import evenly_spaced
+from ...library.chunkers import CHUNKERS
+from ...library.loaders import suffixes
+from ...questions.mentions import COUNTRY, YEAR
+from ...search.further import further_questions
+from ...search.scope import summarise
+from .access import caller, library, query_scope
+from .request import (
+    COLLECTIONS,
+    Number,
+    Page,
+    ScopeQuery,
+    answer_type,
+    csv_response,
+    listing,
+    page_size,
+    require_samples,
+    services,
+)
+from .routes import JSON, route
+
+catalog = Blueprint("catalog", __name__)
+MOST_LISTED = 1_000
+MOST_VALUES = 300
+"""Values of each field of the facets: as many as there are countries."""
+LONGEST_QUESTION = 2_000
+SEARCHED_FOR_FURTHER = 8
+"""Passages that suggestions are made from."""
+FIGURE_COLUMNS = (
+    "subject", "indicator", "year", "value", "unit", "text", "estimate", "edition", "newest", "document_id", "chunk_id"
+)  # fmt: skip
+
+
+class ReportPage(Page, ScopeQuery):
+    limit: Number = page_size(MOST_LISTED, MOST_LISTED)
+
+
+@catalog.get("/api/reports")
+@route(need="read", query=ReportPage, returns=listing("Reports", "reports", Report))
+def list_reports(query: ReportPage) -> Json:
+    """List the reports in a scope by title."""
+    return query.of("reports", services().storage.documents.named("", query_scope(query)), Report.of)
+
+
+class FacetQuery(Page, ScopeQuery):
+    limit: Number = page_size(MOST_VALUES, MOST_LISTED)
+    field: Annotated[str, Field(description="Only this field.")] = ""
+    q: Annotated[str, Field(description="Only values that contain this text.")] = ""
+
+
+@catalog.get("/api/facets")
+@route(need="read", query=FacetQuery, returns=Json)
+def list_facets(query: FacetQuery) -> Json:
+    """List the values of each filter field with the number of their reports.
+
+    Each field is counted under the rest of the scope: `{field: [{value, documents}], collections, total, documents,
+    chunks}`. `total` is the number of values of each field.
+    """
+    valid = services().settings.filter_fields
+    if query.field and query.field not in valid:
+        raise InvalidRequestError.for_field("field", f"unknown. Valid: {', '.join(valid)}.", valid)
+    storage, scope, limit = services().storage, query_scope(query), caller().limit
+    fields = [query.field] if query.field else ()
+    facets = storage.documents.facets(scope, fields=fields, q=query.q, limit=query.limit, offset=query.start)
+    facets["next"] = query.next(max(facets["total"].values(), default=0))
+    if not query.field:
+        names = [one.name for one in storage.collections if limit.holds(one.name)]
+        counts = [(name, storage.documents.holdings(scope.within([name])).documents) for name in names]
+        facets[COLLECTIONS] = [{"value": name, "documents": count} for name, count in counts if count]
+    return facets
+
+
+class CoverageCell(TypedDict):
+    """The number of reports of a country and an edition; null stands for reports without one."""
+
+    country_name: Value | None
+    year: Value | None
+    documents: int
+
+
+@catalog.get("/api/coverage")
+@route(need="read", query=ScopeQuery, returns=answer_type("Coverage", cells=list[CoverageCell]))
+def get_coverage(query: ScopeQuery) -> Json:
+    """Count the reports of each country and edition; null stands for reports without one."""
+    pairs = services().storage.documents.pairs(COUNTRY, YEAR, query_scope(query))
+    ordered = sorted(pairs.items(), key=lambda item: tuple(map(str, item[0])))
+    return {"cells": [{"country_name": name, "year": year, "documents": count} for (name, year), count in ordered]}
+
+
+class FigureQuery(Page, ScopeQuery):
+    limit: Number = page_size(100, MOST_LISTED)
+    indicator: Annotated[str, Field(description="A heading, or a part below it.")] = ""
+    year: Annotated[Number | None, Field(ge=0, le=3000, description="The year of the figures.")] = None
+    format: Literal["json", "csv"] = "json"
+
+
+@catalog.get("/api/figures")
+@route(need="read", query=FigureQuery, returns=listing("Figures", "figures", ReportedFigure), media=(JSON, "text/csv"))
+def list_figures(query: FigureQuery) -> Json | Response:
+    """List the figures of the reports as data, of all editions, by indicator and year."""
+    require_samples()
+    figures = library().figures(query_scope(query), query.indicator, query.year)
+    page = query.of("figures", figures)
+    if query.format == "csv":
+        return csv_response(map(to_json, page["figures"]), FIGURE_COLUMNS, "figures.csv")
+    return page
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSize:
+    """A knowledge collection with its searchable reports and passages."""
+
+    name: str
+    description: str
+    documents: int
+    chunks: int
+
+
+@catalog.get("/api/collections")
+@route(need="read", returns=answer_type("Collections", collections=list[CollectionSize]))
+def list_collections() -> Json:
+    """List the knowledge collections with their searchable reports and passages."""
+    storage, limit = services().storage, caller().limit
+    sizes: list[CollectionSize] = []
+    for one in storage.collections:
+        if limit.holds(one.name):
+            held = summarise(storage.documents, limit.within([one.name]))
+            sizes.append(CollectionSize(one.name, one.description, held.documents, held.chunks))
+    return {"collections": sizes}
+
+
+@catalog.get("/api/formats")
+@route(
+    need="read",
+    returns=answer_type(
+        "Formats", suffixes=list[str], max_bytes=int, chunk_strategies=list[str], chunk_strategy=str, chunk_size=int,
+        chunk_overlap=int, types=list[Value],
+    ),
+)  # fmt: skip
+def get_formats() -> Json:
+    """Get the file formats that can be added, and the options for splitting reports."""
+    settings = services().settings
+    return {
+        "suffixes": list(suffixes()),
+        "max_bytes": settings.max_upload_mb * MEGABYTE,
+        "chunk_strategies": CHUNKERS.names(),
+        "chunk_strategy": settings.chunk_strategy,
+        "chunk_size": settings.chunk_size,
+        "chunk_overlap": settings.chunk_overlap,
+        "types": list(services().storage.documents.values("type", caller().limit or None)),
+    }
+
+
+class QuestionQuery(ScopeQuery):
+    q: Annotated[str, Field(max_length=LONGEST_QUESTION, description="The question.")] = ""
+
+    @property
+    def question(self) -> str:
+        return evenly_spaced(self.q.strip())
+
+
+@catalog.get("/api/scope")
+@route(need="read", query=QuestionQuery, returns=ScopeSummary)
+def get_scope(query: QuestionQuery) -> ScopeSummary:
+    """Count what is in a scope, and find the scope that a question would add to it."""
+    scope, product = query_scope(query), services()
+    inferred = Scope()
+    if query.question and product.settings.auto_scope:
+        inferred = product.answering.understanding.taken_from(query.question, scope)
+    summary = summarise(product.storage.documents, scope.and_(inferred))
+    return replace(summary, from_question=inferred)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPassage(Inlines):
+    """A passage with the text around it, and the name of its file where that is kept."""
+
+    INLINED: ClassVar = ("hit",)
+    hit: SearchHit
+    wider_text: str
+    file: str | None
+
+
+@catalog.get("/api/chunks/<path:chunk_id>")
+@route(need="read", returns=OpenedPassage)
+def get_passage(chunk_id: str) -> OpenedPassage:
+    """Get a passage with the text around it, and the name of its file where that is kept."""
+    chunk = library().passage(chunk_id)
+    record = services().storage.documents.get(chunk.document_id)
+    file = services().ingesting.originals.file_name(record) if record else ""
+    return OpenedPassage(SearchHit(chunk), library().wider_text(chunk), file or None)
+
+
+class SuggestedQuestion(TypedDict):
+    """A question and the scope that answers it."""
+
+    question: str
+    filters: Scope
+
+
+@catalog.get("/api/chunks/<path:chunk_id>/further")
+@route(need="read", query=QuestionQuery, returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]))
+def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
+    """Suggest questions to ask after an answer that cites this passage."""
+    require_samples()
+    scope, passage, retriever = query_scope(query), library().passage(chunk_id), services().runtime.retriever
+
+    def search(words: str, inside: Scope) -> Sequence[SearchHit]:
+        return retriever.retrieve(words, top_k=SEARCHED_FOR_FURTHER, scope=inside, method="bm25").hits
+
+    suggestions = further_questions(passage, query.question, scope, services().storage.documents, search)
+    return {"questions": [{"question": one.question, "filters": one.scope} for one in suggestions]}

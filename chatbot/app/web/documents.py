@@ -1,0 +1,189 @@
+"""The reports of the knowledge base: list, edit and delete them; their passages, text and original file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, ClassVar, Literal
+
+from flask import Blueprint, Response
+from pydantic import Field
+
+from ...checking.context import texts_of
+from ...database.core import Json
+from ...domain import Chunk, Chunking, DocumentRecord, Report, SearchHit, Status
+from ...domain.errors import NotFoundError
+from ...domain.json import Inlines
+from ...library.control import JobControl
+from ...library.pipeline import passages
+from ...library.sources import shown_source
+from .access import inside_limit, library, may_change, own_record, query_scope
+from .payloads import Edit
+from .request import (
+    Number,
+    Page,
+    Query,
+    ScopeQuery,
+    answer_type,
+    disposition,
+    listing,
+    page_size,
+    services,
+    wake_worker,
+)
+from .routes import FILE, route
+
+documents = Blueprint("documents", __name__)
+DELETE_PATIENCE = 2.0
+"""Seconds that a request waits for the search engine; then the worker finishes it."""
+PDF = b"%PDF-"
+PDF_WITHIN = 1024
+"""Bytes before which a PDF says that it is one."""
+SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
+"""A file that is shown under this server's name can do nothing but be seen."""
+PARTS_BEFORE = 8
+"""Parts before the passage that the text is opened at."""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryReport(Inlines):
+    """A report as the knowledge base shows it."""
+
+    INLINED: ClassVar = ("report",)
+    report: Report
+    source: str
+    collection: str
+    labels: tuple[str, ...]
+    description: str
+    error: str
+    sample: bool
+    chunking: Chunking | None
+    parts: int
+    """The number of its countries, years or other metadata that differ from those of the whole."""
+    has_file: bool
+    can_reingest: bool
+    may_change: bool
+
+
+class DocumentQuery(Page, ScopeQuery):
+    q: Annotated[str, Field(description="Text of the title or the name.")] = ""
+    status: Annotated[Status | None, Field(description="Only reports of this status.")] = None
+
+
+@documents.get("/api/documents")
+@route(need="read", query=DocumentQuery, returns=listing("Documents", "documents", LibraryReport))
+def list_documents(query: DocumentQuery) -> Json:
+    """List the reports of the knowledge base by title, whether searchable or not."""
+    records = services().storage.documents.named(query.q, query_scope(query))
+    return query.of("documents", [one for one in records if query.status in {None, one.status}], _shown)
+
+
+@documents.get("/api/documents/<document_id>")
+@route(need="read", returns=LibraryReport)
+def get_document(document_id: str) -> LibraryReport:
+    """Get a report."""
+    return _shown(library().record(document_id))
+
+
+@documents.patch("/api/documents/<document_id>")
+@route(need="write", body=Edit, returns=LibraryReport, errors=(409, 422, 507), example={"title": "Kenya 2023"})
+def update_document(document_id: str, body: Edit) -> LibraryReport:
+    """Change the metadata of a report; passages are embedded again only where that changes their text."""
+    record, ingesting = own_record(document_id), services().ingesting
+    return _shown(ingesting.service.edit(record.id, inside_limit(ingesting.check_overrides(body))))
+
+
+@documents.delete("/api/documents/<document_id>")
+@route(need="write", status=204, errors=(409, 422, 507))
+def delete_document(document_id: str) -> None:
+    """Delete a report with its passages and its original; no question sees it from now on."""
+    services().ingesting.delete_document(own_record(document_id), JobControl(patience=DELETE_PATIENCE))
+    if services().storage.documents.get(document_id) is not None:  # the search engine has not let go of it yet
+        wake_worker()
+
+
+class PassagePage(Page):
+    limit: Number = page_size(20, 100)
+
+
+@documents.get("/api/documents/<document_id>/chunks")
+@route(need="read", query=PassagePage, returns=listing("Passages", "chunks", SearchHit))
+def list_passages(document_id: str, query: PassagePage) -> Json:
+    """List the passages of a report as they are searched, in reading order."""
+    record = library().record(document_id)
+    chunks = passages(services().runtime.store, record, offset=query.start, limit=query.limit)
+    return {"chunks": list(map(SearchHit, chunks)), "total": record.chunks, "next": query.next(record.chunks)}
+
+
+class FileQuery(Query):
+    disposition: Annotated[Literal["attachment", "inline"], Field(description="`inline` shows a PDF.")] = "attachment"
+
+
+@documents.get("/api/documents/<document_id>/file")
+@route(need="read", query=FileQuery, media=(FILE, "application/pdf"))
+def get_file(document_id: str, query: FileQuery) -> Response:
+    """Download the original file of a report; only a PDF can be shown inline."""
+    name, pieces = services().ingesting.originals.open(library().record(document_id))
+    first = next(pieces, b"")
+    shown = query.disposition == "inline" and PDF in first[:PDF_WITHIN]
+    response = Response(chain([first], pieces), mimetype="application/pdf" if shown else FILE)
+    response.headers["Content-Disposition"] = disposition("inline" if shown else "attachment", name)
+    response.headers["Content-Security-Policy"] = SANDBOX
+    return response
+
+
+class TextQuery(Page):
+    limit: Number = page_size(40, 100)
+    around: Annotated[str, Field(description="A passage to open the text at, instead of `cursor`.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart(Inlines):
+    """A part of a report, without the overlap with the part before it."""
+
+    INLINED: ClassVar = ("chunk",)
+    chunk: Chunk
+    text: str
+
+
+@documents.get("/api/documents/<document_id>/text")
+@route(
+    need="read", query=TextQuery,
+    returns=answer_type("ReportText", parts=list[TextPart], offset=int, total=int, next=str | None),
+)  # fmt: skip
+def get_text(document_id: str, query: TextQuery) -> Json:
+    """Read the text of a report in parts, each without the overlap with the part before it.
+
+    `offset` is the number of the first part, `total` that of all parts.
+    """
+    record, start = library().record(document_id), query.start
+    if query.around:
+        passage = library().passage(query.around)
+        if passage.document_id != record.id:
+            raise NotFoundError(f"There is no passage {query.around[:200]!r} in {record.title!r}.")
+        start = 0 if passage.is_summary else max(0, passage.ordinal - PARTS_BEFORE)
+    before = min(start, 1)  # one part more, to find the overlap
+    chunks = passages(services().runtime.store, record, offset=start - before, limit=query.limit + before)
+    read = [chunk for chunk in chunks if not chunk.is_summary]
+    parts = list(map(TextPart, read, texts_of(read)))[before:]
+    end = start + len(parts)
+    following = str(end) if parts and end < record.chunks else None
+    return {"parts": parts, "offset": start, "total": record.chunks, "next": following}
+
+
+def _shown(record: DocumentRecord) -> LibraryReport:
+    originals = services().ingesting.originals
+    return LibraryReport(
+        Report.of(record),
+        shown_source(record.source),
+        record.collection,
+        record.labels,
+        record.description,
+        record.error,
+        record.sample,
+        record.chunking,
+        parts=sum(part.metadata != record.metadata for part in record.several) or 1,
+        has_file=bool(originals.file_name(record)),
+        can_reingest=originals.job_file(record) is not None,
+        may_change=may_change(record),
+    )

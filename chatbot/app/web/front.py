@@ -1,0 +1,283 @@
+"""The front of the server: an event loop owns every connection, and the application's threads see whole requests only.
+
+It is an ASGI application that calls a WSGI application. The loop reads a request, a thread makes the response, and the
+loop writes it. Open streams (`streaming.EventStream`) are handed over to the loop. So neither a slow client nor an open
+stream holds a thread. The loop answers `/health` itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from ...domain.cancellation import Cancellation
+from . import monitoring
+from .streaming import BEGUN, CLIENT, FULL, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+QUESTIONS = frozenset({"/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"})
+RESUMED = "/stream"
+"""Paths whose requests may wait for a model; RESUMED ends the path of an answer that another request has started."""
+ALIVE, ALIVE_BODY = "/health", b'{"status":"ok"}\n'
+"""Answered here as the application would, but neither logged nor counted: probes ask for it every few seconds."""
+ALIVE_HEADERS = [
+    (b"content-type", b"application/json"), (b"content-length", str(len(ALIVE_BODY)).encode()),
+    (b"x-content-type-options", b"nosniff"),
+]  # fmt: skip
+IN_MEMORY = 1_000_000
+"""Bytes of a body or a response that are kept in memory; a larger body goes to disk, a larger response in pieces."""
+BODY_SECONDS, BODY_RATE = 20.0, 2_000
+"""Time limit of a body in seconds, and the bytes that extend it by a second."""
+BEGIN_SECONDS = 2.0
+"""Maximum time in which a question counts as starting; it usually ends with the search, unless a model plans first."""
+LAG_PROBE_SECONDS = 0.05
+"""Interval at which the lag of the event loop is measured."""
+MAX_LAG_SECONDS = 0.1
+"""Beyond this lag one question starts at a time: computing threads delay every open stream and new connection."""
+WRITE_SECONDS = 60.0
+"""A client that reads nothing for this time counts as gone."""
+
+
+class GoneError(Exception):
+    """The client closed the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A response of the application: its ``body``, or ``pieces`` that are made as they are asked for, then `close`."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    pieces: Iterator[bytes] | None
+    close: Callable[[], None]
+
+
+class Front:
+    """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by threads of their own.
+
+    Further requests wait; of further questions the application learns that they are too many (`streaming.FULL`).
+    ``largest`` and ``largest_form`` are the maximum bytes of a body, and of a form with files. Of a longer body the
+    application sees the length only.
+    """
+
+    def __init__(self, app: Application, *, threads: int, questions: int, largest: int, largest_form: int) -> None:
+        self._app = app
+        self._largest = largest
+        self._largest_form = largest_form
+        self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
+        self._asking = ThreadPoolExecutor(questions, thread_name_prefix="question")
+        self._free = questions
+        self._beginning = asyncio.Semaphore(threads)
+        self._starting = 0
+        self._loop_lag = 0.0
+        self._lag_probe: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI, its `http` part."""
+        if scope["path"] == ALIVE and scope["method"] in {"GET", "HEAD"}:
+            await send({"type": "http.response.start", "status": 200, "headers": ALIVE_HEADERS})
+            await send({"type": "http.response.body", "body": ALIVE_BODY})
+            return
+        is_form = any(name == b"content-type" and value.startswith(b"multipart/") for name, value in scope["headers"])
+        with SpooledTemporaryFile(max_size=IN_MEMORY) as body:
+            try:
+                most = self._largest_form if is_form else self._largest
+                length = await read_body(scope, receive, body, most=most)
+            except GoneError:
+                return
+            except TimeoutError:
+                await send({"type": "http.response.start", "status": 408, "headers": [(b"connection", b"close")]})
+                await send({"type": "http.response.body"})
+                return
+            environ = environ_of(scope, body, length)
+            client = environ[CLIENT] = Cancellation()
+            watching = asyncio.create_task(self._watch(receive, client))
+            try:
+                if environ["PATH_INFO"] in QUESTIONS or environ["PATH_INFO"].endswith(RESUMED):
+                    await self._ask(environ, send)
+                else:
+                    await self._respond(environ, self._quick, send)
+            finally:
+                watching.cancel()
+                client.cancel()
+
+    async def _ask(self, environ: dict[str, Any], send: Send) -> None:
+        """Answer a question; only ``threads`` of them start at the same time, so that they do not stall each other."""
+        if not self._free:
+            environ[FULL] = True
+            await self._respond(environ, self._quick, send)
+            return
+        self._free -= 1
+        turn: asyncio.TimerHandle | None = None
+
+        def end_turn() -> None:
+            nonlocal turn
+            if turn is not None:
+                turn.cancel()
+                turn = None
+                self._starting -= 1
+                self._beginning.release()
+
+        try:
+            loop = asyncio.get_running_loop()
+            self._lag_probe = self._lag_probe or asyncio.create_task(self._measure_lag())
+            with monitoring.WAITING.track_inprogress():
+                await self._beginning.acquire()
+                while self._starting and self._loop_lag > MAX_LAG_SECONDS:
+                    await asyncio.sleep(LAG_PROBE_SECONDS)
+            self._starting += 1
+            turn = loop.call_later(BEGIN_SECONDS, end_turn)
+            environ[BEGUN] = lambda: loop.call_soon_threadsafe(end_turn)
+            await self._respond(environ, self._asking, send)
+        finally:
+            end_turn()
+            self._free += 1
+
+    async def _measure_lag(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            planned = loop.time() + LAG_PROBE_SECONDS
+            await asyncio.sleep(LAG_PROBE_SECONDS)
+            self._loop_lag = loop.time() - planned
+
+    async def _watch(self, receive: Receive, client: Cancellation) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        # In a thread, because cancelling may have to wait for a lock.
+        await asyncio.get_running_loop().run_in_executor(None, client.cancel)
+
+    async def _respond(self, environ: dict[str, Any], pool: ThreadPoolExecutor, send: Send) -> None:
+        loop, streams = asyncio.get_running_loop(), list[EventStream]()
+        environ[HAND_OVER] = streams.append
+        if environ[CLIENT].cancelled:
+            return
+        started = await loop.run_in_executor(pool, start, self._app, environ)
+        await send({"type": "http.response.start", "status": started.status, "headers": started.headers})
+        if started.pieces is None:
+            await send({"type": "http.response.body", "body": started.body})
+            return
+        try:
+            for stream in streams:
+                await send_stream(stream, send)
+            while (piece := await loop.run_in_executor(pool, next, started.pieces, None)) is not None:
+                await _write(send, piece)
+            await send({"type": "http.response.body"})
+        except TimeoutError:
+            return  # the server closes a connection whose response is not complete
+        finally:
+            await loop.run_in_executor(pool, started.close)
+
+
+async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int) -> int | None:
+    """Read the body of a request into ``body`` and return its length, None without a body.
+
+    A body that declares more than ``most`` bytes is not read.
+
+    Raises:
+        TimeoutError: it came slower than `BODY_RATE`.
+        GoneError: the client closed the connection before its end.
+    """
+    declared = next((int(value) for name, value in scope["headers"] if name == b"content-length"), None)
+    if declared is not None and declared > most:
+        return declared
+    loop, read, more = asyncio.get_running_loop(), 0, True
+    began = loop.time()
+    while more and read <= most:
+        async with asyncio.timeout_at(began + BODY_SECONDS + read / BODY_RATE):
+            message = await receive()
+        if message["type"] == "http.disconnect":
+            raise GoneError
+        piece, more = message.get("body", b""), message.get("more_body", False)
+        read += body.write(piece)
+    body.seek(0)
+    return read if read or declared is not None else None
+
+
+def environ_of(scope: Scope, body: SpooledTemporaryFile[bytes], length: int | None) -> dict[str, Any]:
+    """Return the WSGI environment of a request (PEP 3333)."""
+    server, client = scope.get("server") or ("localhost", None), scope.get("client") or ("", None)
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": scope["path"].encode().decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "SERVER_NAME": server[0],
+        "SERVER_PORT": str(server[1] or 80),
+        "REMOTE_ADDR": client[0],
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.input": body,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for raw, value in scope["headers"]:
+        # WSGI cannot tell an underscore from a hyphen; the body is read already, with its length.
+        if b"_" in raw or raw == b"transfer-encoding":
+            continue
+        name = raw.decode("latin-1").upper().replace("-", "_")
+        name = name if name in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{name}"
+        text = value.decode("latin-1")
+        environ[name] = f"{environ[name]},{text}" if name in environ else text
+    if length is not None:
+        environ["CONTENT_LENGTH"] = str(length)
+    return environ
+
+
+def start(app: Application, environ: dict[str, Any]) -> Started:
+    """Call the application, in a thread of its own, and complete a response of known, small length."""
+    begun: list[Any] = []
+    response = app(environ, lambda *given: begun.extend(given[:2]))
+    close = getattr(response, "close", lambda: None)
+    # The server adds the date itself.
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in begun[1]]
+    headers = [(name, value) for name, value in headers if name != b"date"]
+    status, length = int(begun[0].split()[0]), int(dict(headers).get(b"content-length", IN_MEMORY))
+    if length >= IN_MEMORY:
+        return Started(status, headers, b"", iter(response), close)
+    try:
+        return Started(status, headers, b"".join(response), None, close)
+    finally:
+        close()
+
+
+async def send_stream(stream: EventStream, send: Send) -> None:
+    """Write the events of a stream as they come, waiting ones together, and a comment in each second of silence."""
+    loop, pending, more = asyncio.get_running_loop(), list[str | None](), asyncio.Event()
+
+    def say(text: str | None) -> None:
+        pending.append(text)
+        if len(pending) == 1:  # else the loop has been woken
+            loop.call_soon_threadsafe(more.set)
+
+    stream.listen(say)
+    while True:
+        try:
+            async with asyncio.timeout(SILENCE_SECONDS):
+                await more.wait()
+        except TimeoutError:
+            await _write(send, KEEP_ALIVE.encode())
+            continue
+        more.clear()
+        waiting = list[str | None]()
+        while pending:  # until it is empty: events that are added to others do not wake the loop
+            waiting.append(pending.pop(0))
+        await _write(send, "".join(text for text in waiting if text is not None).encode())
+        if None in waiting:
+            return
+
+
+async def _write(send: Send, body: bytes) -> None:
+    async with asyncio.timeout(WRITE_SECONDS):
+        await send({"type": "http.response.body", "body": body, "more_body": True})

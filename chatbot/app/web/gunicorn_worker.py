@@ -1,0 +1,53 @@
+"""gunicorn's processes around the `Server`: its sockets, its signals, its heartbeat."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from typing import Any
+
+from gunicorn.workers.base import Worker
+
+from ...config.settings import Settings
+from ..factory import close_app, stop_work
+from .observing import configure_logging
+from .server import Server
+
+
+class LoopWorker(Worker):  # type: ignore[misc]
+    """One process that serves `gunicorn app:app`."""
+
+    def init_signals(self) -> None:
+        """SIGTERM and SIGINT are the server's; SIGQUIT ends at once; USR1 opens the log files again."""
+        for name in self.SIGNALS:
+            signal.signal(name, signal.SIG_DFL)
+        signal.signal(signal.SIGUSR1, self.handle_usr1)
+        signal.siginterrupt(signal.SIGUSR1, False)
+
+    def run(self) -> None:
+        """Serve until gunicorn says otherwise, or has gone."""
+        settings = Settings.from_env()
+        configure_logging(settings.log_level)
+        server = _Beating(self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout)
+        try:
+            server.run([listener.sock for listener in self.sockets])
+        finally:
+            close_app(self.wsgi)
+
+
+class _Beating(Server):
+    def __init__(self, worker: Worker, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._worker = worker
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Work and requests come to their end at the same time: gunicorn waits no longer for both than for one."""
+        stop_work(self._worker.wsgi)
+        await super().shutdown(sockets)
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:
+            self._worker.notify()
+            self.should_exit = self.should_exit or self._worker.ppid != os.getppid()
+        return await super().on_tick(counter)

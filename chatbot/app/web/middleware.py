@@ -1,0 +1,218 @@
+"""Around every request: its id, security headers, checks of host, origin and caller, errors, and trusted proxies.
+
+Errors become JSON for programs and a page for browsers, with the status of their kind, and never a stack trace.
+
+Requests that change something are refused when the page of another web site sends them. A browser lets any page send a
+form with files to any address, this server on somebody's own machine too, without asking: CORS only keeps the page from
+reading the answer. So the page could add documents or spend tokens. Browsers state where a request comes from, and a
+page cannot change that; programs send neither header and pass.
+
+A page may also let its own name resolve to this machine (DNS rebinding), which the browser then takes for the same
+origin. So every request has to name this server by one of its names or by its address, which cannot be rebound.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Collection, Iterable, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, g, jsonify, make_response, render_template, request
+from werkzeug.exceptions import BadRequest, HTTPException
+
+from ...config.settings import Settings
+from ...database.time_limits import begin_request, end_request
+from ...domain.errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
+from .access import count_request, finish_request, known_owner, require_role
+from .observing import ObservedRequest, body_of, error_body, unexpected
+from .request import services
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "private, no-cache",
+}
+CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+ALIVE = "/health"
+OPENAI = "/v1/"
+"""Below it errors have the form that OpenAI's clients read."""
+HTTP_CODES = {
+    400: "invalid_request",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "too_many_requests",
+    503: "overloaded",
+}
+
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+PREFIX = re.compile(r"(/[\w.~-]+)+")
+"""A path below which a proxy serves this application; the proxy removes it from the requests."""
+Networks = Sequence[IPv4Network | IPv6Network]
+
+
+def register_request_hooks(app: Flask, settings: Settings) -> None:
+    """Check each request before its view: its host, its origin, its caller."""
+    names = frozenset(map(_plain, ("localhost", settings.host, *settings.allowed_hosts)))
+
+    @app.before_request
+    def begin() -> None:
+        begin_request()
+        g.holding = services().hold()
+        g.holding.__enter__()
+        g.request_id = uuid.uuid4().hex[:12]
+        g.observed = ObservedRequest(g.request_id)
+        if request.path != ALIVE:
+            refuse_foreign_hosts(names)
+        refuse_foreign_origins(settings.cors_origins)
+        count_request()
+        require_role()
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        for name, value in SECURITY_HEADERS.items():
+            response.headers.setdefault(name, value)  # a view may allow less
+        response.headers["X-Request-ID"] = g.request_id
+        finish_request(response)
+        g.observed.end_with(response, known_owner())
+        return response
+
+    @app.teardown_request
+    def end(error: BaseException | None) -> None:
+        if holding := g.pop("holding", None):
+            holding.__exit__(None, None, None)
+        end_request()
+
+
+def refuse_foreign_hosts(names: Collection[str]) -> None:
+    """Check the host of the current request.
+
+    ``names``: those of this server in lower case; ``*.example.org`` stands for every name below it. Addresses are no
+    names: nobody can rebind them.
+
+    Raises:
+        ForbiddenHostError: it names another server.
+    """
+    try:
+        host = _plain(urlsplit(f"//{request.host}").hostname or "")
+    except ValueError:
+        host = ""
+    wider = {f"*.{host.split('.', part)[-1]}" for part in range(1, host.count(".") + 1)}
+    if host in names or not wider.isdisjoint(names):
+        return
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        shown = host[:LONGEST_SHOWN] or "(none)"
+        message = f"This server is not called {shown}. If it should be, add the name to ALLOWED_HOSTS."
+        raise ForbiddenHostError(message) from None
+
+
+def _plain(host: str) -> str:
+    return host.casefold().rstrip(".")
+
+
+def refuse_foreign_origins(allowed: Collection[str]) -> None:
+    """Check the origin of the current request. ``allowed``: other origins that may change things (CORS_ORIGINS).
+
+    Raises:
+        ForbiddenOriginError: the page of another site sends it.
+    """
+    if request.method not in CHANGING:
+        return
+    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
+    if origin in allowed or "*" in allowed:
+        return
+    # Sec-Fetch-Site counts first: behind a proxy the Host header may differ from the page's.
+    here = f"{request.scheme}://{request.host}".lower()
+    is_own = site in {"same-origin", "none"} if site is not None else origin is None or origin.lower() == here
+    if not is_own:
+        raise ForbiddenOriginError(
+            f"Pages of {origin or 'another site'} may not change anything here. "
+            "If they should, add their origin to CORS_ORIGINS."
+        )
+
+
+def register_error_handlers(app: Flask) -> None:
+    """Answer the product's errors, HTTP's and bugs as the API describes errors."""
+
+    @app.errorhandler(ChatbotError)
+    def answer_error(error: ChatbotError) -> Response:
+        response = _respond(error_body(error), error.status)
+        if error.retry_after is not None:
+            response.headers["Retry-After"] = str(error.retry_after)
+        if error.status == 401:
+            response.headers["WWW-Authenticate"] = 'Bearer realm="report-chat"'
+        return response
+
+    @app.errorhandler(HTTPException)
+    def answer_http_error(error: HTTPException) -> Response:
+        status = error.code or 500
+        response = _respond(body_of(HTTP_CODES.get(status, "http_error"), error.description or error.name, []), status)
+        # What belongs to the status: Allow, Retry-After, ...
+        response.headers.update({k: v for k, v in error.get_headers() if k.lower() != "content-type"})
+        return response
+
+    @app.errorhandler(Exception)
+    def answer_bug(error: Exception) -> Response:
+        return _respond(error_body(unexpected(error)), 500)
+
+
+def _respond(body: dict[str, Any], status: int) -> Response:
+    error = body["error"]
+    if request.path.startswith(OPENAI):
+        kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
+        param = next((detail["field"] for detail in error["details"] if "field" in detail), None)
+        return make_response(jsonify({"error": {**error, "type": kind, "param": param}}), status)
+    wants_page = (
+        request.method == "GET"
+        and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
+        and not request.path.startswith("/api")
+        and not isinstance(request.routing_exception, BadRequest)  # for a malformed host the page has no addresses
+    )
+    if wants_page:
+        return make_response(render_template("error.html", status=status, message=error["message"]), status)
+    return make_response(jsonify(body), status)
+
+
+class BehindProxies:
+    """A WSGI application that gets the client's address, scheme and path, not those of the last proxy."""
+
+    def __init__(self, app: Application, trusted: Sequence[str]) -> None:
+        self._app = app
+        self._trusted: Networks = [ip_network(one, strict=False) for one in trusted]
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """See PEP 3333."""
+        if is_in(environ.get("REMOTE_ADDR", ""), self._trusted):
+            # Each proxy appends its peer: from the right, the first that is not a trusted proxy is the client.
+            peers = [bare(part) for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+            clients = [peer for peer in reversed(peers) if not is_in(peer, self._trusted)]
+            environ["REMOTE_ADDR"] = (clients or peers[:1] or [environ["REMOTE_ADDR"]])[0]
+            if environ.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() in {"http", "https"}:
+                environ["wsgi.url_scheme"] = environ["HTTP_X_FORWARDED_PROTO"].strip().lower()
+            if PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "")):
+                environ["SCRIPT_NAME"] = environ["HTTP_X_FORWARDED_PREFIX"]
+        return self._app(environ, start_response)
+
+
+def bare(address: str) -> str:
+    """Return an address without the port that some proxies add, and without the brackets of IPv6."""
+    host, _, port = address.strip().rpartition(":")
+    with_port = port.isdigit() and (":" not in host or host.endswith("]"))
+    return (host if with_port else address.strip()).strip("[]")
+
+
+def is_in(address: str, networks: Networks) -> bool:
+    """Whether an address is in one of the networks; False for what is not an address."""
+    try:
+        return any(ip_address(address) in network for network in networks)
+    except ValueError:
+        return False

@@ -1,0 +1,201 @@
+"""Health, readiness, usage, and metrics for Prometheus.
+
+Requests and answers are counted where they end. The counters are those of all worker processes where
+PROMETHEUS_MULTIPROC_DIR is set (gunicorn.conf.py sets it), and the gauges of the database are read on demand, so any
+worker can be asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from flask import Blueprint, Response, jsonify, make_response
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+from prometheus_client.values import MutexValue, ValueClass
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from ...database.core import Json
+from ...domain import Answer, Scope, Unsupported
+from ...domain.costs import DayUsage, Sums, Usage, UsageReport
+from ...domain.errors import ChatbotError, DependencyError
+from ..services.storage import Storage
+from .request import Number, Query, answer_type, samples, services
+from .routes import route
+
+monitoring = Blueprint("monitoring", __name__)
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180)
+REQUESTS = Counter("report_chat_requests", "Requests that have ended.", ("method", "route", "status"))
+SECONDS = Histogram("report_chat_request_seconds", "From a request to its response's end.", ("route",), buckets=QUICK)
+OPEN = Gauge("report_chat_questions_open", "Questions under way or streaming.", multiprocess_mode="livesum")
+WAITING = Gauge("report_chat_questions_waiting", "Questions that wait for their turn.", multiprocess_mode="livesum")
+ANSWERS = Counter("report_chat_answers", "Finished answers.", ("mode", "outcome"))
+FAILURES = Counter("report_chat_question_failures", "Questions that ended in an error.", ("code",))
+STAGES = Histogram("report_chat_stage_seconds", "Steps of answers.", ("stage",), buckets=QUICK)
+TOKENS = Counter("report_chat_tokens", "Tokens used for answers.", ("kind",))
+CALLS = Counter("report_chat_model_calls", "Calls of the chat model for answers.", ("result",))
+CACHE = {
+    "hit": Counter("report_chat_cache_hits", "Values found in the cache.", ("level",)),
+    "miss": Counter("report_chat_cache_misses", "Values not found.", ("level",)),
+}
+RELAXED = Counter("report_chat_threshold_relaxations", "Answers whose threshold had to be lowered.")
+MARKS = Counter("report_chat_unsupported_marks", "Marks in answers at what the passages do not have.", ("kind",))
+MARK_KINDS = [each.name for each in fields(Unsupported) if each.name not in {"sentence", "numbers"}]
+
+
+def count_answer(answer: Answer) -> None:
+    """Count a finished answer: its mode, times, tokens and calls."""
+    trace, usage = answer.trace, answer.trace.usage
+    ANSWERS.labels(trace.mode, "answered" if answer.answered else "abstained").inc()
+    for step in trace.steps:
+        STAGES.labels(step.name).observe(step.ms / 1000)
+    for kind in ("prompt", "completion", "embedding"):
+        TOKENS.labels(kind).inc(getattr(usage, f"{kind}_tokens"))
+    for result, count in _calls(usage).items():
+        CALLS.labels(result).inc(count)
+    for lookup, count in trace.caches.items():
+        level, result = lookup.split()
+        CACHE[result].labels(level).inc(count)
+    RELAXED.inc(trace.threshold is not None and trace.threshold.relaxed)
+    for mark in answer.unsupported:
+        for kind in MARK_KINDS:
+            MARKS.labels(kind).inc(bool(getattr(mark, kind)))
+
+
+def _calls(usage: Usage) -> dict[str, float]:
+    """The chat model's calls by result."""
+    return {"ok": usage.calls - usage.failed_calls, "failed": usage.failed_calls, "cached": usage.cached_calls}
+
+
+class DatabaseMetrics(Collector):
+    """Metrics that are read from the database, the same in all processes."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all gauges; while the database does not answer, only that it is down."""
+        try:
+            gauges = list(self._gauges())
+        except DependencyError:
+            gauges = []
+        yield _gauge("database_up", "Whether the database answers.", {"": float(bool(gauges))})
+        yield from gauges
+
+    def _gauges(self) -> Iterator[Metric]:
+        held, unready = self._storage.documents.holdings(Scope()), self._storage.documents.unready()
+        by_status: dict[str, float] = {"ready": held.ready, **Tally(record.status for record in unready)}
+        yield _gauge("documents", "Reports by status.", by_status, "status")
+        yield _gauge("passages", "Passages of all reports.", {"": held.chunks})
+        changed = [record.updated_at for record in unready if record.status in {"pending", "deleting"}]
+        ages = [(datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds() for at in changed if at]
+        text = "How long the oldest report has waited to be searchable, or gone."
+        yield _gauge("index_lag_seconds", text, {"": max([0.0, *ages])})
+        yield _gauge("ingestion_files", "Files to be read.", {"": len(self._storage.ingestions.unfinished())})
+        day = next(iter(self._storage.usage.days(1)), DayUsage("", 0, Sums(), ()))
+        sums = day.sums
+        yield _gauge("tokens_today", "Tokens used since midnight UTC.", {"": day.metered_tokens})
+        yield _gauge("questions_today", "Questions since midnight UTC.", {"": sums.questions})
+        yield _gauge("model_calls_today", "Calls of the chat model for questions.", _calls(sums.usage), "result")
+        yield _gauge("cost_today", "Cost of questions, by MODEL_PRICES.", {"": sums.cost})
+        yield _gauge("unpriced_tokens_today", "Tokens that no price is known of.", {"": sums.unpriced_tokens})
+
+
+def _gauge(name: str, text: str, values: Mapping[str, float], *labels: str) -> Metric:
+    gauge = GaugeMetricFamily(f"report_chat_{name}", text, labels=labels)
+    for label, value in values.items():
+        gauge.add_metric([label] * len(labels), value)
+    return gauge
+
+
+@monitoring.get("/health")
+@route(need="nothing", returns=answer_type("Health", status=Literal["ok"]), is_counted=False)
+def check_health() -> Json:
+    """Check that the process lives; nothing else is checked."""
+    return {"status": "ok"}
+
+
+class Dependency(TypedDict):
+    name: str
+    ok: bool
+    detail: str
+
+
+READINESS = answer_type(
+    "Readiness", ready=bool, dependencies=list[Dependency],
+    sample_data=answer_type("SampleState", ready=int, total=int), ingesting=bool,
+)  # fmt: skip
+
+
+@monitoring.get("/ready")
+@route(need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False)
+def check_readiness() -> Response:
+    """Check that every dependency works, and how many sample reports are loaded."""
+    product, storage, loading = services(), services().storage, samples()
+    dependencies = [
+        _ping("database", storage.database.ping),
+        _ping(
+            "embedder", lambda: f"{product.runtime.embedder.model_id}, {product.runtime.embedder.dimensions} dimensions"
+        ),
+        # Built here, with why it was chosen: a store that cannot be built is a finding, not a crash.
+        _ping("vector_search", lambda: f"{product.runtime.store.ping()} ({storage.engine.detail})"),
+        _ping("chat_model", lambda: product.answering.chat_model.model_id),
+    ]
+    records = [record for record in storage.documents.all() if record.sample] if dependencies[0]["ok"] else []
+    if loading is not None and loading.error:
+        dependencies.append({"name": "sample_data", "ok": False, "detail": loading.error})
+    ok = all(dependency["ok"] for dependency in dependencies)
+    if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
+        dependencies.append(_ping("disk", storage.quota.describe))
+    body = {
+        "ready": ok,
+        "dependencies": dependencies,
+        "sample_data": {
+            "ready": sum(record.status == "ready" for record in records),
+            "total": max(len(records), loading.total if loading is not None else 0),
+        },
+        "ingesting": loading is not None and loading.running,
+    }
+    return make_response(jsonify(body), 200 if ok else 503)
+
+
+class UsageQuery(Query):
+    days: Annotated[Number, Field(ge=1, le=366, description="Maximum number of days.")] = 30
+
+
+@monitoring.get("/api/usage")
+@route(need="admin", query=UsageQuery, returns=UsageReport)
+def get_usage(query: UsageQuery) -> UsageReport:
+    """Get questions, calls, tokens and costs by day (UTC), the newest first, and in all.
+
+    Days without use are left out.
+    """
+    return UsageReport.of(services().storage.usage.days(query.days))
+
+
+@monitoring.get("/metrics")
+@route(need="admin", is_documented=False)
+def metrics() -> Response:
+    """Get the metrics of all processes and of the database in Prometheus' text format."""
+    database = CollectorRegistry()
+    database.register(DatabaseMetrics(services().storage))
+    counted: CollectorRegistry = REGISTRY
+    if ValueClass is not MutexValue:
+        counted = CollectorRegistry()
+        MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
+    return Response(generate_latest(counted) + generate_latest(database), content_type=CONTENT_TYPE)
+
+
+def _ping(name: str, ask: Callable[[], str]) -> Dependency:
+    try:
+        return {"name": name, "ok": True, "detail": ask()}
+    except ChatbotError as error:
+        return {"name": name, "ok": False, "detail": error.message}

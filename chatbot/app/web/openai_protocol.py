@@ -1,0 +1,312 @@
+"""The reports by OpenAI's protocol, for chat front ends and libraries that support nothing else.
+
+Written after OpenAI's own description of its API (openai-openapi) and its Python SDK. The client keeps its
+conversation: nothing is stored. A model's name is a mode, and may carry a scope: `report-chat:Kenya:2023`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from flask import Blueprint, Response, jsonify, request
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+
+from ...answering.agents import AGENTS
+from ...answering.conversation import Place, Saved
+from ...database.core import Json
+from ...domain import Answer, Message, SearchHit, SourcesEvent, TokenEvent
+from ...domain.chat import QUERY_CHARACTERS
+from ...domain.errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
+from ...domain.json import parse, to_json
+from ...domain.request import RequestContext
+from ...questions.mentions import COUNTRY, YEAR
+from ...search.compression import embedded
+from .access import caller
+from .asking import QUESTION_ERRORS, event_stream, refuse_more, stream_response
+from .payloads import ChatRequest
+from .request import json_body, require_samples, services
+from .routes import EVENTS, JSON, route
+from .streaming import Item, client_of
+
+openai_protocol = Blueprint("openai", __name__)
+NAME = "report-chat"
+MOST_MESSAGES = 200
+MOST_INPUTS = 256
+NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+IGNORED = ("tools", "functions")
+OPEN = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": True})
+"""Clients send newer fields of the protocol, which are ignored."""
+
+
+class MessagePart(BaseModel):
+    """A text part of a message; images and sounds are not read."""
+
+    model_config = OPEN
+
+    type: Literal["text"]
+    text: StrictStr
+
+
+class ChatMessage(BaseModel):
+    """A message. System messages are ignored: the product has its own."""
+
+    model_config = OPEN
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: StrictStr | list[MessagePart] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content)
+        return self.content or ""
+
+
+class StreamOptions(BaseModel):
+    """``include_usage``: a last piece that has nothing but the usage."""
+
+    model_config = OPEN
+
+    include_usage: StrictBool = False
+
+
+class CompletionRequest(BaseModel):
+    """The fields of OpenAI's request that have an effect. What steers a model's writing (temperature, ...) has none."""
+
+    model_config = OPEN
+
+    model: StrictStr
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
+    stream: StrictBool = False
+    stream_options: StreamOptions | None = None
+    metadata: Mapping[str, StrictStr] | None = None
+    n: Literal[1] | None = None
+    tools: list[Any] | None = None
+    functions: list[Any] | None = None
+    response_format: Mapping[str, Any] | None = None
+
+    def to_request(self) -> ChatRequest:
+        """Return this API's own request for the same question. Raises InvalidRequestError, NotFoundError."""
+        last = self.messages[-1]
+        if last.role != "user" or not last.text.strip():
+            raise InvalidRequestError.for_field("messages", "the last one must be a question of the user.")
+        mode, filters = mode_and_scope(self.model)
+        for name, text in (self.metadata or {}).items():
+            try:  # metadata are texts: a value, or several as a JSON list
+                filters[name] = json.loads(text) if text.startswith("[") else [text]
+            except (ValueError, RecursionError):
+                message = "a value that begins with [ must be a list in JSON."
+                raise InvalidRequestError.for_field("metadata", message) from None
+        body: dict[str, Any] = {"query": last.text, "filters": filters or None}
+        return parse(ChatRequest, body if mode is None else {**body, "mode": mode})
+
+    def previous(self) -> tuple[Message, ...]:
+        """Return the messages before the question, oldest first."""
+        return tuple(
+            Message("user" if one.role == "user" else "assistant", one.text[:QUERY_CHARACTERS])
+            for one in self.messages[:-1]
+            if one.role in {"user", "assistant"}
+        )
+
+    @property
+    def warning(self) -> str:
+        """Names the fields of the request that have no effect; "" where all have one."""
+        warnings = []
+        if given := [name for name in IGNORED if getattr(self, name)]:
+            warnings.append(f"{' and '.join(given)}: not called here, the reports are searched for every question.")
+        if self.response_format and self.response_format.get("type") != "text":
+            warnings.append("response_format: an answer is Markdown that cites its passages, here.")
+        return " ".join(warnings)
+
+
+class EmbeddingRequest(BaseModel):
+    """Texts, not tokens: those of another model's tokenizer mean nothing here."""
+
+    model_config = OPEN
+
+    input: StrictStr | Annotated[list[StrictStr], Field(min_length=1, max_length=MOST_INPUTS)]
+    model: StrictStr
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: int | None = None
+
+
+@openai_protocol.get("/v1/models")
+@route(need="read", returns=Json)
+def list_models() -> Response:
+    """List the models: one for each way of answering, and the embedding model."""
+    return jsonify(
+        {"object": "list", "data": [_model(name) for name in (*_names(), services().runtime.embedder.model_id)]}
+    )
+
+
+@openai_protocol.get("/v1/models/<path:name>")
+@route(need="read", returns=Json)
+def get_model(name: str) -> Response:
+    """Get a model."""
+    if name != services().runtime.embedder.model_id:
+        mode_and_scope(name)
+    return jsonify(_model(name))
+
+
+@openai_protocol.post("/v1/chat/completions")
+@route(
+    need="read", body=CompletionRequest, returns=Json, media=(JSON, EVENTS), errors=QUESTION_ERRORS,
+    example={"model": "report-chat:Kenya", "messages": [{"role": "user", "content": "How fast does it grow?"}]},
+)  # fmt: skip
+def complete_chat() -> Response:
+    """Answer a question by OpenAI's protocol.
+
+    A `chat.completion`, or with `stream` its pieces as server-sent events. Citations are annotations, and complete in
+    `report_chat`. See docs/openai.md.
+    """
+    refuse_more()
+    body = parse(CompletionRequest, json_body())
+    chat_request = body.to_request()
+    require_samples()
+    who, writing = caller(), CompletionWriter(body, request.url_root)
+    question, chat = chat_request.to_question(services(), who.limit), services().answering.chat
+    stream = event_stream(
+        lambda cancel: chat.stream(
+            question, place=Place(kept=False), previous_messages=body.previous(), cancel=cancel, caller=who
+        ),
+        write=writing.write,
+    )
+    return stream_response(stream) if body.stream else jsonify(writing.whole(stream.whole()))
+
+
+@openai_protocol.post("/v1/embeddings")
+@route(need="read", body=EmbeddingRequest, returns=Json, errors=(404,))
+def embed_texts() -> Response:
+    """Embed texts with the model that embeds the passages."""
+    refuse_more()
+    body, embedder = parse(EmbeddingRequest, json_body()), services().runtime.embedder
+    if body.model != embedder.model_id:
+        raise NotFoundError(
+            f"There is no embedding model {body.model[:LONGEST_SHOWN]!r} here. Valid: {embedder.model_id}."
+        )
+    if body.dimensions not in {None, embedder.dimensions}:
+        raise InvalidRequestError.for_field("dimensions", f"must be {embedder.dimensions}.", [embedder.dimensions])
+    texts = [body.input] if isinstance(body.input, str) else body.input
+    counts = [embedder.count_tokens(text) for text in texts]
+    if not all(text.strip() for text in texts) or max(counts) > embedder.max_tokens:
+        raise InvalidRequestError.for_field("input", f"each text must have 1 to {embedder.max_tokens} tokens.")
+    vectors = embedded(embedder, texts, RequestContext(cancel=client_of(request.environ), caller=caller()))
+    data = []
+    for index, vector in enumerate(vectors):
+        embedding: Any = vector.tolist()
+        if body.encoding_format == "base64":
+            embedding = base64.b64encode(vector.astype("<f4").tobytes()).decode()
+        data.append({"object": "embedding", "index": index, "embedding": embedding})
+    usage = {"prompt_tokens": sum(counts), "total_tokens": sum(counts)}
+    return jsonify({"object": "list", "data": data, "model": body.model, "usage": usage})
+
+
+def mode_and_scope(name: str) -> tuple[str | None, dict[str, Any]]:
+    """Read `report-chat-MODE:VALUE:VALUE`: the mode, None = the default one, and the filters by years and countries.
+
+    Raises:
+        NotFoundError: there is no such model.
+    """
+    model_name, *values = name.split(":")
+    if model_name not in _names():
+        raise NotFoundError(f"There is no model {name[:100]!r}. Valid: {', '.join(_names())}.")
+    filters: dict[str, Any] = {}
+    for value in filter(None, values):
+        filters.setdefault(YEAR if value.isdecimal() else COUNTRY, []).append(value)
+    return model_name.removeprefix(NAME).removeprefix("-") or None, filters
+
+
+def _names() -> list[str]:
+    return [NAME, *(f"{NAME}-{name}" for name in AGENTS.names())]
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": NAME}
+
+
+class CompletionWriter:
+    """Writes an answer as OpenAI's protocol has it."""
+
+    def __init__(self, body: CompletionRequest, root: str) -> None:
+        self._body = body
+        self._root = root.rstrip("/")
+        self._about = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": body.model}
+        self._text = ""
+        self._hits: Mapping[int, SearchHit] = {}
+
+    def whole(self, saved: Saved) -> dict[str, Any]:
+        """Return the answer as a `chat.completion`."""
+        answer = saved.answer
+        sources = {citation.number: citation.hit for citation in answer.citations}
+        message = {
+            "role": "assistant", "content": answer.response, "refusal": None,
+            "annotations": self._annotations(answer.response, sources),
+        }  # fmt: skip
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _reason(answer)}
+        completion = {"object": "chat.completion", "choices": [choice], "usage": _usage(answer)}
+        return {**self._about, **completion, "report_chat": self._extension(answer)}
+
+    def write(self, event: Item) -> Iterator[str]:
+        """Yield the `chat.completion.chunk`s of an event, after the last one `[DONE]`.
+
+        The numbers in the text are those of the passages as found.
+        """
+        if isinstance(event, SourcesEvent):
+            self._hits = {hit.rank: hit for hit in event.hits}
+            yield self._piece({"role": "assistant", "content": ""})
+        elif isinstance(event, TokenEvent):
+            self._text += event.text
+            yield self._piece({"content": event.text})
+        elif isinstance(event, Saved):
+            answer = event.answer
+            rank = {hit.chunk.id: number for number, hit in self._hits.items()}
+            cited = [replace(one, number=rank.get(one.hit.chunk.id, one.number)) for one in answer.citations]
+            extension = self._extension(replace(answer, citations=tuple(cited)))
+            last = {"annotations": self._annotations(self._text, self._hits)}
+            yield self._piece(last, finish_reason=_reason(answer), report_chat=extension)
+            if self._body.stream_options and self._body.stream_options.include_usage:
+                yield self._line({"choices": [], "usage": _usage(answer)})
+            yield "data: [DONE]\n\n"
+
+    def _piece(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> str:
+        return self._line({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}], **more})
+
+    def _line(self, fields: dict[str, Any]) -> str:
+        chunk = {**self._about, "object": "chat.completion.chunk", **fields}
+        return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
+
+    def _annotations(self, text: str, sources: Mapping[int, SearchHit]) -> list[dict[str, Any]]:
+        """An annotation for each citation in the text, with the address of its passage."""
+        return [
+            {
+                "type": "url_citation",
+                "url_citation": {
+                    "start_index": group.start(), "end_index": group.end(), "title": hit.chunk.title,
+                    "url": f"{self._root}/api/chunks/{hit.chunk.id}",
+                },
+            }
+            for group in NUMBERS.finditer(text)
+            for number in map(int, group[1].split(","))
+            if (hit := sources.get(number)) is not None
+        ]  # fmt: skip
+
+    def _extension(self, answer: Answer) -> dict[str, Any]:
+        scope, citations = to_json(answer.scope), to_json(answer)["citations"]
+        warning = {"warning": self._body.warning} if self._body.warning else {}
+        return {"answered": answer.answered, "citations": citations, "scope": scope, **warning}
+
+
+def _reason(answer: Answer) -> str:
+    return "length" if answer.trace.truncated else "stop"
+
+
+def _usage(answer: Answer) -> dict[str, int]:
+    prompt, completion = answer.trace.usage.prompt_tokens, answer.trace.usage.completion_tokens
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

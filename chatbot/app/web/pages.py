@@ -1,0 +1,198 @@
+"""The HTML pages and their files.
+
+A page is in the language chosen with the switch, else in the first of the browser's that is available. The address of a
+file names its version, so that browsers keep it; text is sent compressed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+from collections.abc import Mapping
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Any
+
+from flask import Blueprint, Response, current_app, make_response, render_template, request, url_for
+
+from ...config import STATIC
+from ...config.presets import PRESETS
+from ...domain.chat import QUERY_CHARACTERS
+from ...language.words import ENGLISH, LANGUAGES, speaking
+from ...library.loaders import suffixes
+from ..services.answering import NO_MODEL
+from .access import with_owner
+from .request import services
+from .routes import PAGE
+
+pages = Blueprint("pages", __name__)
+assets = Blueprint("assets", __name__)
+YEAR_SECONDS = 365 * 86_400
+TEXTS = (".css", ".js", ".json", ".svg")
+COMPRESSED = frozenset({"text/html", "application/json", "text/csv", "text/markdown"})
+"""Media types of the responses that are compressed for each request, from MIN_COMPRESSED_BYTES on."""
+MIN_COMPRESSED_BYTES = 1_000
+LANGUAGE_COOKIE = "language"
+"""Set by the switch (static/js/common/choices.js)."""
+
+EXAMPLES = (
+    {"question": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}},
+    {
+        "question": "How many people are food insecure, and why?",
+        "filters": {"country_name": ["Somalia"], "year": [2023]},
+    },
+    {"question": "Which are the ten most populous countries?", "filters": {"type": ["year_in_review"], "year": [2023]}},
+)
+"""Questions that the sample reports can answer."""
+
+MODES = {
+    "direct": ("Quick", "One search, one answer."),
+    "auto": ("Automatic", "Picks the mode that suits the question."),
+    "deep": ("Deep search", "Searches for the parts of the question at once, then for what is still missing."),
+    "chain": ("Step by step", "Each search builds on what the one before it found."),
+    "compare": ("Compare", "One search for each country, year or report, side by side in a table."),
+    "report": ("Write a report", "An outline first, then section by section, with the sources at the end."),
+}
+"""Label and description of each mode, in the order offered. A mode without an entry comes last, under its name."""
+
+PRESET_WORDS = {
+    "adaptive": ("Adaptive threshold", "Vectors alone; the threshold descends from .7 until something passes."),
+    "compression": ("Compression", "Passages compressed to what is close enough to the question."),
+    "hybrid": ("Weighted hybrid", "Vectors .7 and keywords .3; three passages of different sources."),
+    "deep": ("Deep searcher", "Searches in rounds, each for what is still missing."),
+    "deterministic": ("Strict threshold", "Three passages above a similarity of .75, or none."),
+}
+"""Label and description of each preset: the exact figures of a known system."""
+
+
+@pages.get("/")
+@pages.get("/c/<conversation_id>")
+@PAGE
+def chat(conversation_id: str = "") -> Response:
+    """The page where questions are asked; its script opens the conversation."""
+    return with_owner(_chat())
+
+
+@pages.get("/shared/<token>")
+@PAGE
+def shared(token: str) -> Response:
+    """The page of `chat` to read one conversation. It sets no cookie: readers of a link stay unknown."""
+    response = _chat(shared=token)
+    response.headers["X-Robots-Tag"] = "noindex"
+    return response
+
+
+def _chat(shared: str = "") -> Response:
+    answering = services().answering
+    usable = {name: (available, reason) for name, available, reason in answering.modes()}
+
+    def choice(name: str, words: Mapping[str, tuple[str, str]], mode: str) -> dict[str, str | bool]:
+        label, description = words.get(name, (name.replace("_", " ").capitalize(), ""))
+        available, reason = usable[mode]
+        return {"name": name, "label": label, "description": description, "reason": reason, "available": available}
+
+    order = [*(name for name in MODES if name in usable), *(name for name in usable if name not in MODES)]
+    page = render_template(
+        "chat.html",
+        shared=shared,
+        examples=EXAMPLES,
+        modes=[choice(name, MODES, name) for name in order],
+        quotes_only=any(reason == NO_MODEL for _, reason in usable.values()),
+        presets=[choice(name, PRESET_WORDS, answering.default_mode(name)) for name in PRESETS],
+        mode=answering.default_mode(),
+        longest_question=QUERY_CHARACTERS,
+    )
+    return make_response(page)
+
+
+@pages.get("/operator")
+@PAGE
+def operator() -> Response:
+    """The page of administrators; the data that it loads need the role admin."""
+    return with_owner(make_response(render_template("operator.html")))
+
+
+@pages.get("/documents")
+@PAGE
+def documents() -> Response:
+    """The page of the knowledge base."""
+    most = f"{services().settings.max_upload_mb} MB"
+    return with_owner(make_response(render_template("documents.html", suffixes=suffixes(), most=most)))
+
+
+def language() -> str:
+    """Return the language of the current request, one of `LANGUAGES`."""
+    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
+    return chosen if chosen in LANGUAGES else request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
+
+
+@assets.app_template_global("_")
+def text(english: str, **values: object) -> str:
+    """Translate a template's words into that language; the template escapes them."""
+    return speaking(language())(english, **values)
+
+
+@assets.app_context_processor
+def language_choice() -> dict[str, Any]:
+    """Return the available languages, and the one chosen, for templates."""
+    return {"language": language(), "languages": LANGUAGES}
+
+
+@assets.get("/static/v/<version>/<path:filename>")
+@PAGE
+def asset(version: str, filename: str) -> Response:
+    """A file of the page. With another version in the address browsers ask for the file again next time."""
+    if PurePosixPath(filename).suffix in TEXTS and filename in _files() and _takes_gzip():
+        kind = mimetypes.guess_type(filename)[0] or "text/plain"
+        response = Response(asset_bytes(filename), mimetype=kind, headers={"Content-Encoding": "gzip"})
+    else:
+        response = current_app.send_static_file(filename)
+    response.headers["Vary"] = "Accept-Encoding"
+    is_current = version == version_of_files()
+    response.headers["Cache-Control"] = f"public, max-age={YEAR_SECONDS}, immutable" if is_current else "no-cache"
+    return response
+
+
+@assets.app_template_global("asset")
+def address_of(filename: str) -> str:
+    """Return the address of a file for templates; scripts import each other by paths below the same version."""
+    return url_for("assets.asset", version=version_of_files(), filename=filename)
+
+
+@cache
+def version_of_files() -> str:
+    """Return a digest of all files, the same on every machine that has the same files."""
+    digest = hashlib.sha256()
+    for name in sorted(_files()):
+        digest.update(name.encode() + (STATIC / name).read_bytes())
+    return digest.hexdigest()[:12]
+
+
+@assets.after_app_request
+def compress(response: Response) -> Response:
+    """Compress answers and pages for clients that accept it; never a stream, whose events would be held back."""
+    if response.mimetype == "text/html":
+        response.vary.update(("Accept-Language", "Cookie"))
+    if response.is_streamed or response.mimetype not in COMPRESSED or "Content-Encoding" in response.headers:
+        return response
+    response.vary.add("Accept-Encoding")
+    if len(response.get_data()) >= MIN_COMPRESSED_BYTES and _takes_gzip():
+        response.set_data(gzip.compress(response.get_data(), compresslevel=4, mtime=0))
+        response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+def _takes_gzip() -> bool:
+    return request.accept_encodings.quality("gzip") > 0
+
+
+@cache
+def _files() -> frozenset[str]:
+    return frozenset(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file())
+
+
+@cache
+def asset_bytes(filename: str) -> bytes:
+    """Return a text file of the page as it is sent, compressed once."""
+    return gzip.compress((STATIC / filename).read_bytes(), compresslevel=9, mtime=0)

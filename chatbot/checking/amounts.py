@@ -1,0 +1,188 @@
+"""Amounts: figures with their unit and years, and which of them say the same.
+
+39 % equals 390 per thousand; 55 mph equals 88 km/h; 6.1 equals 6.11 with fewer digits, and so does "some 6".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from itertools import chain, combinations, permutations
+
+from ..language.figures import RANGE, Figure, figures, unify_signs
+from ..language.reported_figures import bound_years
+from .wording import UNITS, pattern
+
+_SPELLINGS = [(measure, size, spelling) for measure, units in UNITS.items() for spelling, size in units.items()]
+_UNIT = re.compile(
+    rf"[\s-]?(?:{'|'.join(f'(?P<u{place}>{one[2]})' for place, one in enumerate(_SPELLINGS))})"
+    r"(?![\w²³]|(?<=0)[.,\s]?000)",
+    re.IGNORECASE,
+)
+"""Per 100,000 is not per 100."""
+_LEADING_YEAR = pattern(r"\W*(?:in|during|by|en|im|em|as of|at the end of)\s+(?:\w+ ){0,3}?(?:1\d{3}|20\d{2})\b")
+_CONTRAST = pattern(r"\b{contrasts}\b")
+_FALLING = pattern(r"\b{falling}")
+_NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
+_HEDGES = (
+    (pattern(r"(?:^|[\s(]){over}\s*$"), (ROUND_FLOOR,)),
+    (pattern(r"(?:^|[\s(]){under}\s*$"), (ROUND_CEILING,)),
+    (pattern(r"(?:^|[\s(]){about}\s*$"), _NEAREST),
+)
+_ADDS, _DIVIDES = pattern(r"\b{adds}\b"), pattern(r"(?<!\w){divides}(?!\w)")
+HEDGE_DISTANCE = 24
+"""Characters before a figure in which a word may say that it is rounded."""
+ROUGHLY = Decimal("0.05")
+"""Largest relative error of a rounded number."""
+CLOSELY = Decimal("0.02")
+"""Largest relative error of a converted number, and of one with a single digit that no word calls rounded."""
+MAX_TERMS = 6
+"""Figures from which another may be calculated; more of them are a list."""
+SMALL_COUNT = 100
+"""A smaller number without a unit is a count, which nobody rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A figure with the ``measure`` and ``size`` of its unit: "share" and .01 for %, "$" and 1; "" if unknown.
+
+    ``also``: further readings, by the scale in a table's head. ``rounding``: the directions in which the words before
+    it say that it is rounded; () = none.
+    """
+
+    figure: Figure
+    measure: str
+    size: Decimal
+    years: frozenset[int]
+    end: int
+    falling: bool = False
+    rounding: tuple[str, ...] = ()
+    also: frozenset[Decimal] = frozenset()
+
+    @property
+    def values(self) -> Iterator[Decimal]:
+        """The values that the amount may mean; a fall may be written without its sign."""
+        for value in self.figure.values:
+            yield value
+            if self.falling:
+                yield -value
+
+    def agrees(self, true: Amount) -> bool:
+        """Whether it says the same as an amount of a passage: equal, rounded, or in another unit."""
+        if not self.measures_as(true):
+            return False
+        factor = true.size / self.size if self.measure and true.measure else Decimal(1)
+        return any(
+            claimed == value or self._is_near(claimed, value, converted=factor != 1)
+            for claimed in self.values
+            for value in (one * factor for one in (*true.figure.values, *true.figure.parts, *true.also))
+        )
+
+    def measures_as(self, other: Amount) -> bool:
+        """Whether both units are of one kind, as far as they are known."""
+        if not self.measure or not other.measure or (self.measure, self.size) == (other.measure, other.size):
+            return True
+        return self.measure == other.measure and bool(self.size and other.size)
+
+    def _is_near(self, claimed: Decimal, true: Decimal, *, converted: bool = False) -> bool:
+        """Whether ``true`` is rounded to the digits of ``claimed``; zeros at its end may be digits or not."""
+        if not claimed or not true or self.figure.year or (claimed > 0) != (true > 0):
+            return False
+        error, digits = abs(true - claimed) / abs(true), len(claimed.normalize().as_tuple().digits)
+        is_count = self.figure.bare and abs(claimed) < SMALL_COUNT and not self.measure
+        if is_count and not self.rounding and not converted:
+            return False
+        if error > (ROUGHLY if self.rounding or digits > 1 else CLOSELY):
+            return False
+        return (converted and error <= CLOSELY) or rounds_to(true, claimed, self.rounding or _NEAREST)
+
+
+def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST) -> bool:
+    """Whether ``rounded`` is ``value`` rounded to the digits that it shows."""
+    exponent = int(rounded.normalize().as_tuple().exponent)
+    if not -9 < exponent < value.adjusted() + 2:
+        return False
+    return any(value.quantize(Decimal(1).scaleb(exponent), mode) == rounded for mode in modes)
+
+
+def amounts(text: str, *, comma: bool) -> list[Amount]:
+    """Return the amounts of a sentence in order ("35 births/1,000 people" is one)."""
+    in_text, same = figures(text, comma=comma), unify_signs(text)
+    falling, result = bool(_FALLING.search(text)), list[Amount]()
+    for figure, years in zip(in_text, _years(same, in_text), strict=True):
+        if result and figure.start < result[-1].end:
+            continue
+        measure, size, end = "", Decimal(1), figure.end
+        if figure.unit:
+            measure, size = ("share", Decimal("0.01")) if figure.unit == "%" else (figure.unit, size)
+        elif not figure.year and (match := _UNIT.match(same, figure.end)) and match.lastgroup is not None:
+            measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
+            end = match.end()
+        before = same[max(0, figure.start - HEDGE_DISTANCE) : figure.start]
+        rounding = next((modes for words, modes in _HEDGES if words.search(before)), ())
+        result.append(Amount(figure, measure, size, years, end, falling, rounding))
+    for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
+        one, after = result[place], result[place + 1]
+        if (
+            after.measure
+            and not one.measure
+            and not one.figure.year
+            and RANGE.fullmatch(same[one.end : after.figure.start])
+        ):
+            result[place] = replace(one, measure=after.measure, size=after.size)
+    return result
+
+
+def _years(text: str, in_text: Sequence[Figure]) -> list[frozenset[int]]:
+    """Return the years of each amount by `bound_years`, else the year that begins the sentence ("In 2015, 39 %")."""
+    bound = bound_years(text, in_text)
+    lead = _LEADING_YEAR.match(text)
+    if lead is None:
+        return bound
+    year, place = frozenset({int(text[lead.end() - 4 : lead.end()])}), lead.end()
+    for index, figure in enumerate(in_text):
+        if figure.start < lead.end():
+            continue
+        if figure.year or _CONTRAST.search(text, place, figure.start):
+            break
+        bound[index], place = bound[index] or year, figure.end
+    return bound
+
+
+def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
+    """Whether it is a difference, sum, ratio or mean of some terms, and ``words`` mention such an operation."""
+    terms = [one for one in terms if one.figure.year is None]
+    if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
+        return False
+    results = chain(
+        _added(amount, terms) if _ADDS.search(words) else (), _divided(amount, terms) if _DIVIDES.search(words) else ()
+    )
+    claimed = [abs(value) for value in amount.figure.values]
+    return any(value == one or (value and one and rounds_to(value, one)) for value in results for one in claimed)
+
+
+def _added(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
+    """Yield sums and differences of the terms with the amount's unit; "0.7" may be percentage points."""
+    alike = [one for one in terms if (one.measure, one.size) == (amount.measure, amount.size) or not amount.measure]
+    for one, other in combinations(alike, 2):
+        if (one.measure, one.size) == (other.measure, other.size):
+            yield from (abs(a - b) for a in one.figure.values for b in other.figure.values)
+    for count in range(2, len(alike) + 1):
+        for some in combinations(alike, count):
+            if len({one.measure for one in some}) == 1:
+                yield sum(max(one.figure.values) for one in some) + Decimal(0)
+
+
+def _divided(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
+    for one, other in permutations(terms, 2):
+        if one.measure != other.measure or not (below := max(other.figure.values)):
+            continue
+        above = max(one.figure.values)
+        if amount.measure == "share" and one.measure != "share":
+            yield from (abs(above / below * 100), abs((above - below) / below * 100))
+        elif not amount.measure:
+            yield abs(above / below)
+        if amount.measure == one.measure:
+            yield (above + below) / 2

@@ -1,0 +1,130 @@
+"""Answers from passages, for every agent: the prompt, the "not found" text and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..domain import Answer, Context, Message, Prompt, QuerySettings, Question, ScopeSummary, SearchHit, Trace
+from ..language import escape_markdown, estimate_tokens
+from ..language.words import Say, in_english
+from ..models.prompts import PASSAGE, on_one_line, render
+from ..search.scope import describe
+from .citations import check
+from .context import in_prompt_order, render_passage
+from .figure_list import cited_figures
+from .wording import in_order_of_appearance, without_numbers
+
+CLOSEST_SHOWN = 3
+CONTEXT_HEADING = "Relevant knowledge base context:"
+HISTORY_MESSAGES = 10
+HISTORY_TOKENS = 1500
+"""Limits of the latest messages in a prompt, besides the question."""
+
+
+def prompt_for(
+    question: Question, context: Context, *, rules: str = "answer_system", template: str = "answer_user", **values: str
+) -> Prompt:
+    """Return the prompt of an answer from passages: rules, history, then passages, scope and question.
+
+    Names from documents, such as those in a scope, are never in the system message. ``values``: those of the user
+    message's ``template`` besides passages, scope, day and question.
+    """
+    attached = "; ".join(on_one_line(document.name) for document in question.attachments)
+    text = render(
+        template,
+        passages=_rendered(context),
+        scope=f"only what is attached to the question: {attached}" if attached else describe(question.scope),
+        today=question.today.isoformat(),
+        question=question.query,
+        **values,
+    )
+    system = Message("system", render(rules, figures=render("figures")))
+    messages = (system, *latest(question.history), Message("user", text))
+    return Prompt(messages, question.search_text, context, language=question.language)
+
+
+def general_prompt(question: Question) -> Prompt:
+    """Return the prompt of ON_EMPTY=general, without passages; the model must say so."""
+    return prompt_for(question, Context(), rules="general_system", template="general_user")
+
+
+def as_set(prompt: Prompt, settings: QuerySettings) -> Prompt:
+    """Put SYSTEM_PROMPT before the rules (R-E7) and the passages into the message that the settings name.
+
+    With CONTEXT_ROLE=system the passages end the system message (R-E2, R-E4), still marked as quoted.
+    """
+    rules, *history, user = prompt.messages
+    parts = [settings.system_prompt, rules.content] if settings.system_prompt else [rules.content]
+    if settings.context_role == "system" or not settings.context_metadata:
+        text, shown = _rendered(prompt.context), _rendered(prompt.context, metadata=settings.context_metadata)
+        if settings.context_role == "system" and text:
+            parts += [CONTEXT_HEADING, PASSAGE.sub(r"[\1]\n", shown)]
+            shown = ""
+        user = replace(user, content=user.content.replace(text, shown, 1).strip())
+    return replace(prompt, messages=(replace(rules, content="\n\n".join(parts)), *history, user))
+
+
+def _rendered(context: Context, *, metadata: bool = True) -> str:
+    return "\n\n".join(render_passage(passage, metadata=metadata) for passage in in_prompt_order(context))
+
+
+def latest(history: Sequence[Message]) -> list[Message]:
+    """Return the newest messages within both limits, oldest first, without a client's system messages.
+
+    Answers lose their citations, because the same numbers now mean other passages.
+    """
+    kept: list[Message] = []
+    tokens = 0
+    for message in reversed(history):
+        if message.role == "system":
+            continue
+        content = without_numbers(message.content) if message.role == "assistant" else message.content
+        tokens += estimate_tokens(content)
+        if len(kept) == HISTORY_MESSAGES or tokens > HISTORY_TOKENS:
+            break
+        kept.append(replace(message, content=content))
+    return kept[::-1]
+
+
+def not_found(scope: ScopeSummary, closest: Sequence[SearchHit], say: Say = in_english) -> str:
+    """Return the text without an answer: the scope of the search and the closest passages."""
+    where = escape_markdown(describe(scope.scope, say)) + (
+        f", {say('page {page}', page=scope.page)}" if scope.page else ""
+    )
+    text = say("The reports searched ({scope}) do not seem to answer this question.", scope=where)
+    if closest:
+        text += f"\n\n{say('The closest passages:')}\n"
+    for hit in closest[:CLOSEST_SHOWN]:
+        name = escape_markdown(", ".join(filter(None, [hit.chunk.title, hit.chunk.section])))
+        text += f"\n- {name}"
+        text += f" ({say('similarity {score}', score=f'{hit.score:.2f}')})" if hit.score else ""
+    return text
+
+
+def trace_of(question: Question) -> Trace:
+    """Return the trace of an answer without a search."""
+    return Trace(question.mode, question.retrieval_method, question.search_text)
+
+
+def assemble(
+    question: Question,
+    response: str,
+    *,
+    scope: ScopeSummary,
+    context: Context = Context(),  # noqa: B008  # frozen and empty
+    trace: Trace | None = None,
+) -> Answer:
+    """Return the answer with its citations, numbered from 1 by appearance, and its trace (`trace_of`)."""
+    response, context = in_order_of_appearance(response, context)
+    checked = check(response, context, question)
+    return Answer(
+        response=response,
+        answered=checked.answered,
+        citations=checked.citations,
+        scope=scope,
+        trace=trace or trace_of(question),
+        unsupported=checked.unsupported,
+        marks=checked.marks,
+        figures=cited_figures(checked.citations),
+    )

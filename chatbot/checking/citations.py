@@ -1,0 +1,296 @@
+"""Find which passages an answer cites, and which clauses their passages do not support.
+
+A deterministic check of each clause against the passages of its own [n]: figures with their units and years, dates,
+quotations, the countries it names and the speakers it quotes. Where a clause repeats a sentence of its passages, every
+difference that changes the meaning counts (`contradictions`). A figure that is rounded, converted or calculated from
+cited figures is supported. In doubt nothing is marked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import accumulate, chain, groupby
+
+from ..domain import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
+from ..language.figures import Date, comma_decimals, date_stands, dates, figures, unify_signs
+from ..questions.names import find_countries
+from .amounts import MAX_TERMS, Amount, amounts, is_calculated
+from .clauses import Clause, clauses, marks_in, section_of
+from .contradictions import Finding, contradicted
+from .evidence import WORD, Evidence, Sentence, evidence_of
+from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, stems, unify_brackets
+
+_NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
+"""COVID-19, F-16."""
+_REPORT_YEAR = re.compile(r"\b(1\d{3}|20\d{2})(?: (?:report|edition)\b)", re.IGNORECASE)
+_SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
+_ATTRIBUTIONS = (
+    re.compile(rf"{pattern('(?i:{attributes})').pattern} {_SPEAKER}"),
+    re.compile(rf"(?:^|[,;] ){_SPEAKER} (?:{pattern('(?i:{says})').pattern}) that\b"),
+)
+_ABSTAINS = pattern(r"\b{abstains}(?!\w)")
+_NO_NAMES = stems("no_name")
+_LABEL_WORDS = stems("small") | {stem("page")}
+"""Words before a quotation that are of neither title nor heading: "page 7", "in 2021"."""
+_NO_SPEAKERS = stems("no_speaker") | stems("stand_in")
+SNIPPET_CHARACTERS = 400
+SMALL_COUNT = 100
+"""Smaller numbers of the question ("the top 5") may be repeated without evidence."""
+MAX_CHECKED_CHARACTERS = 50_000
+"""A longer passage is not read as evidence, and an answer is checked up to here."""
+MIN_NAME_CHARACTERS = 3
+"""Letters of a country's name; a code of two may be a word."""
+PARAPHRASE_SHARE = 0.5
+"""Share of a sentence's words that a passage must have for the sentence to be taken from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswer:
+    """``citations``: one for each number in the answer that belongs to a passage, in order of appearance.
+
+    ``unsupported``: clauses that state what their passages do not have or contradict, that cite an unknown number, or
+    that give a figure or a name without a source; ``marks``: where these are. A citation is supported unless such a
+    clause has it. ``answered``: a sentence states something from the passages, and not that they say nothing.
+    """
+
+    citations: tuple[Citation, ...]
+    unsupported: tuple[Unsupported, ...]
+    marks: tuple[Mark, ...]
+    answered: bool
+
+
+def check(response: str, context: Context, question: Question | None = None) -> CheckedAnswer:
+    """Return the answer's citations and what its passages do not support.
+
+    The answer may repeat what the question itself says: its scope's years, "top 5", a quoted name.
+    """
+    passages = {passage.number: passage for passage in context.passages}
+    response = unify_brackets(response, passages)
+    cited = [number for number in cited_numbers(response) if number in passages]
+    parts = list(clauses(response)) if passages else []
+    evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
+    checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, comma=comma_decimals(response))
+    ends = accumulate(len(clause.text) for clause in parts)
+    unsupported, findings = list[Unsupported](), list[tuple[Clause, Finding]]()
+    for clause, end in zip(parts, ends, strict=True):
+        if end <= MAX_CHECKED_CHARACTERS and (result := checker.check(clause)):
+            unsupported.append(result[0])
+            findings += [(clause, one) for one in result[1]]
+    doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers}
+    citations = (
+        Citation(number, one.hit, section_of(one, parts), snippet_of(one.hit.chunk.text), number not in doubtful)
+        for number in cited
+        for one in [passages[number]]
+    )
+    return CheckedAnswer(
+        tuple(citations), tuple(unsupported), marks_in(response, findings), _is_answered(parts, passages.values())
+    )
+
+
+class _ClauseChecker:
+    """``evidence`` by number; ``unread``: numbers of passages too long to read."""
+
+    def __init__(
+        self, evidence: dict[int, Evidence], unread: Collection[int], question: Question | None, *, comma: bool
+    ) -> None:
+        self._evidence = evidence
+        self._unread = unread
+        self._comma = comma
+        self._given_numbers = _given_numbers(question) if question else frozenset[Decimal]()
+        query = f"{question.query}\n{question.search_text}" if question else ""
+        scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
+        self._query = normalise(query)
+        self._terms_of: dict[str, list[Amount]] = {}
+        self._query_countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
+
+    def check(self, clause: Clause) -> tuple[Unsupported, list[Finding]] | None:
+        """Return what the clause lacks, in total and one by one, or None."""
+        if not clause.numbers:
+            if not self._needs_source(clause):
+                return None
+            return Unsupported(clause.text, (), no_source=True), [Finding("no_source", "")]
+        if any(number in self._unread for number in clause.beside):
+            return None
+        numbers = tuple(number for number in clause.numbers if number in self._evidence)
+        unknown = tuple(number for number in clause.numbers if number not in self._evidence)
+        by_kind = self._compare(clause, [self._evidence[number] for number in numbers]) if numbers else [()] * 4
+        if not unknown and not any(by_kind):
+            return None
+        figures, quoted, names, contradictions = (tuple(dict.fromkeys(one.text for one in some)) for some in by_kind)
+        result = Unsupported(clause.text, numbers, figures, quoted, unknown, names, contradictions)
+        return result, [*(Finding("unknown_citation", str(number)) for number in unknown), *chain(*by_kind)]
+
+    def _compare(self, clause: Clause, cited: Sequence[Evidence]) -> Sequence[Sequence[Finding]]:
+        """Return the figures, quotations and names that no passage has, and what the passages contradict."""
+        quoted = quotations(clause.words)
+        foreign = [q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._query)]
+        # Behind a label there is nothing but the title and the heading that the quotation is from.
+        label = QUOTATION.sub("", clause.words).strip(" .,;")
+        label_words = set(map(stem, WORD.findall(label))) - _LABEL_WORDS
+        is_labelled = label.endswith(":") and any(label_words <= one.about for one in cited)
+        is_quotation = not foreign and (2 * sum(map(len, quoted)) > len(clause.words) or is_labelled)
+        # A quotation has the decimal mark of its passage, whichever the rest of the answer has.
+        claimed = amounts(clause.words, comma=cited[0].comma if is_quotation else self._comma)
+        missing, supported = self._missing_figures(clause, claimed, cited)
+        names, contradictions = list[Finding](), list[Finding]()
+        if not _ABSTAINS.search(clause.words):
+            names = [Finding("name", text) for text in self._foreign_countries(clause)]
+            names += [Finding("attribution", text) for text in _foreign_speakers(clause.words, cited)]
+            if not is_quotation:
+                lacking = {one.text for one in missing}
+                contradictions = contradicted(Sentence(clause.words, claimed), cited, supported=supported)
+                contradictions = [one for one in contradictions if one.text not in lacking]
+        return missing, [Finding("quotation", text) for text in foreign], names, contradictions
+
+    def _missing_figures(
+        self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
+    ) -> tuple[list[Finding], frozenset[str]]:
+        """Return the figures and dates that no passage has, and the texts of the amounts that one has."""
+        words, missing = clause.words, list[tuple[int, Finding]]()
+        all_dates = dates(words)
+        days = _places_of(date for date in all_dates if date.day is not None)
+        # A month that is part of a dated day does not count beside it.
+        whole = [date for date in all_dates if date.day is not None or date.start not in days]
+        in_dates, passage_dates = _places_of(whole), [date for one in cited for date in one.dates]
+        whole.sort(key=lambda date: (date.start, date.end))
+        for (start, end), readings in groupby(whole, key=lambda date: (date.start, date.end)):
+            if not any(date_stands(date, passage_dates, lambda n: any(n in one for one in cited)) for date in readings):
+                missing.append((start, Finding("year", words[start:end])))
+        supported = [one for one in claimed if is_supported(one, cited)]
+        exact = frozenset(words[one.figure.start : one.end] for one in supported)
+        terms = self._terms(clause, supported, cited)
+        for one in claimed:
+            given = one.figure.bare and one.figure.values & self._given_numbers
+            if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
+                continue
+            if any(is_calculated(one, some, words) for some in terms):
+                continue
+            kind: MarkKind = "figure"
+            if one.figure.year or any(source.amounts_like(one) for source in cited):
+                kind = "year"
+            elif any(value in source for source in cited for value in one.figure.values):
+                kind = "unit"
+            missing.append((one.figure.start, Finding(kind, one.figure.text)))
+        for match in _REPORT_YEAR.finditer(words):
+            year = Decimal(match[1])
+            if year not in self._given_numbers and not any(year in one.around for one in cited):
+                missing.append((match.start(), Finding("year", match[0])))
+        return list({one.text: one for _, one in sorted(missing)}.values()), exact
+
+    def _terms(self, clause: Clause, supported: list[Amount], cited: Sequence[Evidence]) -> Sequence[Sequence[Amount]]:
+        """Amounts from which a figure may be calculated: those of its sentence, and of the statements it repeats."""
+        if clause.sentence not in self._terms_of:
+            if clause.sentence != clause.words:
+                everywhere = list(self._evidence.values())
+                of_sentence = amounts(clause.sentence, comma=self._comma)
+                supported = [one for one in of_sentence if is_supported(one, everywhere)]
+            # One above the limit marks a long list, which is then not read again for each of its figures.
+            self._terms_of = {clause.sentence: [one for one in supported if not one.figure.year][: MAX_TERMS + 1]}
+        terms = self._terms_of[clause.sentence]
+        if len(terms) > 1:
+            return [terms]
+        listed = [one.listed_with(amount) for one in cited for amount in terms]
+        return listed + [
+            list(near.amounts) for one in cited for near in one.nearest(Sentence(clause.words, ()).keys, most=2)
+        ]
+
+    def _foreign_countries(self, clause: Clause) -> Iterator[str]:
+        """Yield the countries that neither the sentence's passages nor the question mention."""
+        cited = [self._evidence[number] for number in clause.beside if number in self._evidence]
+        for country in find_countries(clause.words):
+            if country.taken_as or len(country.text.strip(".")) < MIN_NAME_CHARACTERS:
+                continue
+            words = set(map(stem, WORD.findall(country.text)))
+            named = (words <= one.keys or not one.countries.isdisjoint(country.keys) for one in cited)
+            if self._query_countries.isdisjoint(country.keys) and not any(named):
+                yield country.text
+
+    def _needs_source(self, clause: Clause) -> bool:
+        """Whether a sentence without a [n] gives a figure or a name."""
+        words = clause.words.strip()
+        if words.endswith((":", "?")) or not re.search(r"[^\W\d_]{2}", words) or _ABSTAINS.search(words):
+            return False
+        claimed = amounts(words, comma=self._comma)
+        if any(_is_claim(one, words) and not one.figure.values & self._given_numbers for one in claimed):
+            return True
+        tokens = (t for t in Sentence(words, claimed).tokens if t.is_capital and not t.is_first)
+        return any(t.key not in _NO_NAMES and normalise(t.text) not in self._query for t in tokens)
+
+
+def _places_of(some: Iterable[Date]) -> frozenset[int]:
+    return frozenset(place for date in some for place in range(date.start, date.end))
+
+
+def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
+    """Whether an amount states something: it is at no place of ``skip``, no part of a name, no "one of them"."""
+    figure = amount.figure
+    if figure.start in skip:
+        return False
+    before = unify_signs(words[max(0, figure.start - 3) : figure.start])
+    named = figure.year is None and _NAME_BEFORE_NUMBER.search(before)
+    return not (figure.bare and not amount.measure and (figure.word or named))
+
+
+def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
+    """Whether a passage has this amount, and not for another year."""
+    figure = amount.figure
+    if figure.bare and any(value in one.around for one in evidence for value in figure.values):
+        return True
+    alike = [true for one in evidence for true in one.amounts_like(amount)]
+    if any(not amount.years or not true.years or amount.years & true.years for true in alike):
+        return True
+    return not alike and bool(figure.parts) and all(any(part in one for one in evidence) for part in figure.parts)
+
+
+def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
+    """Yield the sources to which the clause attributes its words, and that no passage names."""
+    for form in _ATTRIBUTIONS:
+        for match in form.finditer(words):
+            named = [word for word in WORD.findall(match["speaker"]) if word[0].isupper()]
+            if not _NO_SPEAKERS.issuperset(map(stem, named)) and not any(
+                one.mentions(named, _NO_SPEAKERS) for one in cited
+            ):
+                yield match["speaker"]
+
+
+def _is_answered(parts: Sequence[Clause], passages: Collection[Passage]) -> bool:
+    """Whether a sentence cites a passage and says more than "nothing found".
+
+    Without any citation, a sentence that has most words and all figures of a passage counts instead.
+    """
+    numbers = {passage.number for passage in passages}
+    telling = [clause for clause in parts if not _ABSTAINS.search(clause.words)]
+    if any(not numbers.isdisjoint(clause.numbers) for clause in parts):
+        return any(not numbers.isdisjoint(clause.numbers) for clause in telling)
+    evidence = [evidence_of(passage) for passage in passages if _is_readable(passage)] if telling else []
+    for clause in telling:
+        claimed = amounts(clause.words, comma=comma_decimals(clause.words))
+        keys = Sentence(clause.words, claimed).keys
+        for one in evidence:
+            shared = len(keys & one.keys)
+            if shared > 1 and shared >= PARAPHRASE_SHARE * len(keys) and all(is_supported(a, [one]) for a in claimed):
+                return True
+    return False
+
+
+def _is_readable(passage: Passage) -> bool:
+    return max(len(passage.wider_text), len(passage.hit.chunk.text)) <= MAX_CHECKED_CHARACTERS
+
+
+def _given_numbers(question: Question) -> frozenset[Decimal]:
+    """Return the years and small counts of the question and the years of its scope."""
+    text = f"{question.query}\n{question.search_text}"
+    bare = [figure for figure in figures(text, comma=comma_decimals(text)) if figure.bare]
+    numbers = {v for figure in bare for v in figure.values if figure.year or 0 <= v < SMALL_COUNT}
+    for _, condition in question.scope.conditions:
+        bounds = (condition.gte, condition.lte) if isinstance(condition, Range) else condition.values
+        numbers |= {Decimal(bound) for bound in bounds if isinstance(bound, int)}
+    return frozenset(numbers)
+
+
+def snippet_of(text: str) -> str:
+    """Return the beginning of a passage's text, as a citation shows it."""
+    return text if len(text) <= SNIPPET_CHARACTERS else text[:SNIPPET_CHARACTERS].rsplit(" ", 1)[0] + " …"

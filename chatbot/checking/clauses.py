@@ -1,0 +1,178 @@
+"""Split an answer into clauses, each with the passages it cites: the text before a [n], a table cell, a sentence.
+
+Also finds the heading in a passage for a clause, since a passage may span several, and the places of findings.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ..domain import Mark, Passage
+from ..language import analyzer, sentences
+from ..language.figures import MONTHS
+from ..models.chat.statements import Statement, statements
+from .contradictions import Finding
+from .tables import without_tables
+from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, is_quoted, normalise, quotations, strip_marks
+
+_LIST_MARK = re.compile(
+    r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)", re.MULTILINE
+)
+_STRONG_MARK = re.compile(r"^[ \t>]*(?:\*\*|__)\d{1,2}[.)](?:\*\*|__)?[ \t]+", re.MULTILINE)
+_HEADING = re.compile(r"^[ \t>]*#{1,6}[ \t].*$", re.MULTILINE)
+_GROUPS = rf"{GROUP}(?:[ \t]*(?:(?:,|and|&)[ \t]*)?{GROUP})*"
+_AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’»)*_]*)[ \t]*((?:{GROUP}[ \t]*)+)")
+_SHORTENED = re.compile(r"\b(?:est|proj|approx|ca|c|etc|incl)\.[)\]]?[*_]*$")
+"""Abbreviations whose full stop ends no sentence: (2023 est.) [1]."""
+_ORDINAL = re.compile(rf"\b(\d{{1,2}}\.)\s(?=(?:{'|'.join(MONTHS)})\b)", re.IGNORECASE)
+"""9. August."""
+_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
+_CITES = re.compile(_GROUPS)
+_JOINT = re.compile(r"^[\s,;:.)]*(?:(?:and|but|while|whereas)\s+)?")
+_YEAR_HEADING = re.compile(r"(?:fy ?)?(?:1\d{3}|20\d{2})", re.IGNORECASE)
+_KEPT = "\ue000"
+"""Stands for white space at which no sentence ends."""
+MAX_MARKS = 200
+MAX_TRIES = 50
+"""Places that are compared for one mark: "5" is in "15", too."""
+_BEGINS = re.compile(r"(?<![^\W_])(?<!\d[.,](?=\d))")
+_ENDS = re.compile(r"(?![^\W_])(?!(?<=\d)[.,]\d)")
+"""Places at which no word and no number goes on."""
+MIN_SHARED_WORDS = 2
+"""Words that a clause shares with a sentence that it is taken from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """``text`` includes the numbers, ``words`` does not.
+
+    ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there.
+    """
+
+    text: str
+    words: str
+    numbers: tuple[int, ...]
+    sentence: str
+    beside: tuple[int, ...]
+
+
+def clauses(response: str) -> Iterator[Clause]:
+    """Yield the clauses of an answer in text order, then those of its tables. A quotation is never split.
+
+    Numbers after a full stop belong to the sentence before it. Text after the last [n] of a sentence belongs to that
+    [n]; where no figure is before the first, each [n] has the text after it ("Kenya [1] grows by 2 %").
+    """
+    text, cells = without_tables(response)
+    text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", text)
+    text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", text)))
+    text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
+    text = _ORDINAL.sub(rf"\1{_KEPT}", text)
+    text = _AFTER_STOP.sub(
+        lambda stop: (
+            f"{stop[1]}{_KEPT}{stop[2]}"
+            + ("" if _SHORTENED.search(stop.string[max(0, stop.start() - 8) : stop.end(1)]) else "\n")
+        ),
+        text,
+    )
+    for sentence in sentences(text):
+        yield from _clauses(sentence.replace(_KEPT, " "))
+    for cell in cells:
+        when = next((name for name in (cell.column, cell.row) if _YEAR_HEADING.fullmatch(name)), "")
+        names = [name for name in (cell.row, cell.column) if name and name != when]
+        words = f"{f'In {when}, ' if when else ''}{', '.join(names)}: {_words(cell.text)}"
+        yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers)
+
+
+def _clauses(sentence: str) -> Iterator[Clause]:
+    words, cited = _words(sentence), tuple(cited_numbers(sentence))
+    groups = list(_CITES.finditer(sentence))
+    if len(groups) < 2:
+        yield Clause(_as_read(sentence), words, cited, words, cited)
+        return
+    first, rest = sentence[: groups[0].start()], sentence[groups[-1].end() :]
+    if not re.search(r"\d", first) and re.search(r"\d", rest):
+        cuts = [0, *(group.start() for group in groups[1:]), len(sentence)]
+    else:
+        cuts = [0, *(group.end() for group in groups[:-1]), len(sentence)]
+    for start, end in pairwise(cuts):
+        part = sentence[start:end]
+        yield Clause(_as_read(_JOINT.sub("", part)), _words(part), tuple(cited_numbers(part)), words, cited)
+
+
+def _words(text: str) -> str:
+    return strip_marks(NUMBERS.sub(" ", text))
+
+
+def _as_read(text: str) -> str:
+    return " ".join(strip_marks(text).replace("|", " ").split())
+
+
+def section_of(passage: Passage, parts: Sequence[Clause]) -> str:
+    """Return the heading of the sentence that the first clause citing this passage is taken from.
+
+    Return the passage's own section, with those above it, if that is the heading or the sentence cannot be told.
+    """
+    chunk = passage.hit.chunk
+    candidates = statements([passage])
+    first = next((clause for clause in parts if passage.number in clause.numbers), None)
+    if first is None or len({one.heading for one in candidates}) < 2:
+        return chunk.section
+    quoted, terms = quotations(first.words), analyzer("english").terms
+    words = set(terms(first.words))
+
+    def nearness(one: Statement) -> tuple[int, int]:
+        text = normalise(one.text)
+        return sum(is_quoted(quote, text) for quote in quoted), len(words.intersection(terms(one.whole)))
+
+    best = max(candidates, key=nearness)
+    quotes, shared = nearness(best)
+    is_own = best.heading == chunk.heading
+    return chunk.section if is_own or not (quotes or shared >= MIN_SHARED_WORDS) else best.heading
+
+
+# Where the findings of a clause are in the answer: clauses are read without Markdown, answers shown with it.
+
+
+def marks_in(response: str, findings: Sequence[tuple[Clause, Finding]]) -> tuple[Mark, ...]:
+    """Return the marks of an answer in text order. ``findings``: what its clauses lack, in the order of the clauses.
+
+    A finding that cannot be located within its clause marks the whole clause; a clause that is not found is not marked.
+    """
+    places = [place for place, sign in enumerate(response) if sign.isalnum()]
+    letters = "".join(response[place] for place in places)
+
+    def locate(part: str, start: int, end: int) -> tuple[int, int] | None:
+        """Return where ``part`` is between two places, as whole words and numbers, with any signs between them."""
+        of_part = "".join(filter(str.isalnum, part))
+        at, last = (bisect_left(places, place) for place in (start, end))
+        for _ in range(MAX_TRIES if of_part else 0):
+            if (at := letters.find(of_part, at, last)) < 0:
+                return None
+            first, behind = places[at], places[at + len(of_part) - 1] + 1
+            if _BEGINS.match(response, first) and _ENDS.match(response, behind):
+                whole = first - next(n for n, sign in enumerate(part) if sign.isalnum())  # with its "$", its "%"
+                is_exact = whole >= 0 and response.startswith(part, whole)
+                return (whole, whole + len(part)) if is_exact else (first, behind)
+            at += 1
+        return None
+
+    marks, located, position = list[Mark](), None, (0, 0)
+    for clause, finding in findings[:MAX_MARKS]:
+        if clause is not located:
+            located, end = clause, len(response)
+            position = locate(clause.text, position[1], end) or locate(clause.text, 0, end) or (0, 0)
+        start, end = position
+        if not end:
+            continue
+        if finding.kind == "unknown_citation":
+            groups = NUMBERS.finditer(response, start, end + 1)  # the clause ends with its last digit
+            spans = (group.span() for group in groups if int(finding.text) in cited_numbers(group[0]))
+            start, end = next(spans, position)
+        else:
+            start, end = locate(finding.text, start, end) or position
+        marks.append(Mark(start, end, finding.kind, finding.text))
+    return tuple(sorted(dict.fromkeys(marks), key=lambda mark: (mark.start, mark.end)))

@@ -1,0 +1,207 @@
+"""Contradictions between an answer's clause and the sentence of a passage that it repeats.
+
+Differences count only where most of the clause is in the sentence in the same order. A clause in other words is checked
+for its figures, and for whether they rise or fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence, Set
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from ..domain import MarkKind
+from .amounts import Amount
+from .evidence import Evidence, Sentence, Token
+from .wording import stems
+
+MIN_REPETITION_SHARE = 0.65
+"""Share of a clause's words that must be in a sentence in the same order for the clause to repeat it."""
+MIN_REPEATED_WORDS = 5
+MIN_WORDS_IN_A_ROW = 4
+"""Equal words in a row that show that a figure is in the same place."""
+MAX_REPLACED_WORDS = 4
+"""Words that may replace others; more of them are another statement."""
+VERB_DISTANCE = 6
+"""Words before a figure among which its verb is looked for."""
+_NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
+_RISES, _FALLS = stems("rises"), stems("falls")
+_ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
+_ARTICLES = stems("articles")
+
+
+class Finding(NamedTuple):
+    """Something wrong in a clause, as the answer writes it; "" = the whole clause."""
+
+    kind: MarkKind
+    text: str
+
+
+class Alignment(NamedTuple):
+    """A clause beside a sentence. ``share`` of it is in the sentence; ``differences`` change the meaning."""
+
+    share: float
+    differences: list[Finding]
+
+
+def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: Collection[str]) -> list[Finding]:
+    """Return what of the clause its passages contradict.
+
+    ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction.
+    """
+    near = [statement for one in evidence for statement in one.nearest(clause.keys, most=3)]
+    names = frozenset[str]().union(*(one.names for one in evidence))
+    about = frozenset[str]().union(*(one.about for one in evidence))
+    aligned = [
+        align(clause.tokens, source.tokens, supported, (names | about, names - about))
+        for source in near
+        if len(source.keys & clause.keys) > 1
+    ]
+    close = [one for one in aligned if one.share >= MIN_REPETITION_SHARE]
+    if close:
+        return max(close, key=lambda one: one.share).differences if all(one.differences for one in close) else []
+    return [Finding("direction", text) for text in (*_crossed(clause.tokens), *_turned_figures(clause, near))]
+
+
+def align(
+    clause: Sequence[Token], source: Sequence[Token], supported: Collection[str], proper: tuple[Set[str], Set[str]]
+) -> Alignment:
+    """Compare a clause with a sentence word by word.
+
+    ``proper``: stems of the passage's names, and of those that are not of its title, section and metadata.
+    """
+    matcher = SequenceMatcher(None, [one.key for one in clause], [one.key for one in source], autojunk=False)
+    changes = matcher.get_opcodes()
+    same = [token for kind, start, end, _, _ in changes if kind == "equal" for token in clause[start:end]]
+    words, of = sum(token.amount is None for token in same), sum(token.amount is None for token in clause)
+    share = min(len(same) / len(clause), words / of) if len(same) >= MIN_REPEATED_WORDS and of else 0.0
+    if share < MIN_REPETITION_SHARE:
+        return Alignment(share, [])
+    amounts, years, differences = list[tuple[Amount, Amount]](), list[tuple[Amount, Amount]](), list[Finding]()
+    figures, turns, negations = list[Finding](), list[Finding](), 0
+    for place, (kind, start, end, *part) in enumerate(changes):
+        old, new = source[slice(*part)], clause[start:end]
+        if kind == "equal":
+            for one, other in zip(new, old, strict=True) if len(new) >= MIN_WORDS_IN_A_ROW else ():
+                if one.amount and other.amount and one.text in supported and not one.amount.agrees(other.amount):
+                    is_year = one.key == "#y"
+                    (years if is_year else amounts).append((one.amount, other.amount))
+                    figures.append(Finding("year" if is_year else "figure", one.text))
+            continue
+        if len(old) > MAX_REPLACED_WORDS:  # at the ends it is what the clause leaves out
+            old = old if 0 < place < len(changes) - 1 else ()
+        # Without a heading in front of it.
+        first = max(start, end - len(old)) if place == 0 and len(new) > MAX_REPLACED_WORDS else start
+        new = clause[first:end]
+        if max(len(new), len(old)) <= MAX_REPLACED_WORDS:
+            signs = {_sign(token) for token in new} - {0}, {_sign(token) for token in old} - {0}
+            if signs in (({1}, {-1}), ({-1}, {1})):
+                turns += [Finding("direction", token.text) for token in new if _sign(token)]
+            if words >= MIN_REPEATED_WORDS:
+                names = _names(clause, first, end)
+                if _is_another_name(names, old, (clause, source), proper):
+                    differences.append(Finding("name", " ".join(token.text for token in names)))
+        negations += sum(token.key in _NEGATORS for token in new) - sum(token.key in _NEGATORS for token in old)
+    if not (_is_moved(amounts) and _is_moved(years)):  # another order moves figures and years alike
+        differences = sorted(figures, key=lambda one: one.kind) + differences
+    if not negations % 2:
+        differences += turns
+    elif not turns:  # "did not fall" is no fall
+        differences.append(Finding("negation", next((t.text for t in (*clause, *source) if t.key in _NEGATORS), "")))
+    return Alignment(share, differences)
+
+
+def _is_moved(pairs: Sequence[tuple[Amount, Amount]]) -> bool:
+    """Whether each of these amounts is in the place of another of them."""
+    return len(pairs) > 1 and all(any(claimed.agrees(source) for _, source in pairs) for claimed, _ in pairs)
+
+
+def _is_another_name(
+    names: Sequence[Token],
+    old: Sequence[Token],
+    whole: tuple[Sequence[Token], Sequence[Token]],
+    proper: tuple[Set[str], Set[str]],
+) -> bool:
+    """Whether ``names`` replace other names, and not only their order: then both sentences have both.
+
+    The first word of a sentence is a name if it is one elsewhere, or if another name of the passage replaces it.
+    """
+    alone = len(old) == 1 and any(token.key in proper[1] for token in names)
+    others = [
+        t for t in old if t.is_capital and t.key not in _STAND_INS and (not t.is_first or alone or t.key in proper[0])
+    ]
+    if not names or not others or any(_is_alike(one, other) for one in names for other in others):
+        return False
+    keys, source_keys = ({token.key for token in tokens if token.is_capital} for tokens in whole)
+    return not ({one.key for one in names} <= source_keys and any(one.key in keys for one in others))
+
+
+def _names(tokens: Sequence[Token], start: int, end: int) -> list[Token]:
+    """Return the names between two places, without words for one: "the Government", "President" before a name."""
+    return [
+        token
+        for place, token in enumerate(tokens[start:end], start=start)
+        if token.is_capital
+        and not (
+            token.key in _STAND_INS
+            and (place == 0 or tokens[place - 1].key in _ARTICLES or tokens[min(place + 1, len(tokens) - 1)].is_capital)
+        )
+    ]
+
+
+def _is_alike(one: Token, other: Token) -> bool:
+    """Whether two words may name the same thing: Kenya and Kenyan, WHO and World."""
+    first, second = sorted((one.key, other.key), key=len)
+    return second.startswith(first[:4]) or (one.text.isupper() != other.text.isupper() and first[:1] == second[:1])
+
+
+def _sign(token: Token) -> int:
+    return (token.key in _ABOVE) - (token.key in _BELOW)
+
+
+def _direction(tokens: Sequence[Token], place: int) -> int:
+    """Return 1 if the verb before the amount says that it rises, -1 if it falls, else 0."""
+    for before in reversed(tokens[max(0, place - VERB_DISTANCE) : place]):
+        if before.amount or before.key in _NEGATORS:
+            return 0
+        if sign := (before.key in _RISES) - (before.key in _FALLS):
+            return sign
+    return 0
+
+
+def _crossed(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield contradictions within the clause: "rose from 7.7 % to 6.9 %", "5 %, down from 4 %"."""
+    places = [place for place, token in enumerate(tokens) if token.key == "#"]
+    for place in places:
+        one = tokens[place]
+        if place < 1 or tokens[place - 1].key != "from":
+            continue
+        following = next((at for at in places if at > place), None)
+        if following and following - place == 2 and tokens[place + 1].key == "to":
+            verb, first, last = _direction(tokens, place), one, tokens[following]
+        elif (before := [at for at in places if at < place]) and place > 1:
+            sign = (tokens[place - 2].key in _RISES) - (tokens[place - 2].key in _FALLS)
+            verb, first, last = sign, one, tokens[before[-1]]
+        else:
+            continue
+        if not first.amount or not last.amount or not first.amount.measures_as(last.amount):
+            continue
+        low, high = min(first.amount.figure.values), min(last.amount.figure.values)
+        if verb and min(low, high) >= 0 and (high > low) - (high < low) == -verb:
+            yield last.text
+
+
+def _turned_figures(clause: Sentence, near: Sequence[Sentence]) -> Iterator[str]:
+    """Yield amounts to which something rises in the clause and falls in the passage, or the other way round."""
+    for place, token in enumerate(clause.tokens):
+        if token.key != "#" or not token.amount or not (direction := _direction(clause.tokens, place)):
+            continue
+        directions = {
+            _direction(source.tokens, at)
+            for source in near
+            if len(source.keys & clause.keys) > 1
+            for at, other in enumerate(source.tokens)
+            if other.key == "#" and other.amount and token.amount.agrees(other.amount)
+        }
+        if directions == {-direction}:
+            yield token.text

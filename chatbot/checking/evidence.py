@@ -1,0 +1,216 @@
+"""A passage prepared for the citation check: its statements, and the places of its amounts, words and dates."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from itertools import islice
+
+from ..domain import ATTACHMENTS, Passage
+from ..language import sentences
+from ..language.figures import comma_decimals, dates, figures, scales_named
+from ..language.reported_figures import stated
+from ..questions.names import find_countries
+from .amounts import CLOSELY, ROUGHLY, Amount, amounts
+from .wording import UNITS, normalise, stem, word_list
+
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+CACHED_PASSAGES = 256
+"""Passages whose dates and figures stay in memory, some 100 KB each."""
+MAX_PLACES = 500
+"""Places of one amount, and sentences with one word, that are compared."""
+LINES_AROUND = 2
+"""Lines before and after one of a list."""
+MIN_ABBREVIATION = 3
+MAX_TOKENS = 100
+"""Tokens of a sentence that are compared."""
+_CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+")
+_ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
+_WRAPPED = re.compile(
+    r"(?:(?<=[^\n]{60}[\w,;&%])[ \t]*\n[ \t]*(?=[\w($€£])|(?<=[\w,;&%])[ \t]*\n[ \t]*(?=[a-z(]))(?![^\n:]{0,40}:)"
+)
+"""A line break within a sentence, as in PDFs; not before an item ("male: 20.6 years")."""
+_LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40}|[\"“„«‘])")
+"""Before prose or a quotation: "Economic overview: Iraq's growth slowed …"."""
+_SMALL_WORDS = word_list("small")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or an amount. ``key`` is compared: a stem, "#" for an amount, "#y" for a year.
+
+    ``is_capital``: capitalised and no small word; for the first word of a sentence (``is_first``) that says little.
+    """
+
+    key: str
+    text: str
+    is_capital: bool = False
+    is_first: bool = False
+    amount: Amount | None = None
+
+
+class Sentence:
+    """A sentence or line, of an answer or of a passage."""
+
+    def __init__(self, text: str, amounts_in_order: Sequence[Amount]) -> None:
+        self.text = text
+        self.amounts = amounts_in_order
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The first `MAX_TOKENS` tokens in order; a bare number word counts as a word."""
+        label, tokens = _LABEL.match(self.text), list[Token]()
+        place = label.end() if label else 0
+        shown = (one for one in self.amounts if one.figure.start >= place and not (one.figure.word and one.figure.bare))
+        for amount in (*shown, None):
+            until = amount.figure.start if amount else len(self.text)
+            for match in WORD.finditer(self.text, place, max(place, until)):
+                word, key = match[0], stem(match[0])
+                is_capital = word[0].isupper() and key not in _SMALL_WORDS
+                tokens.append(Token(key, word, is_capital=is_capital, is_first=not tokens))
+            if amount is None or len(tokens) >= MAX_TOKENS:
+                break
+            year = amount.figure.year is not None and amount.figure.bare
+            tokens.append(Token("#y" if year else "#", self.text[amount.figure.start : amount.end], amount=amount))
+            place = amount.end
+        return tokens[:MAX_TOKENS]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Stems of its words without the small ones."""
+        return frozenset(map(stem, WORD.findall(self.text))) - _SMALL_WORDS
+
+
+class Evidence:
+    """A passage as evidence. ``around``: the numbers in its title, section, page and metadata, which are no amounts.
+
+    ``comma``: its decimals have a comma (`comma_decimals`).
+    """
+
+    def __init__(self, where: str, text: str) -> None:
+        self.full = f"{where}\n{text}"
+        self.where = where
+        self.words = f"{normalise(where)}\n{normalise(text)}"
+        self.dates = list({(one.year, one.month, one.day): one for one in dates(where) + dates(text)}.values())
+        named = figures(where)
+        self.around = frozenset(value for figure in named for value in (*figure.values, *figure.parts))
+        self.comma = comma_decimals(text)
+        self.statements = list(_statements(text, scales_named(where, named), comma=self.comma))
+        self._places = _places(self.statements, text)
+        self._sorted = sorted(self._places)
+        self._sentences = defaultdict[str, list[int]](list)
+        self._at = dict[Decimal, int]()
+        for place, statement in enumerate(self.statements):
+            for amount in statement.amounts:
+                for value in amount.figure.values:
+                    self._at.setdefault(value, place)
+            for key in statement.keys:
+                self._sentences[key].append(place)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Stems of all words of the text, the title, the section and the metadata."""
+        return frozenset(map(stem, WORD.findall(self.full)))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Stems of names: words with a capital within a sentence."""
+        return frozenset(map(stem, _CAPITAL.findall(self.full)))
+
+    @cached_property
+    def about(self) -> frozenset[str]:
+        """Stems of its title, section and metadata."""
+        return frozenset(map(stem, WORD.findall(self.where)))
+
+    @cached_property
+    def countries(self) -> frozenset[str]:
+        """Codes of the countries that it names."""
+        return frozenset(key for country in find_countries(self.full) for key in country.keys)
+
+    def mentions(self, name: Sequence[str], but: Set[str]) -> bool:
+        """Whether it has these words without the stems ``but``, an abbreviation of them, or what they abbreviate."""
+        if self.keys.issuperset({stem(word) for word in name} - but):
+            return True
+        initials, short = "".join(word[0] for word in name).upper(), name[0].replace(".", "")
+        if initials in {word.replace(".", "") for word in _ABBREVIATION.findall(self.full)}:
+            return True
+        words = (word for word in WORD.findall(self.full) if word.lower() not in _SMALL_WORDS)
+        is_short = len(name) == 1 and short.isupper() and len(short) >= MIN_ABBREVIATION
+        return is_short and short in "".join(word[0] for word in words).upper()
+
+    def __contains__(self, number: Decimal) -> bool:
+        """Whether the text, the title, the section or the metadata has this number, with any unit."""
+        return number in self._places or number in self.around
+
+    def amounts_like(self, amount: Amount) -> list[Amount]:
+        """Return the amounts that say the same, in any unit."""
+        sizes = UNITS.get(amount.measure, {}).values()
+        factors = {Decimal(1), *(amount.size / size for size in sizes if size)}
+        near: dict[Decimal, None] = {}
+        for value in amount.values:
+            if value in self._places:
+                near[value] = None
+            for factor in factors:
+                low, high = sorted(value * factor * (1 + sign * (ROUGHLY + CLOSELY)) for sign in (-1, 1))
+                start, end = bisect_left(self._sorted, low), bisect_right(self._sorted, high)
+                near.update(dict.fromkeys(self._sorted[start : min(end, start + MAX_PLACES)]))
+        candidates = (one for value in near for one in self._places[value][:MAX_PLACES])
+        return [one for one in islice(candidates, MAX_PLACES) if amount.agrees(one)]
+
+    def listed_with(self, amount: Amount) -> list[Amount]:
+        """Return the amounts with the same unit in the lines around it: a list of years, or of parts."""
+        place = next((self._at[value] for value in amount.figure.values if value in self._at), None)
+        lines = self.statements[max(0, place - LINES_AROUND) : place + LINES_AROUND + 1] if place is not None else ()
+        unit = (amount.measure, amount.size)
+        return [one for line in lines for one in line.amounts if unit == (one.measure, one.size) and unit[0]]
+
+    def nearest(self, keys: Collection[str], *, most: int) -> list[Sentence]:
+        """Return the statements with most of these words; rare words count more."""
+        scores = Counter[int]()
+        for key in keys:
+            places = self._sentences.get(key, ())
+            for place in places[:MAX_PLACES]:
+                scores[place] += 1 / (1 + len(places))  # type: ignore[assignment]  # counts by weight
+        return [self.statements[place] for place, _ in scores.most_common(most)]
+
+
+def evidence_of(passage: Passage) -> Evidence:
+    """Return the evidence of a passage, cached except for attachments, of which nothing may be kept (R-A1)."""
+    chunk = passage.hit.chunk
+    where = " \n".join([chunk.title, chunk.section, str(chunk.page or ""), *map(str, chunk.metadata.values())])
+    text = passage.wider_text if chunk.text in passage.wider_text else f"{passage.wider_text}\n{chunk.text}"
+    return (Evidence if chunk.collection == ATTACHMENTS else _read)(where, text)
+
+
+_read = lru_cache(maxsize=CACHED_PASSAGES)(Evidence)
+
+
+def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sentence]:
+    for sentence in sentences(_WRAPPED.sub(" ", text)):
+        in_sentence = amounts(sentence, comma=comma)
+        factors = headed | scales_named(sentence, [one.figure for one in in_sentence])
+        for place, one in enumerate(in_sentence):
+            if factors and not one.figure.scaled:
+                also = frozenset((value * factor).normalize() + 0 for value in one.figure.values for factor in factors)
+                in_sentence[place] = replace(one, also=also)
+        yield Sentence(sentence, in_sentence)
+
+
+def _places(statements: Sequence[Sentence], text: str) -> dict[Decimal, list[Amount]]:
+    """Return the amounts by value. Amounts of a list have the years that its lines share."""
+    shared = defaultdict[Decimal, set[int]](set)
+    for figure in stated(text):
+        shared[figure.value].update(figure.years)
+    places = defaultdict[Decimal, list[Amount]](list)
+    for statement in statements:
+        for amount in statement.amounts:
+            years = amount.years or frozenset(shared.get(min(amount.figure.values, default=Decimal(0)), ()))
+            dated = amount if years == amount.years else replace(amount, years=years)
+            for value in {*amount.figure.values, *amount.figure.parts, *amount.also}:
+                places[value].append(dated)
+    return dict(places)

@@ -1,0 +1,252 @@
+"""Check an answer's Markdown tables cell by cell: a cell without a source is emptied.
+
+The page shows GitHub's tables. Models' mistakes in them are corrected if the meaning is clear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from ..domain import Quotation
+from ..language import WORD_PATTERN, escape_markdown, quotation_markdown
+from ..language.words import Say, in_english
+from .wording import cited_numbers, normalise, strip_marks, without_numbers
+
+_RELATES = re.compile(r"\b(?:differ\w*|gap|ratio|versus|vs|compar\w*|than|relative)\b", re.IGNORECASE)
+Words = frozenset[str]
+EMPTY = "—"
+NOTHING = "Nothing was found."
+SIDE_BY_SIDE = 3
+"""More sides are rows instead of columns."""
+_RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
+_BORDER = re.compile(r"(?<!\\)(?:\\\\)*(\|)")
+_BEFORE = re.compile(r"[\s>]*")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(\w*)\s*$")
+_MARKDOWN = ("", "markdown", "md")
+_CELL_WORD = re.compile(r"\w+(?:/\w+)?")
+_STATED = (
+    "(?:stated|available|found|given|reported|mentioned|specified|provided|known|covered|included|applicable|disclosed)"
+)
+_NOTHING = re.compile(
+    r"(?:n/?a|none|unknown|unavailable|missing"
+    rf"|(?:data |figures? |it |this )?(?:is |are |was |were )?not (?:yet )?{_STATED}"
+    rf"|no (?:data|information|figures?|mention|values?|passages?|sources?|reports?)(?: (?:is |are |was )?{_STATED})?"
+    rf"|nothing(?: (?:is |was )?{_STATED})?)(?: (?:in|by) (?:(?:the|this|these|its|any) )?\w+)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTables:
+    """``dropped``: rows and columns of the cells that were emptied, such as "Inflation, Kenya".
+
+    ``tables`` does not count those ``emptied`` altogether: they are no longer in ``text``.
+    """
+
+    text: str
+    tables: int
+    dropped: tuple[str, ...]
+    emptied: int = 0
+
+
+def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTables:
+    """Empty each table cell that states something about a side without citing one of the side's passages.
+
+    ``sides``: the numbers of the passages by name; the names head columns or rows, or a row and a column have a part
+    of the name each. A cell of no side (a difference) may cite any passage. A cell without a number has those of its
+    side in its headings, or in a row or column of sources.
+    """
+    lines, kept, dropped = _unfenced(text.splitlines()), list[str](), list[str]()
+    tables = emptied = 0
+    for start, end, head, rows in _tables(lines):
+        if not head:
+            kept.append(lines[start])
+            continue
+        checked, gone, is_sourced = _checked_cells(head, rows, sides)
+        if gone and not is_sourced:
+            emptied += 1
+            continue
+        tables += 1
+        dropped += gone
+        rule = _cells(lines[start + 1])
+        rule = rule if len(rule) == len(head) else ["---"] * len(head)
+        before = lines[start][: len(lines[start]) - len(_BEFORE.sub("", lines[start], count=1))]
+        kept += [f"{before}{line}" for line in markdown_table(head, checked, rule).splitlines()]
+        # A line that followed at once would be a row of it.
+        kept += [""] if end < len(lines) and lines[end].strip() else []
+    return CheckedTables("\n".join(kept).strip(), tables, tuple(dropped), emptied)
+
+
+def _checked_cells(
+    head: Sequence[str], rows: Sequence[list[str]], sides: Mapping[str, Collection[int]]
+) -> tuple[list[list[str]], list[str], bool]:
+    """Return the rows, the headings of the cells that were emptied, and whether a cell is left that cites its side."""
+    names = {name: _words(name) for name in sides}
+    of_columns, of_rows = _sources(head, rows)
+    first = 0 if _words(head[0]) in names.values() else 1
+    checked, gone, is_sourced = [row[:first] for row in rows], list[str](), False
+    for row, of_row, result in zip(rows, of_rows, checked, strict=True):
+        label = row[0] if first and row else ""
+        for cell, above, of_column in zip(row[first:], head[first:], of_columns[first:], strict=False):
+            allowed = {number for name in _sides_of(label, above, names) for number in sides[name]}
+            says, cited = not _says_nothing(cell), cited_numbers(cell)
+            given = [n for n in (*of_column, *of_row) if n in allowed] if says and not cited else []
+            if not allowed.isdisjoint([*cited, *given]):
+                is_sourced = is_sourced or says
+                result.append(" ".join([cell, *(f"[{number}]" for number in dict.fromkeys(given))]))
+                continue
+            if says:
+                gone.append(", ".join(filter(None, (heading(label), heading(above)))))
+            result.append(EMPTY if says or cited else cell)
+    return checked, gone, is_sourced
+
+
+def _sides_of(row: str, column: str, names: Mapping[str, Words]) -> list[str]:
+    """Return the sides that a cell is about, by the headings of its row and column; all if none is named.
+
+    A column that is a side's name comes first, then such a row, then both together. Names are compared by their words:
+    case, signs and order do not matter. "Guinea" is not in "Guinea-Bissau"; "2021" is each side of that year.
+    """
+    of_row, of_column = _words(row), _words(column)
+
+    def equal(words: Words) -> list[str]:
+        return [name for name, own in names.items() if own == words]
+
+    def within(words: Words) -> list[str]:
+        inside = {name: own for name, own in names.items() if own <= words}
+        return [name for name, own in inside.items() if not any(own < other for other in inside.values())]
+
+    def around(words: Words) -> list[str]:
+        return [name for name, own in names.items() if words and words <= own]
+
+    if sides := equal(of_column):
+        return sides
+    if sides := equal(of_row):
+        return list(names) if _RELATES.search(column) else sides
+    return (
+        equal(of_row | of_column)
+        or within(of_column)
+        or within(of_row)
+        or [name for name in around(of_column) if name in around(of_row)]
+        or around(of_column)
+        or around(of_row)
+        or list(names)
+    )
+
+
+def _words(cell: str) -> Words:
+    return frozenset(WORD_PATTERN.findall(normalise(heading(cell))))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell that states something, with the headings of its row and column, and the passages that it or they cite."""
+
+    row: str
+    column: str
+    text: str
+    numbers: tuple[int, ...]
+
+
+def without_tables(text: str) -> tuple[str, list[Cell]]:
+    """Return the text around its tables, and their cells."""
+    lines, around, cells = text.splitlines(), list[str](), list[Cell]()
+    for start, _, head, rows in _tables(lines):
+        if not head:
+            around.append(lines[start])
+            continue
+        of_columns, of_rows = _sources(head, rows)
+        for row, of_row in zip(rows, of_rows, strict=True):
+            is_labelled = not cited_numbers(row[0])
+            label = heading(row[0]) if is_labelled and not _says_nothing(row[0]) else ""
+            for at, cell in enumerate(row):
+                if (at or not is_labelled) and not _says_nothing(cell):
+                    numbers = cited_numbers(cell) or [*of_columns[at], *of_row]
+                    cells.append(Cell(label, heading(head[at]), cell, tuple(dict.fromkeys(numbers))))
+    return "\n".join(around), cells
+
+
+def quotes_table(quotes: Mapping[str, Sequence[Quotation | None]], say: Say = in_english) -> str:
+    """Return what each side's quotations say: a column for each side, or a row if there are many; None = nothing."""
+
+    def with_place(quote: Quotation, side: str) -> str:
+        place = quote.where.removeprefix(f"{side}, ")
+        return f"**{escape_markdown(place)}:** {quotation_markdown(quote)}"
+
+    names = [escape_markdown(name) for name in quotes]
+    columns = [
+        [with_place(quote, name) if quote else EMPTY for quote in side] if any(side) else [say(NOTHING)]
+        for name, side in quotes.items()
+    ]
+    if len(names) > SIDE_BY_SIDE:
+        cells = [" ".join(cell for cell in column if cell != EMPTY) for column in columns]
+        return markdown_table(["", say("Quoted")], list(zip(names, cells, strict=True)))
+    return markdown_table(names, list(zip_longest(*columns, fillvalue=EMPTY)))
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], rule: Sequence[str] = ()) -> str:
+    """Return a table of cells that are Markdown already; ``rule``: the cells below the head."""
+    lines = [head, rule or ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def heading(cell: str) -> str:
+    """Return a cell's text on one line, without Markdown's marks and citations."""
+    return " ".join(strip_marks(without_numbers(cell)).split())
+
+
+def _unfenced(lines: Sequence[str]) -> list[str]:
+    """Return the lines without the fences that models put around tables, which would then be shown as code."""
+    kept: list[str] = []
+    fence, opened, is_code = "", 0, False
+    for line in lines:
+        kept.append(line)
+        if (match := _FENCE.match(line)) is None:
+            continue
+        if not fence:
+            fence, opened, is_code = match[1], len(kept) - 1, match[2].casefold() not in _MARKDOWN
+        elif match[1].startswith(fence) and not match[2]:
+            if not is_code and any(head for _, _, head, _ in _tables(kept[opened:])):
+                kept = [*kept[:opened], *kept[opened + 1 : -1]]
+            fence = ""
+    return kept
+
+
+def _tables(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
+    """Yield start, end, head and rows of each table; every other line comes by itself, without a head."""
+    place = 0
+    while place < len(lines):
+        head, end = list[str](), place + 1
+        below = lines[end] if end < len(lines) else ""
+        if "|" in lines[place] and "|" in below and _RULE.fullmatch(_BEFORE.sub("", below, count=1).strip()):
+            head = _cells(lines[place])
+            end = next((at for at in range(place + 2, len(lines)) if "|" not in lines[at]), len(lines))
+        yield place, end, head, [_cells(line)[: len(head)] for line in lines[place + 2 : end]]
+        place = end
+
+
+def _cells(line: str) -> list[str]:
+    line = _BEFORE.sub("", line, count=1).strip()
+    borders = [match.start(1) for match in _BORDER.finditer(line)]
+    starts, ends = [0, *(border + 1 for border in borders)], [*borders, len(line)]
+    cells = [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+    first = borders[:1] == [0]
+    last = len(cells) > 1 + first and borders[-1] == len(line) - 1
+    return cells[first : len(cells) - last]
+
+
+def _sources(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return what the headings of columns and rows cite, and their cells that say nothing else."""
+
+    def cited(label: Iterable[str], cells: Iterable[str]) -> list[int]:
+        return cited_numbers(" ".join([*label, *(c for c in cells if not _CELL_WORD.search(without_numbers(c)))]))
+
+    of_columns = [cited([above], [row[at] for row in rows if at < len(row)]) for at, above in enumerate(head)]
+    return of_columns, [cited(row[:1], row[1:]) for row in rows]
+
+
+def _says_nothing(cell: str) -> bool:
+    words = " ".join(_CELL_WORD.findall(strip_marks(without_numbers(cell)).casefold()))
+    return not words or _NOTHING.fullmatch(words) is not None

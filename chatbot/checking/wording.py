@@ -1,0 +1,215 @@
+"""The wording of an answer: its citations and quotations, and words as they are compared.
+
+`claims.toml` has the words of the citation check: patterns, lists of words, units.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from functools import lru_cache
+
+import Stemmer
+
+from ..domain import Context
+from ..language import sentences, visible
+from ..questions.english import RuleWords
+
+_RULES = RuleWords(__package__, "claims.toml")
+pattern, word_list = _RULES.pattern, _RULES.words
+UNITS: dict[str, dict[str, Decimal]] = {
+    measure: {spelling: Decimal(size) for spelling, size in spellings.items()}
+    for measure, spellings in _RULES.tables["units"].items()
+}
+_STEM = Stemmer.Stemmer("english").stemWord
+_STRAIGHT = r"\"([^\"\n]{3,})\""
+_SINGLE = r"(?<![\w'’])['‘]((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"
+QUOTATION = re.compile(
+    rf"“([^“”\n]{{3,}})”|„([^„“”\n]{{3,}})[“”]|«([^«»\n]{{3,}})»|‹([^‹›\n]{{3,}})›|「([^「」\n]{{2,}})」"
+    rf"|『([^『』\n]{{2,}})』|{_STRAIGHT}|{_SINGLE}"
+)
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_MARKS = re.compile(r"(?<!\\)(?:[*`]+|~{2,}|(?<!\w)_+|(?<!_)_+(?!\w)|(?<=\\_)_+(?!\w))")
+_QUOTES = dict.fromkeys(map(ord, "\"“”„‟«»‹›「」『』'‘’‚‛ʼ′`"), "'")
+_DASH = re.compile(" ?[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+ ?")
+_GAP = re.compile(r"\[?\s?(?:\.\s?\.\s?\.|…)\s?\]?")
+_INSERTION = re.compile(rf"{_GAP.pattern}|\[[^\[\]]*\]")
+"""Words in brackets that complete a quoted sentence."""
+_INSERTED = re.compile(r"\[(\w)\](?=\w)")
+_UNSPACED = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+"""Scripts without spaces between words."""
+_OPEN_START, _OPEN_END = re.compile(rf"[{_UNSPACED}\W]"), re.compile(rf"[{_UNSPACED}\W]$")
+"""First and last signs of a quotation that need no word boundary."""
+_MAY_BEGIN, _MAY_END = re.compile(r"(?<!\w)(?<!\d[.,])"), re.compile(r"(?!\w)(?![.,]\d)")
+GROUP = r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]"
+NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_WITH_SPACE = re.compile(rf"(?:(?<![ \t])[ \t]+)?{NUMBERS.pattern}")
+_STYLES = re.compile(
+    r"[【〔［]\s?(?:\w+ )?\d{1,3}(?:\s*[-–,;]\s*\d{1,3})*(?:†[^】]{0,40})?\s?[】〕］]"
+    r"|\[\^?(?:(?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: ]\s*)?\d{1,3}"
+    r"(?:\s*(?:[-–,;&]|and)\s*(?:(?:passage|source) )?\d{1,3})*\]"
+    r"|\((?:passages?|sources?) \d{1,3}(?:\s*(?:[-–,;&]|and)\s*\d{1,3})*\)",
+    re.IGNORECASE,
+)
+_SPAN = re.compile(r"(\d{1,3})(?!†)(?:\s*[-–]\s*(\d{1,3}))?(?![^【]*†\d)")
+_BARE_STYLES = re.compile(
+    r"(?<=[^\W\d]|[.,;:!?%)\"”’])(?<!\bm)(?<!\b[kcm]m)(?<!\bmi)(?<!\bft)([¹²³⁴⁵⁶⁷⁸⁹]{1,3})(?![\w⁰])"
+    r"|(?<=[\w%.)\"”’])[ \t]?\((\d{1,2})\)(?=[.,;:!?]|[ \t]*(?:$|\(\d))",
+    re.MULTILINE,
+)
+MAX_GROUP_CHARACTERS = 40
+"""Characters of a bracket that may become a citation."""
+MAX_SPAN = 10
+"""Numbers of a citation such as [1-3]."""
+
+
+def stems(name: str) -> frozenset[str]:
+    """Return the stems of a list of words. Raises KeyError."""
+    return frozenset(map(stem, word_list(name)))
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Return the stem of a word, without apostrophes: "Kenya's" is "kenya", "didn't" is "didnt"."""
+    bare = re.sub(r"['’]s?$", "", word.lower())
+    return str(_STEM(re.sub("['’]", "", bare)))
+
+
+def cited_numbers(response: str) -> list[int]:
+    """Return the numbers in square brackets, in order of first appearance."""
+    return list(dict.fromkeys(int(number) for group in NUMBERS.findall(response) for number in group.split(",")))
+
+
+def without_text_of(response: str, texts: Collection[str]) -> str:
+    """Return the response with "…" for every sentence that is in one of the texts."""
+    compared = [normalise(text) for text in texts]
+    for sentence in sentences(response):
+        words = normalise(strip_marks(without_numbers(sentence))).strip("> -.'")
+        if " " in words and any(words in text for text in compared):
+            response = response.replace(sentence, "…", 1)
+    return response
+
+
+def without_numbers(text: str) -> str:
+    """Return the text without its citations ("[1]")."""
+    return _WITH_SPACE.sub("", text)
+
+
+def with_numbers_of(text: str, numbers: Collection[int]) -> str:
+    """Return the text with only these of its citations."""
+
+    def kept_only(group: re.Match[str]) -> str:
+        cited = group[1].split(",")
+        kept = [number for number in cited if int(number) in numbers]
+        return group[0] if len(kept) == len(cited) else f" [{','.join(kept).strip()}]" if kept else ""
+
+    return _WITH_SPACE.sub(kept_only, text)
+
+
+def unify_brackets(response: str, known: Collection[int]) -> str:
+    """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3].
+
+    ¹ and (1) count only where nothing is cited otherwise, and only for ``known`` numbers.
+    """
+
+    def in_brackets(match: re.Match[str]) -> str:
+        numbers = list[int]()
+        for first, last in _SPAN.findall(match[0]):
+            end = int(last or first)
+            numbers += range(int(first), end + 1) if 0 <= end - int(first) < MAX_SPAN else [int(first), end]
+        return f"[{', '.join(map(str, numbers))}]"
+
+    def of_bare(match: re.Match[str]) -> str:
+        digits = unicodedata.normalize("NFKC", match[1] or match[2])
+        numbers = [int(digits)] if match[2] else [int(digit) for digit in digits]
+        return f" {numbers}" if set(numbers) <= set(known) else match[0]
+
+    text = _STYLES.sub(in_brackets, response)
+    return text if NUMBERS.search(text) else _BARE_STYLES.sub(of_bare, text)
+
+
+def in_order_of_appearance(response: str, context: Context) -> tuple[str, Context]:
+    """Number the citations from 1 by appearance, and the passages of the context alike: cited passages first.
+
+    A number without a passage gets one above those of passages.
+    """
+    passages = {passage.number: passage for passage in context.passages}
+    response = unify_brackets(response, passages)
+    cited = [number for number in cited_numbers(response) if number in passages]
+    order = [*cited, *(number for number in passages if number not in cited)]
+    new = {number: place for place, number in enumerate(order, start=1)}
+    missing = {number: number + len(order) for number in cited_numbers(response) if 0 < number <= len(order)}
+    response = _renumbered(response, {**missing, **new})
+    renamed = tuple(replace(passages[number], number=new[number]) for number in order)
+    return response, Context(renamed, tuple(new[number] for number in context.order if number in new))
+
+
+class NumberedStream:
+    """`in_order_of_appearance` for a text that arrives in pieces. ``known``: the passages' numbers."""
+
+    def __init__(self) -> None:
+        self.known: Collection[int] = ()
+        self._new: dict[int, int] = {}
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """Return what can be shown after this piece: all but an open bracket, which may become a citation."""
+        text = self._held + piece
+        start = text.rfind("[")
+        is_open = start >= 0 and "]" not in text[start:] and len(text) - start < MAX_GROUP_CHARACTERS
+        self._held = text[start:] if is_open else ""
+        text = text[:start] if is_open else text
+        for number in cited_numbers(text):
+            if number in self.known:
+                self._new.setdefault(number, len(self._new) + 1)
+        return _renumbered(text, self._new)
+
+
+def _renumbered(text: str, numbers: Mapping[int, int]) -> str:
+    def new(number: re.Match[str]) -> str:
+        return str(numbers.get(int(number[0]), number[0]))
+
+    return NUMBERS.sub(lambda group: re.sub(r"\d+", new, group[0]), text)
+
+
+def strip_marks(text: str) -> str:
+    """Return the text without Markdown's marks and escapes."""
+    return _ESCAPE.sub(r"\1", _MARKS.sub("", text))
+
+
+def normalise(text: str) -> str:
+    """Return a text for comparing words: no case, quotes or invisible characters, one kind of dash and of space."""
+    text = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_QUOTES)
+    text = re.sub(r"(?<!\w)'+|'+(?!\w)", "", text)
+    text = re.sub(r"(?<=\d)[, ](?=\d{3}(?!\d))", "", text)
+    text = _DASH.sub("-", " ".join(_MARKS.sub("", text).split()))
+    return re.sub(r" (?=[,.;:!?%)\]])", "", text)
+
+
+def quotations(sentence: str) -> list[str]:
+    """Return the texts between quotation marks of any kind."""
+    return [next(filter(None, groups)).strip() for groups in QUOTATION.findall(sentence)]
+
+
+def is_quoted(quotation: str, words: str) -> bool:
+    """Whether ``words`` (normalised) has the quotation: whole words, its pieces in order where "…" omits something."""
+    without_insertions = _INSERTION.split(_INSERTED.sub(r"\1", quotation))
+    return _in_order(_GAP.split(quotation), words) or _in_order(without_insertions, words)
+
+
+def _in_order(pieces: list[str], words: str) -> bool:
+    place = 0
+    for piece in filter(None, (normalise(piece).strip(" .,;:!?-") for piece in pieces)):
+        is_open, ends_open = _OPEN_START.match(piece), _OPEN_END.search(piece)
+        while (start := words.find(piece, place)) >= 0:
+            end = start + len(piece)
+            if (is_open or _MAY_BEGIN.match(words, start)) and (ends_open or _MAY_END.match(words, end)):
+                place = end
+                break
+            place = start + 1  # within a longer word or number
+        else:
+            return False
+    return True

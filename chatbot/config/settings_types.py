@@ -1,0 +1,141 @@
+"""Types of single settings: how their text is read, and which values are refused.
+
+Each check raises ValueError with the form that would be right; `Settings` adds the name of the setting.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_network
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+
+from ..domain.costs import ModelPrice, read_prices
+
+INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
+OWN_COLLECTIONS = frozenset({
+    "audit", "batch_items", "batches", "cache", "conversations", "counters", "documents", "feedback", "file_pieces",
+    "files", "ingestion_items", "ingestions", "keys", "message_events", "messages", "meta", "usage",
+})  # fmt: skip
+"""The program's own collections, which cannot hold passages."""
+MAX_COLLECTION_NAME = 120
+
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _each(pattern: str, form: str) -> AfterValidator:
+    """Check that each part of a list matches ``pattern`` and that no part is repeated."""
+
+    def check(parts: tuple[str, ...]) -> tuple[str, ...]:
+        if wrong := next((part for part in parts if not re.fullmatch(pattern, part)), None):
+            raise ValueError(f"{wrong!r} should be {form}")
+        if len(set(parts)) < len(parts):
+            raise ValueError("a value is repeated")
+        return parts
+
+    return AfterValidator(check)
+
+
+def _read_networks(value: object) -> object:
+    """Checked, and kept as text: settings are shown as JSON."""
+    parts = _split(value)
+    for part in parts if isinstance(parts, tuple) else ():
+        ip_network(part, strict=False)
+    return parts
+
+
+def _check_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or re.search(r"\s", value):
+        raise ValueError("it should begin with http:// or https:// and a host, e.g. http://localhost:11434/v1")
+    return value
+
+
+def _check_database_name(name: str) -> str:
+    if not re.fullmatch(r'[^\s./\\"$]{1,63}', name):
+        raise ValueError('it should have 1 to 63 characters without spaces and without . / \\ " $')
+    return name
+
+
+def _check_key(key: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
+        raise ValueError("it has spaces or letters beyond ASCII, which no HTTP header takes: copy it again")
+    return key
+
+
+def _check_index_options(text: str) -> str:
+    options = json.loads(text or "{}")
+    if not isinstance(options, dict) or options.keys() - INDEX_OPTIONS:
+        raise ValueError(f"it should be a JSON object with some of {', '.join(sorted(INDEX_OPTIONS))}")
+    return text
+
+
+def read_collections(value: object) -> object:
+    """Read ``name: description; name: description`` or a mapping as pairs; pydantic refuses anything else."""
+    if isinstance(value, str):
+        entries = (entry.partition(":") for entry in value.split(";") if entry.strip())
+        return tuple((name.strip(), " ".join(description.split())) for name, _, description in entries)
+    return tuple(value.items()) if isinstance(value, Mapping) else value
+
+
+def check_collection_names(names: Iterable[str]) -> None:
+    """Raises ValueError: naming the wrong name and what would be right.
+
+    No two names may differ in capital letters only: SQLite does not distinguish them.
+    """
+    by_lower: dict[str, str] = {}
+    for name in names:
+        _check_collection_name(name)
+        if (other := by_lower.setdefault(name.casefold(), name)) != name:
+            raise ValueError(f"the collections {other!r} and {name!r} differ in capital letters only")
+
+
+def _check_collection_name(name: str) -> None:
+    what = f"{name!r} cannot be the name of a collection of passages"
+    if name.casefold() in OWN_COLLECTIONS:
+        raise ValueError(
+            f"{what}: the program keeps its own {name.casefold()} there. Taken: {', '.join(sorted(OWN_COLLECTIONS))}"
+        )
+    if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_COLLECTION_NAME:
+        raise ValueError(f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, without spaces around them")
+    if "$" in name or ".." in name or name.startswith(("system.", ".")) or name.endswith("."):
+        raise ValueError(
+            f"{what}: MongoDB takes none with a $, with two dots or one at an end, or with system. in front"
+        )
+    if name.casefold().startswith("sqlite_"):
+        raise ValueError(f"{what}: SQLite takes none with sqlite_ in front")
+
+
+CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Collections = Annotated[tuple[tuple[str, str], ...], BeforeValidator(read_collections)]
+DatabaseName = Annotated[str, AfterValidator(_check_database_name)]
+FilterFields = Annotated[
+    CommaSeparated,
+    _each(
+        r"(?!(_id|data|data_embedding(_b)?|document_id)$)[\w .-]{1,50}",
+        "a metadata field with letters, digits, space, '_', '.' and '-' only, and none of the program's own",
+    ),
+]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Host = Annotated[str, BeforeValidator(lambda host: host.strip("[]"))]
+HostNames = Annotated[
+    CommaSeparated,
+    _each(r"(\*\.)?[^\s/:*@]+|[\da-fA-F:.]+", "a name without scheme, port and path, e.g. reports.example.org"),
+]
+IndexOptions = Annotated[str, AfterValidator(_check_index_options)]
+Key = Annotated[SecretStr, AfterValidator(_check_key)]
+Origins = Annotated[
+    CommaSeparated,
+    _each(r"\*|[a-z][a-z\d+.-]*://[^A-Z\s/*?#@\\^$()[\]]+", "*, or an origin as browsers send it: https://example.org"),
+]
+Prices = Annotated[tuple[ModelPrice, ...], BeforeValidator(read_prices)]
+Proxies = Annotated[tuple[str, ...], BeforeValidator(_read_networks)]
+Url = Annotated[str, AfterValidator(_check_url)]

@@ -1,1 +1,0 @@
-"""A question inside a conversation: history, scope, agent, saving."""

@@ -1,0 +1,115 @@
+"""Cached values in the database, shared by all workers; and reads of the database kept for one request.
+
+Inside `request_cache` a value is read at its first use and kept for that context and threads with a copy of it, so that
+the whole request sees one state: the few small rows that say whether the database has changed. `refresh` clears it:
+before a search, and after a write in the request.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal, TypeVar
+
+from ...domain.errors import DiskFullError
+from ...domain.request import RequestContext
+from ..core import Database
+
+T = TypeVar("T")
+Level = Literal["embedding", "response", "query"]
+PRUNE_EVERY = 50
+"""Writes between two counts of the entries: counting costs more than writing."""
+_CACHE: ContextVar[dict[tuple[Database, str], Any] | None] = ContextVar("request_cache", default=None)
+
+
+@contextmanager
+def request_cache() -> Iterator[None]:
+    """Cache reads inside; as a decorator, for each call of a function that answers a request."""
+    token = _CACHE.set({})
+    try:
+        yield
+    finally:
+        _CACHE.reset(token)
+
+
+def cached(database: Database, name: str, read: Callable[[], T]) -> T:
+    """Return what ``read`` returned before in this request, else call it; outside of a request always call it."""
+    cache = _CACHE.get()
+    if cache is None:
+        return read()
+    if (database, name) not in cache:
+        cache[database, name] = read()
+    value: T = cache[database, name]
+    return value
+
+
+def refresh(database: Database) -> None:
+    """Clear what was read of this database in this request."""
+    cache = _CACHE.get() or {}
+    for key in list(cache):
+        if key[0] is database:
+            cache.pop(key, None)
+
+
+class CacheRepository:
+    """Collection `cache`, bounded in age and number. Thread-safe."""
+
+    def __init__(self, database: Database, *, seconds: float, entries: int) -> None:
+        """0 for ``seconds`` or ``entries`` turns the cache off."""
+        self._cache = database["cache"]
+        self._seconds = seconds
+        self._entries = entries
+        self._lock = threading.Lock()
+        self._writes = 0
+
+    @property
+    def enabled(self) -> bool:
+        return self._seconds > 0 and self._entries > 0
+
+    def ensure_indexes(self) -> None:
+        self._cache.create_expiry_index()
+        self._cache.create_index("at")
+
+    def get(self, level: Level, key: str, *, request: RequestContext | None = None) -> Any:
+        """Return the value; None where there is none, or it is too old."""
+        if not self.enabled:
+            return None
+        row = self._cache.find_one({"_id": f"{level}:{key}"})
+        fresh = row is not None and row["at"] > time.time() - self._seconds
+        if request is not None:
+            request.meter.count_lookup(level, hit=fresh)
+        return row["value"] if row is not None and fresh else None
+
+    def put(self, level: Level, key: str, value: Any, *, owner: str = "") -> None:
+        """Store a value. Every PRUNE_EVERY writes old entries are removed."""
+        if not self.enabled:
+            return
+        row = {"_id": f"{level}:{key}", "at": time.time(), "value": value, **({"owner": owner} if owner else {})}
+        try:
+            self._cache.replace_many([{**row, **self._cache.expiry(self._seconds)}])
+        except DiskFullError:
+            return  # an answer needs no cache
+        with self._lock:
+            self._writes += 1
+            prune = self._writes % PRUNE_EVERY == 0
+        if prune:
+            self.prune()
+
+    def prune(self) -> int:
+        """Remove entries that are too old, and the oldest beyond the limit; return how many."""
+        removed = self._cache.delete_many({"at": {"$lte": time.time() - self._seconds}})
+        if (surplus := self._cache.estimated_count() - self._entries) <= 0:
+            return removed
+        oldest = self._cache.find({}, {"at": 1}, sort=[("at", 1)], limit=surplus)
+        return removed + self._cache.delete_many({"_id": {"$in": [row["_id"] for row in oldest]}})
+
+    def forget_answers(self) -> None:
+        """Remove entries that repeat passages or questions; vectors of texts stay."""
+        for level in ("query", "response"):
+            self._cache.delete_many({"_id": {"$gte": f"{level}:", "$lt": f"{level};"}})
+
+    def clear(self) -> None:
+        self._cache.delete_many({})

@@ -1,0 +1,316 @@
+"""Conversations and their messages: written while questions are answered, and managed by their owner."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from ...domain import Message
+from ...domain.costs import Sums
+from ...domain.errors import InvalidRequestError, NotFoundError
+from ...domain.json import to_json
+from ..core import BATCH, Database, Json
+from .usage import increments, read_sums
+
+MAX_TITLE_CHARACTERS = 80
+TOKEN_BYTES = 24
+CURSOR = re.compile(r"^([0-9T:.+-]{10,40})~([0-9a-f]{32})$")
+"""The time of the last write to the last conversation of a page, and its id."""
+RUNNING: Literal["running"] = "running"
+State = Literal["", "running", "stopped", "failed"]
+"""State of an answer and its question; "" = complete. Only complete messages are shown to a model later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A question that is stored before its answer, and the id that the answer will have."""
+
+    conversation_id: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A stored exchange: its conversation, its last message, and the total usage of the conversation."""
+
+    conversation_id: str
+    message_id: str
+    sums: Sums
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRecord:
+    """A conversation in a list. Times are ISO (UTC); ``share`` is the token of its link, "" = not shared."""
+
+    id: str
+    title: str
+    created_at: str
+    updated_at: str
+    share: str = ""
+
+    @classmethod
+    def of(cls, row: Json | None) -> ConversationRecord:
+        """Read a row; rows from before titles were stored have none. Raises NotFoundError: there is no row."""
+        if row is None:
+            raise NotFoundError("There is no such conversation.")
+        return cls(row["_id"], *(row.get(name, "") for name in ("title", "created_at", "updated_at", "share")))
+
+
+class ConversationRepository:
+    """Collections `conversations` and `messages`. Ids are unguessable.
+
+    Another ``owner``'s conversations are invisible. So are deleted ones, which can be restored for a while.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._conversations = database["conversations"]
+        self._messages = database["messages"]
+        self._events = database["message_events"]
+        self._feedback = database["feedback"]
+
+    def ensure_indexes(self) -> None:
+        self._conversations.create_index([("owner", 1), ("updated_at", -1)])
+        self._conversations.create_index("share")
+        self._messages.create_index([("conversation_id", 1), ("ordinal", 1)])
+        self._messages.create_index([("owner", 1), ("role", 1)])
+        self._events.create_index([("message_id", 1), ("number", 1)])
+        self._events.create_index("conversation_id")
+
+    def exists(self, conversation_id: str, owner: str = "") -> bool:
+        """Whether this owner can continue the conversation."""
+        return self._conversations.find_one(visible(conversation_id, owner), {"_id": 1}) is not None
+
+    def messages(self, conversation_id: str, owner: str = "", before: str | None = None) -> list[Message]:
+        """Return the complete messages, oldest first; with ``before`` those before the question of this answer.
+
+        Raises:
+            NotFoundError: the conversation has no such answer.
+        """
+        condition: Json = {"conversation_id": conversation_id, "owner": own_or_nobodys(owner)}
+        if before is not None:
+            condition["ordinal"] = {"$lt": self._ordinal(conversation_id, before) - 1}
+        rows = self._messages.find(condition, {"role": 1, "content": 1, "state": 1}, sort=[("ordinal", 1)])
+        return [Message(row["role"], row["content"]) for row in rows if not row.get("state")]
+
+    def begin(self, conversation_id: str | None, asked: Json, owner: str, replaces: str | None = None) -> Begun:
+        """Store a question before it is answered; `add` stores both again, complete. None starts a conversation.
+
+        ``replaces``: the answer that the new one will replace (`cut`).
+
+        Raises:
+            NotFoundError: there is no such conversation.
+        """
+        message_id = uuid.uuid4().hex
+        conversation = self._extend(conversation_id, asked, {"messages": 2}, owner)
+        last = int(conversation["messages"])
+        common = {"conversation_id": conversation["_id"], "owner": conversation.get("owner", ""), "created_at": now()}
+        common |= {"state": RUNNING, "replaces": replaces}
+        answer = {"_id": message_id, "role": "assistant", "content": "", "ordinal": last, "beat": 0}
+        question = {"_id": question_id(message_id), "ordinal": last - 1, **asked}
+        self._messages.replace_many([{**common, **question}, {**common, **answer}])
+        return Begun(conversation["_id"], message_id)
+
+    def cut(self, conversation_id: str, at: str, *, keep: str | None = None) -> None:
+        """Remove an answer, its question and everything after it, except for the answer ``keep``.
+
+        Raises:
+            NotFoundError: the conversation has no such answer.
+        """
+        condition: Json = {"conversation_id": conversation_id}
+        condition["ordinal"] = {"$gte": self._ordinal(conversation_id, at) - 1}
+        if keep is not None:
+            condition["_id"] = {"$nin": [keep, question_id(keep)]}
+        self._messages.delete_many(condition)
+
+    def add(
+        self,
+        conversation_id: str | None,
+        said: Sequence[Json],
+        sums: Sums = Sums(),  # noqa: B008  # frozen and zero
+        owner: str = "",
+        message_id: str | None = None,
+    ) -> Added:
+        """Append messages, and add their usage to that of the conversation, atomically.
+
+        Each message has ``role``, ``content`` and whatever is stored with it (scope, citations, trace). None starts a
+        conversation, whose title is the beginning of the first message. ``message_id``: an answer of `begin`, which
+        the messages replace.
+
+        Raises:
+            NotFoundError: the conversation was removed meanwhile; nothing is stored.
+        """
+        begun = None if message_id is None or conversation_id is None else self._ordinal(conversation_id, message_id)
+        counters = increments(sums) if begun else {"messages": len(said), **increments(sums)}
+        conversation = self._extend(conversation_id, said[0], counters, owner)
+        first = (begun or int(conversation["messages"])) - len(said) + 1
+        answer = message_id or uuid.uuid4().hex
+        ids = [*(uuid.uuid4().hex for _ in said[:-1]), answer] if begun is None else [question_id(answer), answer]
+        common = {"conversation_id": conversation["_id"], "owner": conversation.get("owner", ""), "created_at": now()}
+        rows = [{"_id": ids[n], "ordinal": first + n, **common, **message} for n, message in enumerate(said)]
+        rows[-1]["conversation_usage"] = to_json(read_sums(conversation))
+        self._messages.replace_many(rows)
+        return Added(conversation["_id"], answer, read_sums(conversation))
+
+    def _extend(self, conversation_id: str | None, first: Json, counters: Json, owner: str) -> Json:
+        """Increase the counters of a conversation, a new one for None, and return its row."""
+        time = now()
+        update: Json = {"$inc": counters, "$set": {"updated_at": time}}
+        if conversation_id is None:
+            condition: Json = {"_id": uuid.uuid4().hex}
+            update["$set"] |= {"title": title_of(first["content"]), "created_at": time, "owner": owner}
+        else:
+            condition = visible(conversation_id, owner)
+        row = self._conversations.find_one_and_update(condition, update, upsert=conversation_id is None)
+        if row is None:
+            raise NotFoundError(f"There is no conversation {conversation_id!r} any more.")
+        return row
+
+    def _ordinal(self, conversation_id: str, message_id: str) -> int:
+        condition = {"_id": message_id, "conversation_id": conversation_id, "role": "assistant"}
+        row = self._messages.find_one(condition, {"ordinal": 1})
+        if row is None:
+            raise NotFoundError(f"There is no answer {message_id!r} in this conversation.")
+        return int(row["ordinal"])
+
+    def book(self, conversation_id: str, sums: Sums) -> None:
+        """Add to the usage of the conversation, atomically; do nothing where it is gone."""
+        self._conversations.update_one({"_id": conversation_id}, {"$inc": increments(sums)})
+
+    def page(self, owner: str, *, search: str, after: str, limit: int) -> tuple[list[ConversationRecord], str]:
+        """Return the owner's conversations, last written first, and the cursor of the next page ("" = last page).
+
+        ``search``: words in the title or a question, in any case; ``after``: the cursor of the previous page.
+
+        Raises:
+            InvalidRequestError: ``after`` is not a cursor.
+        """
+        condition: Json = {"owner": owner, "deleted_at": None}
+        if after:
+            match = CURSOR.match(after)
+            if match is None:
+                raise InvalidRequestError.for_field("cursor", "must be the `next` value of the previous page.")
+            time, id = match.groups()
+            condition["$or"] = [{"updated_at": {"$lt": time}}, {"updated_at": time, "_id": {"$lt": id}}]
+        if not owner:  # nobody's conversations are in no list
+            return [], ""
+        ids, text = set[str](), search.casefold()
+        if text:
+            questions = self._messages.find({"owner": owner, "role": "user"}, {"conversation_id": 1, "content": 1})
+            ids = {row["conversation_id"] for row in questions if text in row["content"].casefold()}
+        records: list[ConversationRecord] = []
+        for row in self._conversations.find(condition, sort=[("updated_at", -1), ("_id", -1)]):
+            if text in row.get("title", "").casefold() or row["_id"] in ids:
+                if len(records) == limit:
+                    return records, f"{records[-1].updated_at}~{records[-1].id}"
+                records.append(ConversationRecord.of(row))
+        return records, ""
+
+    def get(self, conversation_id: str, owner: str) -> ConversationRecord:
+        """Raises NotFoundError."""
+        return ConversationRecord.of(self._conversations.find_one(visible(conversation_id, owner)))
+
+    def shared(self, token: str) -> ConversationRecord:
+        """Return the conversation whose link has this token. Raises NotFoundError."""
+        condition = {"share": token, "deleted_at": None}
+        return ConversationRecord.of(self._conversations.find_one(condition) if token else None)
+
+    def rows(self, conversation_id: str, *, before: str = "", limit: int = 0) -> tuple[list[Json], bool]:
+        """Return the rows of the last ``limit`` messages (0 = all), oldest first, and whether there are earlier ones.
+
+        ``before``: only messages before the question of this answer.
+
+        Raises:
+            NotFoundError: the conversation has no such answer.
+        """
+        condition: Json = {"conversation_id": conversation_id}
+        if before:
+            condition["ordinal"] = {"$lt": self._ordinal(conversation_id, before) - 1}
+        rows = list(self._messages.find(condition, sort=[("ordinal", -1)], limit=limit and limit + 1))
+        more = bool(limit) and len(rows) > limit
+        return rows[:limit][::-1] if more else rows[::-1], more
+
+    def message(self, message_id: str) -> Json:
+        """Return the row of a message. Raises NotFoundError."""
+        row = self._messages.find_one({"_id": message_id})
+        if row is None:
+            raise NotFoundError("There is no such message any more.")
+        return row
+
+    def rename(self, conversation_id: str, owner: str, title: str) -> ConversationRecord:
+        """Change the title. Raises NotFoundError."""
+        return self._change(visible(conversation_id, owner), {"$set": {"title": title_of(title)}})
+
+    def delete(self, conversation_id: str, owner: str) -> None:
+        """Hide a conversation until it is restored or purged. Raises NotFoundError."""
+        self._change(visible(conversation_id, owner), {"$set": {"deleted_at": now()}})
+
+    def restore(self, conversation_id: str, owner: str) -> ConversationRecord:
+        """Undo `delete`; a conversation that is not deleted stays as it is. Raises NotFoundError: it was purged."""
+        condition = {"_id": conversation_id, "owner": own_or_nobodys(owner)}
+        return self._change(condition, {"$unset": {"deleted_at": ""}})
+
+    def share(self, conversation_id: str, owner: str) -> ConversationRecord:
+        """Give a conversation a link, which stays the same until it is revoked. Raises NotFoundError."""
+        record = self.get(conversation_id, owner)
+        if record.share:
+            return record
+        return self._change(visible(record.id, owner), {"$set": {"share": secrets.token_urlsafe(TOKEN_BYTES)}})
+
+    def revoke(self, conversation_id: str, owner: str) -> None:
+        """Revoke the link of a conversation. Raises NotFoundError."""
+        self._change(visible(conversation_id, owner), {"$unset": {"share": ""}})
+
+    def _change(self, condition: Json, update: Json) -> ConversationRecord:
+        return ConversationRecord.of(self._conversations.find_one_and_update(condition, update))
+
+    def owners(self) -> dict[str, int]:
+        """Return the number of conversations of each owner; "" = nobody."""
+        return dict(Counter(row.get("owner", "") for row in self._conversations.find({}, {"owner": 1})))
+
+    def purge(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
+        """Remove the conversations of an owner (None = everybody's) for good and return how many.
+
+        ``before``: only those last written to before; ``deleted_before``: only those deleted before.
+        """
+        condition: Json = {} if owner is None else {"owner": owner} if owner else {"owner": own_or_nobodys("")}
+        condition |= {"updated_at": {"$lt": before}} if before else {}
+        condition |= {"deleted_at": {"$lt": deleted_before}} if deleted_before else {}
+        ids = [row["_id"] for row in self._conversations.find(condition, {"_id": 1})]
+        for start in range(0, len(ids), BATCH):
+            batch = {"$in": ids[start : start + BATCH]}
+            # Messages go first, so that a kill leaves no orphans; and again, for those that were added meanwhile.
+            for _ in range(2):
+                for collection in (self._events, self._feedback, self._messages):
+                    collection.delete_many({"conversation_id": batch})
+                self._conversations.delete_many({"_id": batch})
+        return len(ids)
+
+
+def title_of(text: str) -> str:
+    return " ".join(text.split())[:MAX_TITLE_CHARACTERS]
+
+
+def visible(conversation_id: str, owner: str) -> Json:
+    """Return the filter for a conversation that this owner may continue."""
+    return {"_id": conversation_id, "owner": own_or_nobodys(owner), "deleted_at": None}
+
+
+def own_or_nobodys(owner: str) -> Json:
+    """Return a condition on `owner`: this owner's rows, and nobody's, for which knowing the id is enough."""
+    return {"$in": [None, *sorted({"", owner})]}  # None: rows from before owners were stored
+
+
+def question_id(message_id: str) -> str:
+    """Return the id of the question that `ConversationRepository.begin` stores with an answer."""
+    return f"{message_id}-question"
+
+
+def now() -> str:
+    """Return the time to the millisecond, as text that sorts."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

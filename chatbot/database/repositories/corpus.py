@@ -1,0 +1,279 @@
+"""The corpus's change log, facts that every process must agree on, and changes by other programs.
+
+All in one small collection, `meta`. A log is one document that is updated atomically, so a reader never sees a change
+without the earlier ones.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from pydantic import TypeAdapter
+
+from ...domain.documents import Calibration
+from ...domain.errors import DatabaseError
+from ..core import NO_CHANGE_STREAMS, TOKEN_LOST, ChangeStream, CommandError, Database, Json
+from ..rows import NAMING, document_id_of
+from .caches import cached, refresh
+
+log = logging.getLogger(__name__)
+KEPT_CHANGES = 500
+"""Entries of a log; a reader further behind compares all ids."""
+LONGEST_LEASE = 120.0
+"""Seconds; no lease is taken for longer."""
+ABANDONED_SECONDS = 3600.0
+"""Time after its end when a lease of a dead process is removed."""
+CORPUS, CATALOG, EMBEDDER, STREAM, UPLOADS = "corpus", "catalog", "embedder", "change_stream", "uploads"
+DISMISSED, CALIBRATION = "dismissed:", "calibration:"
+BATCH = 1_000
+IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
+"""Pause after an empty look at the change stream, pause after a failure, and time between two notes of the position."""
+
+
+def _shared_rows(database: Database) -> dict[str, Json]:
+    """Read the rows that every question needs at once, without the entries of the logs."""
+    condition = {"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}
+    rows = cached(database, "meta", lambda: list(database["meta"].find(condition, {"recent": 0})))
+    return {row["_id"]: row for row in rows}
+
+
+class CorpusChanges:
+    """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows.
+
+    ``log``: that of the passages (CORPUS), or of the registered reports (CATALOG).
+    """
+
+    def __init__(self, database: Database, log: str = CORPUS) -> None:
+        self._database = database
+        self._meta = database["meta"]
+        self._log = log
+
+    def corpus_id(self) -> str:
+        """Return the id of this database's corpus, which is made at the first call."""
+        change = {"$setOnInsert": {"value": uuid.uuid4().hex}}
+        self._meta.update_one({"_id": "corpus_id"}, change, upsert=True)
+        row = self._meta.find_one({"_id": "corpus_id"})
+        assert row is not None
+        return str(row["value"])
+
+    def position(self) -> int:
+        """Return the position, 0 before the first write. Read once for each request (`request_cache`)."""
+        row = _shared_rows(self._database).get(self._log)
+        return int(row["position"]) if row else 0
+
+    def record(self, document_ids: Iterable[str] | None, *, in_place: bool = False) -> int:
+        """Append one entry after the write that it describes, and return the new position.
+
+        ``document_ids`` None: anything may have changed. ``in_place``: chunks changed and kept their ids.
+        """
+        update: Json = {"$inc": {"position": 1, "epoch": int(in_place or document_ids is None)}}
+        if document_ids is None:
+            update["$set"] = {"recent": []}
+        else:  # one string per entry, as every version has written them
+            update["$push"] = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
+        row = self._meta.find_one_and_update({"_id": self._log}, update, upsert=True)
+        assert row is not None
+        refresh(self._database)
+        return int(row["position"])
+
+    def epoch(self) -> int:
+        """Return the number of writes that changed chunks in place."""
+        row = self._meta.find_one({"_id": self._log}, {"epoch": 1})
+        return int(row.get("epoch", 0)) if row else 0
+
+    def since(self, position: int) -> tuple[int, set[str] | None]:
+        """Return the current position and the documents changed after ``position``; None = the log is too short."""
+        row = self._meta.find_one({"_id": self._log})
+        refresh(self._database)  # the rest of this request sees the same state
+        if row is None:
+            return 0, set() if position == 0 else None
+        current, recent = int(row["position"]), row.get("recent", [])
+        missed = current - position
+        if missed < 0 or missed > len(recent):
+            return current, None
+        return current, {document_id for entry in recent[len(recent) - missed :] for document_id in entry.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEmbedder:
+    """The embedding model of the database, and which of the two slots holds its vectors."""
+
+    provider: str
+    model: str
+    model_id: str
+    dimensions: int
+    slot: str = ""
+
+    def same_vectors(self, model_id: str, dimensions: int, *, slot: str) -> bool:
+        return (self.model_id, self.dimensions, self.slot) == (model_id, dimensions, slot)
+
+
+_EMBEDDER = TypeAdapter(StoredEmbedder)
+_CALIBRATION = TypeAdapter(Calibration)
+
+
+class CorpusFacts:
+    """The stored embedder, calibrations, deleted sample reports, and leases for work of one process at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._meta = database["meta"]
+
+    def ensure_indexes(self) -> None:
+        self._meta.create_expiry_index()
+
+    def embedder(self) -> StoredEmbedder | None:
+        row = _shared_rows(self._database).get(EMBEDDER)
+        return None if row is None else _EMBEDDER.validate_python(row)
+
+    def remember_embedder(self, embedder: StoredEmbedder) -> None:
+        """Store the embedder of the first write; later calls do nothing."""
+        self._meta.update_one({"_id": EMBEDDER}, {"$setOnInsert": asdict(embedder)}, upsert=True)
+        refresh(self._database)
+
+    def replace_embedder(self, old: StoredEmbedder | None, new: StoredEmbedder) -> bool:
+        """Change the stored embedder in one step; False if it is no longer ``old``."""
+        if old is None:
+            self.remember_embedder(new)
+            return self.embedder() == new
+        condition = {"_id": EMBEDDER, "model_id": old.model_id, "dimensions": old.dimensions}
+        if old.slot:
+            condition["slot"] = old.slot
+        replaced = self._meta.update_one(condition, {"$set": asdict(new)}) == 1
+        refresh(self._database)
+        return replaced
+
+    def calibration(self, model_id: str) -> Calibration | None:
+        """Return what `calibrate` measured for this embedding model on this database."""
+        row = self._meta.find_one({"_id": f"{CALIBRATION}{model_id}"})
+        return None if row is None else _CALIBRATION.validate_python(row)
+
+    def put_calibration(self, calibration: Calibration) -> None:
+        """Store a calibration, replacing an earlier one of the same model."""
+        row = {"_id": f"{CALIBRATION}{calibration.model_id}", **_CALIBRATION.dump_python(calibration, mode="json")}
+        self._meta.replace_many([row])
+
+    def delete_calibration(self, model_id: str) -> bool:
+        """Return to the shipped values; False if nothing was measured."""
+        return self._meta.delete_many({"_id": f"{CALIBRATION}{model_id}"}) > 0
+
+    def dismiss_sample(self, document_id: str) -> None:
+        """Note that a sample report was deleted, so that it is not added again."""
+        self._meta.update_one({"_id": f"{DISMISSED}{document_id}"}, {"$set": {"sample": document_id}}, upsert=True)
+
+    def dismissed_samples(self) -> set[str]:
+        return {row["sample"] for row in self._meta.find({"sample": {"$exists": True}})}
+
+    def decisions(self) -> list[Json]:
+        """Return the rows that cannot be derived: deleted samples and calibrations."""
+        return [row for row in self._meta.find({}) if str(row["_id"]).startswith((DISMISSED, CALIBRATION))]
+
+    def adopt(self, decisions: list[Json]) -> None:
+        """Write the `decisions` of another database; equal ids are replaced."""
+        self._meta.replace_many(decisions)
+
+    def next_upload_number(self, count: int = 1) -> int:
+        """Reserve ``count`` consecutive numbers, higher than all before; return the first.
+
+        The numbers are at least the milliseconds since 1970, so that they also grow in a copy of the database, which
+        has a counter of its own.
+        """
+        now = time.time_ns() // 1_000_000
+        self._meta.update_one({"_id": UPLOADS}, {"$setOnInsert": {"value": now}}, upsert=True)
+        self._meta.update_one({"_id": UPLOADS, "value": {"$lt": now}}, {"$set": {"value": now}})
+        counter = self._meta.find_one_and_update({"_id": UPLOADS}, {"$inc": {"value": count}})
+        assert counter is not None
+        return int(counter["value"]) - count + 1
+
+    def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
+        """Take a lease that is free, expired or ``owner``'s; return whether ``owner`` holds it now."""
+        now = time.time()
+        self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
+        lease = {"$set": {"owner": owner, "until": now + seconds, **self._meta.expiry(ABANDONED_SECONDS)}}
+        # A lease that ends later than any that can be given now dates from before the clock was set back.
+        free = {"$or": [{"owner": owner}, {"until": {"$lt": now}}, {"until": {"$gt": now + LONGEST_LEASE}}]}
+        return self._meta.update_one({"_id": f"lease:{name}", **free}, lease) == 1
+
+    def release_lease(self, name: str, owner: str) -> None:
+        """Give a lease back, and remove abandoned ones."""
+        self._meta.delete_many({"_id": f"lease:{name}", "owner": owner})
+        self._meta.delete_many({"until": {"$lt": time.time() - ABANDONED_SECONDS}})
+
+
+class ForeignChanges:
+    """Follows the server's change stream of passages, and logs those that other programs change in place.
+
+    Own writes are logged when they are made, and the number of rows shows what others insert or delete. Every serving
+    process follows the stream: logging a change twice does no harm. The position is stored, so changes are noticed
+    that happen while no process serves.
+    """
+
+    def __init__(self, database: Database, collections: Sequence[str]) -> None:
+        self._database = database
+        self._collections = list(dict.fromkeys(collections))
+        self._changes = CorpusChanges(database)
+        self._meta = database["meta"]
+
+    def supported(self) -> bool:
+        """Whether the server has change streams. Raises DatabaseError."""
+        try:
+            with self._database.watch(self._collections):
+                return True
+        except CommandError as error:
+            if error.server_code == NO_CHANGE_STREAMS:
+                return False
+            raise
+
+    def follow(self, stop: threading.Event) -> None:
+        """Follow the changes until ``stop`` is set; return at once where the server has no change streams."""
+        pause, reported, lost = 0.0, "", False
+        while not stop.wait(pause):
+            pause = IDLE_SECONDS
+            try:
+                self._read(stop, anew=lost)
+            except CommandError as error:
+                if error.server_code not in TOKEN_LOST:
+                    log.warning("Changes in place by other programs are not noticed: %s", error.server_message)
+                    return
+                lost = True
+            except DatabaseError as error:
+                # A thread cannot raise to anybody: questions and /ready report the same error.
+                if error.message != reported:
+                    log.warning("Changes by other programs are not noticed for now: %s", error.message)
+                pause, reported, lost = RETRY_SECONDS, error.message, False
+
+    def _read(self, stop: threading.Event, *, anew: bool) -> None:
+        state = None if anew else self._meta.find_one({"_id": STREAM})
+        with self._database.watch(self._collections, state["token"] if state else None) as stream:
+            if state is None:
+                self._changes.record(None)  # earlier changes are unknown
+            self._keep_position(stream)
+            kept = time.monotonic()
+            while stream.alive and not stop.is_set():
+                rows = defaultdict(list)
+                for _ in range(BATCH):
+                    if (event := stream.try_next()) is None:
+                        break
+                    rows[event["ns"]["coll"]].append(event["documentKey"]["_id"])
+                changed = {
+                    document_id_of(row)
+                    for name, ids in rows.items()
+                    for row in self._database[name].find({"_id": {"$in": ids}}, NAMING)
+                }
+                if changed:
+                    self._changes.record(changed, in_place=True)
+                if rows or time.monotonic() - kept > KEEP_SECONDS:
+                    self._keep_position(stream)
+                    kept = time.monotonic()
+                if not rows:
+                    stop.wait(IDLE_SECONDS)
+
+    def _keep_position(self, stream: ChangeStream) -> None:
+        if stream.resume_token is not None:
+            self._meta.replace_many([{"_id": STREAM, "token": stream.resume_token}])

@@ -1,0 +1,322 @@
+"""Every extension point on one page. Adapters implement these; the layers above use nothing else of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection as AnyOf
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from .costs import Usage
+
+if TYPE_CHECKING:  # every adapter imports this page, which names these in annotations only
+    from pathlib import Path
+
+    from . import (
+        Chunk,
+        Delta,
+        Document,
+        DocumentRecord,
+        Event,
+        Holdings,
+        Loaded,
+        Match,
+        Matrix,
+        Passage,
+        Prompt,
+        Question,
+        Quotation,
+        Scope,
+        SearchHit,
+        Value,
+        Vector,
+    )
+    from .request import RequestContext
+
+
+class Embedder(Protocol):
+    """Text to unit vectors. A vector is a function of its text and of ``model_id``, nothing else."""
+
+    @property
+    def model_id(self) -> str:
+        """``provider:model``; stored with the vectors, so that a change of model is noticed."""
+
+    @property
+    def local(self) -> bool:
+        """Whether it computes in this process: free of charge, and faster than reading a stored vector."""
+
+    @property
+    def multilingual(self) -> bool:
+        """Whether the vectors of a question and of its answer in another language are close."""
+
+    @property
+    def dimensions(self) -> int:
+        """Length of its vectors."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens that the model reads of one text. Longer input is an error, never cut silently."""
+
+    def count_tokens(self, text: str) -> int:
+        """Count tokens by the model's own tokenizer, or estimate them, never too low."""
+
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+        """Return a unit vector, shape (dimensions,). Raises EmbeddingError."""
+
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+        """Return unit vectors, shape (len(texts), dimensions). Raises EmbeddingError."""
+
+
+@runtime_checkable
+class PrefetchingEmbedder(Embedder, Protocol):
+    """An embedder that can embed several questions at the same time, before `embed_query` needs them."""
+
+    def prefetch(self, texts: Iterable[str], *, request: RequestContext | None = None) -> None:
+        """Compute the vectors that `embed_query` will return. Raises EmbeddingError."""
+
+
+class Cache(Protocol):
+    """Values by level and key, for all workers. Errors and abstentions are never cached."""
+
+    @property
+    def enabled(self) -> bool: ...
+
+    def get(
+        self, level: Literal["embedding", "response", "query"], key: str, *, request: RequestContext | None = None
+    ) -> Any:
+        """Return the cached value or None, and count the look-up for ``request``."""
+
+    def put(self, level: Literal["embedding", "response", "query"], key: str, value: Any, *, owner: str = "") -> None:
+        """Store a JSON value. ``owner``: of the conversation that it depends on; ``key`` contains it, too."""
+
+
+class ChatModel(Protocol):
+    @property
+    def model_id(self) -> str:
+        """``provider:model``, or the provider alone."""
+
+    @property
+    def is_language_model(self) -> bool:
+        """Whether it can plan and write; else it quotes or repeats, in this process and free of charge."""
+
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        """Yield the answer piece by piece; end early once ``request`` is cancelled. Raises ChatModelError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """At most top_k hits, best first, with unchanged scores and ranks; and the cost of reranking."""
+
+    hits: tuple[SearchHit, ...]
+    usage: Usage = field(default_factory=Usage)
+
+
+class Reranker(Protocol):
+    """Reorders the hits that remain after threshold and fusion (R-B7, R-B8)."""
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether it asks the chat model, whose replies may be cached."""
+
+    def candidates(self, top_k: int) -> int:
+        """Number of hits it needs to choose ``top_k`` from; never fewer."""
+
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+        """``hits`` are best first. Raises DependencyError: its model failed."""
+
+
+@runtime_checkable
+class Quoter(Protocol):
+    """Quotes passages, if no language model is configured or it failed."""
+
+    def quotes(
+        self, question: str, passages: Sequence[Passage], *, request: RequestContext | None = None
+    ) -> list[Quotation]:
+        """Return the sentences that answer best, best first, at most three. Raises EmbeddingError."""
+
+
+class Store(Protocol):
+    """Chunks with their vectors, and the two searches over them. Scopes are applied before the search."""
+
+    def prepare(self) -> None:
+        """Create what the store needs and lacks; cheap if it lacks nothing."""
+
+    def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
+        """Write chunks of one or more documents; replace those with the same id."""
+
+    def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
+        """Remove a document's chunks except those in ``keep`` and return how many were removed."""
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        """Return the chunks that still exist, in the order of the ids."""
+
+    def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
+        """Return a document's chunks that have a vector, of any version and in no order, with their vectors."""
+
+    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+        """Return each chunk with its neighbours within ``margin`` characters, in reading order."""
+
+    def vector_search(
+        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> list[Match]:
+        """Return the nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2.
+
+        With ``num_candidates`` a search engine always searches approximately among so many, without rows for ties; None
+        = the store chooses. Stores that search exactly ignore it.
+        """
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        """Return the best chunks by keywords, ties by id. A chunk without a query term is no match."""
+
+    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """Return the vector scores of chunks that only the keyword search found."""
+
+    def count(self, scope: Scope) -> int:
+        """Count the passages in a scope."""
+
+    def ping(self) -> str:
+        """Return a short description of the engine. Raises DependencyError: it does not work."""
+
+    def close(self) -> None:
+        """Close connections and end threads."""
+
+
+@runtime_checkable
+class HybridStore(Store, Protocol):
+    """A store that runs both searches in one go."""
+
+    def hybrid_search(
+        self, query: str, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> tuple[list[Match], list[Match]]:
+        """Return what vector_search and keyword_search would, as far as keywords can be searched."""
+
+    def without_keywords(self, scope: Scope) -> list[str]:
+        """Return the collections of the scope whose keyword index could not answer the last hybrid search."""
+
+
+@runtime_checkable
+class TracedStore(Store, Protocol):
+    """A store whose searches are aggregations that a person can read and repeat."""
+
+    def traced(self) -> AbstractContextManager[list[tuple[str, list[dict[str, Any]]]]]:
+        """Collect the collections and aggregations that this thread's searches send inside the block."""
+
+
+@runtime_checkable
+class RerankingStore(Store, Protocol):
+    """A store with its own reranking model."""
+
+    def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
+        """Return the relevance of chunks to a query, by id, without deleted chunks. Raises SearchEngineError.
+
+        Without chunks, only check that the server answers.
+        """
+
+
+@runtime_checkable
+class LateStore(Store, Protocol):
+    """An eventually consistent store: documents become visible, and deleted rows are removed, once its indexes have
+    caught up.
+    """
+
+    def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
+        """Hide a document's chunks, except those in ``keep``, from searches, before `delete_document`.
+
+        Return the ids of all that wait for deletion.
+        """
+
+    def unfollowed(self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()) -> int:
+        """Count the ``written`` and ``retired`` chunks whose change searches do not show yet.
+
+        Raises SearchEngineError.
+        """
+
+
+class ChangeLog(Protocol):
+    """The documents that changed, in order: an in-process index follows the writes of other processes by it."""
+
+    def corpus_id(self) -> str:
+        """Return an id of this database's corpus; files derived from another corpus are useless."""
+
+    def position(self) -> int:
+        """Return the number of the last change."""
+
+    def record(self, document_ids: Iterable[str]) -> int:
+        """Note that these documents changed and return the new position."""
+
+    def since(self, position: int) -> tuple[int, set[str] | None]:
+        """Return the current position and the documents changed after ``position``; None = the log is shorter."""
+
+    def epoch(self) -> int:
+        """Return a number that changes if chunks change and keep their ids: comparing ids is not enough."""
+
+
+class Catalog(Protocol):
+    """The registered reports."""
+
+    def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
+        """Return the reports in the scope, else all, by title."""
+
+    def values(self, field: str, scope: Scope | None = None) -> list[Value]:
+        """Return every value of a filter field in the scope, else in all reports; sorted as text."""
+
+    def holdings(self, scope: Scope) -> Holdings:
+        """Count the reports in the scope, and their passages that are inside: of a table perhaps only some."""
+
+    def unsettled(self) -> dict[str, str]:
+        """Return the reports that are being written or removed, with the version that questions may see ("" = none).
+
+        Always current, even if the other methods return what they did earlier in the request.
+        """
+
+
+class Loader(Protocol):
+    """Reads the text of a document from a file. ``suffixes`` of its files are lower case, with the dot."""
+
+    suffixes: tuple[str, ...]
+
+    def load(self, path: Path) -> Loaded:
+        """The title falls back to the file's stem; sections are laid out (`schema.lay_out`) and not empty.
+
+        Raises LoadError: naming the file, what is wrong with it and what to do.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkLimits:
+    """The longest passage in characters. ``used`` is below ``asked`` if the embedder reads less.
+
+    The embedder's limit is an estimate (four characters a token). Chunkers count tokens and split denser text shorter.
+    """
+
+    asked: int
+    used: int
+
+
+class Chunker(Protocol):
+    """Splits a document into passages that the embedder reads whole."""
+
+    @property
+    def limits(self) -> ChunkLimits:
+        """Sizes of its chunks."""
+
+    @property
+    def takes_overlap(self) -> bool:
+        """Whether neighbours may share text; else the overlap must be 0."""
+
+    @property
+    def joins_sections(self) -> bool:
+        """Whether a passage may span sections; it then contains their headings."""
+
+    def chunk(
+        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
+    ) -> list[Chunk]:
+        """Return the chunks in reading order, with ids and ordinals as of `Chunk.make_id`."""
+
+
+class Agent(Protocol):
+    """Answers a question, yielding what happens. The last event is an AnswerEvent."""
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """Raises ChatbotError: nothing can be answered."""

@@ -1,0 +1,88 @@
+"""The context of one request in all layers: caller, cancellation, deadline, and usage.
+
+It is an argument, so that each signature says what can be cancelled and is counted. Where nobody waits and nothing is
+counted (an ingestion, a command), it is None.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from .access import ANYBODY, Caller
+from .cancellation import Cancellation, Deadlines
+from .costs import Usage
+
+_DEADLINES = Deadlines()
+
+
+class RequestMeter:
+    """The usage of one question so far. Thread-safe: its searches run at the same time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._usage = Usage()
+        self._lookups: Counter[str] = Counter()
+
+    @property
+    def usage(self) -> Usage:
+        """Calls and tokens of the metered chat model, also of failed and cancelled calls."""
+        with self._lock:
+            return self._usage
+
+    @property
+    def lookups(self) -> Counter[str]:
+        """Lookups of each cache by outcome: ``"embedding hit"``, ``"response miss"``, ..."""
+        with self._lock:
+            return Counter(self._lookups)
+
+    def add(self, usage: Usage) -> None:
+        with self._lock:
+            self._usage += usage
+
+    def count_lookup(self, level: str, *, hit: bool) -> None:
+        with self._lock:
+            self._lookups[f"{level} {'hit' if hit else 'miss'}"] += 1
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """One question, or a part of it with less time or fewer calls; the parts share the meter."""
+
+    cancel: Cancellation = field(default_factory=Cancellation)
+    deadline: float | None = None
+    """The `time.monotonic` when this part is cancelled; None = with the whole."""
+    meter: RequestMeter = field(default_factory=RequestMeter)
+    may_call: Callable[[], bool] = lambda: True
+    """Called before each call of a model that is not the agents' own; an allowed call counts as made."""
+    caller: Caller = ANYBODY
+    private: bool = False
+    """Whether the answer depends on a conversation, which only the caller may see."""
+
+    @property
+    def cached_for(self) -> str:
+        """The owner of the cached answers that may be used, "" = everybody's."""
+        return self.caller.owner if self.private else ""
+
+    @property
+    def cancelled(self) -> bool:
+        return self.cancel.cancelled
+
+    @contextmanager
+    def within(self, seconds: float | None) -> Iterator[RequestContext]:
+        """Yield a part with a time limit, None = no limit; it is cancelled with the whole, too."""
+        limited, deadline = Cancellation(self.cancel), self.deadline
+        number = None
+        if seconds is not None:
+            deadline = time.monotonic() + seconds
+            number = _DEADLINES.add(limited, seconds)
+        try:
+            yield replace(self, cancel=limited, deadline=deadline)
+        finally:
+            if number is not None:
+                _DEADLINES.forget(number)
+            self.cancel.forget(limited.cancel)

@@ -1,0 +1,175 @@
+"""Words, sentences, invisible characters and Markdown escapes, for the search, the answers and the citation check."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import Stemmer
+
+from ..domain.errors import SettingsError
+
+if TYPE_CHECKING:
+    from ..domain import Quotation
+
+WORD_PATTERN = re.compile(r"\w+")
+LETTERS_PATTERN = re.compile(r"[^\W\d_]+")
+YEAR_PATTERN = re.compile(r"\b(?:19|20)\d\d\b")
+_TERM = re.compile(r"\w+(?:[.,]\d+)*")
+"""A word, or a number with its decimals."""
+_COMPOUND = re.compile(r"\b\w*?(?:[a-z0-9][A-Z]|_)\w*")
+_SEAM_HINT = re.compile(r"[a-z0-9][A-Z]|_")
+_SEAM = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я])|\n+")
+_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|est|approx|incl|No|Gen|Lt|Col|Maj|Capt|Gov|Sen|Rep|Fig|Vol|ca|pp?|e\.g|i\.e"
+    r"|Jan|Feb|Aug|Sept?|Oct|Nov|Dec)|\b[A-Z]|\([a-z])\.$"
+)
+_GAP = re.compile(r"\s{2,}")
+_MARKDOWN_SIGN = re.compile(r"[\\`*_\[\]<>|#]")
+_IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""Default_Ignorable_Code_Point of Unicode 16, DerivedCoreProperties.txt; the tag characters are among them."""
+_CONTROLS = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff\U00013430-\U0001343f"
+"""Control characters, noncharacters, annotations of lines (UAX #44: general categories Cc, Cn and Cf)."""
+_JOINING_SCRIPTS = "[\u0600-\u109f\u1780-\u18af]"
+"""From Arabic to Myanmar, Khmer and Mongolian, a joiner between two letters is part of the spelling (UAX #31, 2.3)."""
+_INVISIBLE = re.compile(f"(?!(?<={_JOINING_SCRIPTS})[\u200c\u200d]{_JOINING_SCRIPTS})[{_IGNORABLE}{_CONTROLS}]+?")
+_MAYBE_INVISIBLE = re.compile(f"[{_IGNORABLE}{_CONTROLS}]")
+"""A quick first look, which takes a third of the time."""
+_BLANK = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2800]")
+MAX_ABBREVIATION_CHARACTERS = 12
+"""Searching the whole sentence for one would take minutes on a page of initials."""
+
+_STOP_WORDS: dict[str, frozenset[str]] = {
+    language: frozenset(words.split())
+    for language, words in tomllib.loads(files(__package__).joinpath("stop_words.toml").read_text("utf-8")).items()
+}
+_TURKISH_CAPITALS = {ord("İ"): "i", ord("I"): "ı"}
+"""Python's lower() splits "İ" into an i and a separate dot, which would end the word."""
+_ENGLISH = _STOP_WORDS["english"]
+_FOREIGN = [words - _ENGLISH for name, words in _STOP_WORDS.items() if name != "english"]
+LANGUAGES = sorted(_STOP_WORDS)
+"""Languages with both a Snowball stemmer and a stop-word list."""
+
+
+class Analyzer:
+    """Turns text into index terms: lower-case words without stop words, stemmed by language (Snowball)."""
+
+    def __init__(self, language: str) -> None:
+        if language not in LANGUAGES:
+            raise SettingsError(f"LANGUAGE={language!r} is not supported. Valid: {', '.join(LANGUAGES)}.")
+        self._stem = Stemmer.Stemmer(language).stemWords
+        self._stop_words = _STOP_WORDS[language]
+        self._capitals = _TURKISH_CAPITALS if language == "turkish" else {}
+
+    def terms(self, text: str) -> list[str]:
+        """Return the index terms in text order. A number keeps its decimals: 2.09 is one term.
+
+        A compound such as maxRetries or max_retries gives itself and its parts, like Lucene's WordDelimiterGraph with
+        the original preserved (measured on questions about code: benchmarks/README.md).
+        """
+        if _SEAM_HINT.search(text):  # most texts have none, and looking is cheaper than replacing
+            text = _COMPOUND.sub(lambda compound: f"{compound[0]} {_SEAM.sub(' ', compound[0])}", text)
+        # An accent that is a character of its own (NFD, in some PDFs) would end a word.
+        text = unicodedata.normalize("NFC", text).translate(self._capitals).lower()
+        words = [word for word in _TERM.findall(text) if word not in self._stop_words]
+        stems: list[str] = self._stem(words)
+        return stems
+
+
+@lru_cache(maxsize=8)
+def analyzer(language: str) -> Analyzer:
+    """Return the analyzer of a language, made once. Raises SettingsError for a language that is not supported."""
+    return Analyzer(language)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences and lines, stripped, in order. Abbreviations and initials do not end a sentence."""
+    result: list[str] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        near = max(start, match.start() - MAX_ABBREVIATION_CHARACTERS)
+        if "\n" in match.group() or not _ABBREVIATION.search(text, near, match.start()):
+            if text[start : match.start()].strip():
+                result.append(text[start : match.end()].strip())
+            start = match.end()
+    tail = text[start:].strip()
+    return [*result, tail] if tail else result
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text for any model, rather too high than too low, and never below its words.
+
+    Tokenizers merge letters into words, digits by threes and signs hardly ever; a letter beyond ASCII costs by its
+    bytes (measured against MiniLM's, cl100k's and o200k's tokens, benchmarks/README.md).
+    """
+    ascii_only = len(text.encode("ascii", "ignore"))
+    beyond = len(text.encode("utf-8", "surrogatepass")) - ascii_only
+    digits = sum(map(text.count, "0123456789"))
+    signs = len(_PUNCTUATION.findall(text))
+    parts = 22 * (ascii_only - digits - signs) + 50 * digits + 85 * signs + 42 * beyond
+    return max(parts // 100, text.count(" ")) + 1
+
+
+@lru_cache(maxsize=256)
+def is_foreign(text: str) -> bool:
+    """Whether a text has several stop words of another language, and more of them than English ones.
+
+    The rules for names and clauses are English: of the two countries in "Kenia und Somalia" they find one.
+    """
+    words = set(_TERM.findall(text.lower()))
+    english = len(words & _ENGLISH)
+    return any(len(words & others) > max(1, english) for others in _FOREIGN)
+
+
+def is_written_in(text: str, language: str) -> bool:
+    """Whether a text has stop words of this language, and no more of another."""
+    words, stop_words = set(_TERM.findall(text.lower())), _STOP_WORDS[language]
+    others = (len(words & (other_words - stop_words)) for other_words in _STOP_WORDS.values())
+    return len(words & stop_words) >= max(1, *others)
+
+
+def count_of(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 report", "2 searches", "1,200 countries"."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{count:,} {noun}"
+
+
+def quotation_markdown(quotation: Quotation) -> str:
+    """Return a quotation with its citation as Markdown."""
+    return f"“{escape_markdown(quotation.text)}” [{quotation.number}]"
+
+
+def quotation_item(quotation: Quotation) -> str:
+    """Return a quotation and its source as an item of a Markdown list."""
+    return f"- **{escape_markdown(quotation.where)}:** {quotation_markdown(quotation)}"
+
+
+def evenly_spaced(text: str) -> str:
+    """Replace each run of white space by one space, or by the end of a line or paragraph if it has one.
+
+    Apply it to what people type before the rules read it: on a run of 1,600 spaces, one of their regular expressions
+    took 50 s and blocked every thread.
+    """
+    return _GAP.sub(lambda gap: "\n\n"[: gap[0].count("\n")] or " ", text)
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text on one line that Markdown shows unchanged, so that a document cannot add Markdown to a page."""
+    return _MARKDOWN_SIGN.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def visible(text: str) -> str:
+    """Remove invisible characters, which a model would read, and replace blanks that are no white space by spaces."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return _BLANK.sub(" ", _INVISIBLE.sub("", text) if _MAYBE_INVISIBLE.search(text) else text)

@@ -1,0 +1,288 @@
+"""Figures as reports state them: what is counted, its value and unit, and the year it is of.
+
+Statements are read: "**total:** 20.9 years (2023 est.)", "Kikuyu 17.1%, Luhya 14.3% (2019 est.)", rows of tables and
+files ("Year: 2021; Inflation: 5"). What prose says in passing is no statement, but the years that it gives to figures
+count. A year is never guessed: lines of one statement share the one that stands at their end, or at their head.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
+
+from . import sentences
+from .figures import MONTHS, Figure, comma_decimals, figures, unify_signs
+
+_YEAR = r"(?:1[89]|20)\d\d"
+_ANY_YEAR = re.compile(rf"\b{_YEAR}\b")
+_DIGIT = re.compile(r"\d")
+_WHEN = r"(?:(?:early|mid|late|end|of|as|in|est|fiscal|year|[A-Z][a-z]{2,8}|\d{1,2})[.,]?[ -]|FY ?){0,4}"
+_DATED = re.compile(
+    rf" ?\({_WHEN}(?P<year>{_YEAR})(?:\s?[-/–]\s?(?P<until>{_YEAR}|\d\d))?"
+    r"(?P<estimate>,? ?(?:est|estimate|estimated|proj|projected)\b\.?)?\)"
+)
+"""(2018), (2018 est.), (31 December 2021 est.), (2020-25 est.), (FY 2021/22)."""
+_NEXT_DATED = re.compile(r"(?:(?<=\d\))|(?<=t\.\))) +(?=[-$€£¥\d])")
+"""Between two figures of a line, each with its year."""
+_NOTE = re.compile(r"^\W*(?:note|definition|methodology)s?:.*|\bnote:[^(]*", re.IGNORECASE)
+_BULLET = re.compile(r"^(?:[-*•]|\d+\.) +")
+_LABEL = re.compile(r"([^:]{1,80}?) ?:\s+")
+_YEAR_LABEL = re.compile(rf"\b{_YEAR}\b[^:;]{{0,40}}:|:\s*{_YEAR}\s*(?:[;,]|$)")
+"""A year in front of a figure, or in a column of its own."""
+_LED_BY_YEAR = re.compile(rf"(?P<year>{_YEAR})(?: (?P<rest>[^\d\s].*))?")
+_YEAR_COLUMN = re.compile(r"(?:(?:fiscal|calendar|reference) )?year|jahr|année|año|ano|anno", re.IGNORECASE)
+_ITEM_END = re.compile(r"[;,]\s+(?![^()]*\))")
+_PART_END = re.compile(r"(?:(?<!\s)\s+)?[/;]\s*|,\s+")
+_ASIDE = re.compile(r"(?:^|(?<=\s))\(([^()]*)\)\s?")
+_RATE = re.compile(r"(?:/|\bper )[\d,]+")
+_BEHIND_UNIT = re.compile(r", | (?:or|and|with|in|for|as)\b")
+_ROUGHLY = re.compile(r"\b(?:approximately|about|around|roughly|some|ca\.|circa) ?$", re.IGNORECASE)
+_NO_NAME = re.compile(
+    r"\b(?:less|more|fewer|greater|over|under|nearly|almost|up|than|or|and|to|in|since|the|by|from|at|of|until|before"
+    rf"|after|{'|'.join(MONTHS)})\W*$",
+    re.IGNORECASE,
+)
+"""What a figure's name does not end in: a bound, a date, prose."""
+_MONTH_FIRST = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
+_CONTACT = re.compile(r"\b(?:telephone|phone|fax|e-?mail|address|chancery|embassy|consulate|code)\b", re.IGNORECASE)
+"""Numbers that count nothing."""
+_SENTENCE_YEAR = re.compile(rf"(?:^|[;,] )(?:[Ii]n|[Dd]uring) (?P<year>{_YEAR})\b")
+_BINDING = re.compile(
+    r"(?:[^\d;:.!?()]|(?<=[A-Z])\d){0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ ){0,3}(?:in|for|as of)(?: early| late| mid-?)? "
+)
+_PRICES = re.compile(r" (?:constant |US |international )*(?:dollars|prices|terms|euros)\b")
+_IN_UNIT = re.compile(r"(?:/|\bper )$")
+"""Before a figure that belongs to the unit of the one before: "342 deaths/100,000 live births (2017)"."""
+_NEXT_ITEM = re.compile(r"[,;] [A-ZÀ-ÞΑ-ΩА-Я][\w .&'-]{0,40}[ :]\$?")
+_MORE_YEARS = re.compile(r" ?(?:-|/|to|,|and|or|, and) ?")
+LONGEST_SPAN = 10
+MOST_WORDS = 8
+"""Words of a label, a heading or a unit, at most; more of them are prose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """One figure. ``heading``: the line above it, "" = the passage's own. ``label``: "male", "border countries: Chad".
+
+    ``years``: all of a span, of which the last is `year`; none where the text gives none.
+    """
+
+    heading: str
+    label: str
+    value: Decimal
+    unit: str
+    text: str
+    years: frozenset[int] = frozenset()
+    estimate: bool = False
+
+    @property
+    def year(self) -> int | None:
+        """The newest year that it is stated for; None where it has none."""
+        return max(self.years, default=None)
+
+
+def figure_years(text: str) -> tuple[int, ...]:
+    """The years that ``text`` gives figures or facts for, newest first; not those of events."""
+    if not _ANY_YEAR.search(unify_signs(text)):
+        return ()
+    lines, found = list(_lines(text)), set[int]()
+    is_stated = False
+    for line in lines:
+        is_stated = is_stated or _YEAR_LABEL.search(line) is not None
+        for match in _DATED.finditer(line):
+            if match["estimate"] or not line[match.end() :].strip(" .;"):
+                found |= _years(match)
+            else:
+                is_stated = True
+    # What stands in brackets is enough for most passages: the whole reading takes ten times as long.
+    lines = [line for line in lines if not found.issuperset(map(int, _ANY_YEAR.findall(line)))]
+    if lines and is_stated:
+        found = found.union(*(figure.years for figure in stated(text)))
+    for line in lines:
+        for sentence in sentences(line):
+            nothing_new = found.issuperset(map(int, _ANY_YEAR.findall(sentence)))
+            if nothing_new or not _DIGIT.search(_ANY_YEAR.sub("", sentence)):
+                continue  # most prose has years and no figure
+            numbers = figures(sentence)
+            found = found.union(*bound_years(sentence, numbers))
+            if not all(number.bare for number in numbers):
+                found |= {int(match["year"]) for match in _SENTENCE_YEAR.finditer(sentence)}
+    return tuple(sorted(found, reverse=True))
+
+
+def stated(text: str) -> list[Stated]:
+    """The figures that a passage's text states, in text order."""
+    comma, heading, group = comma_decimals(text), "", list[str]()
+    blocks: list[list[Stated]] = [[]]
+    for line in _lines(text):
+        items = _items(line)
+        if items and len(items[0][0]) > 1:  # "improved: urban: 91.3%", then "rural: 63.3%"
+            group = items[0][0][:-1]
+        elif items and group:
+            items[0] = ([*group, *items[0][0]], items[0][1])
+        if found := _statements(items, comma):
+            blocks[-1] += (replace(figure, heading=heading) for figure in found)
+            continue
+        blocks.append([])
+        group = [line.rstrip(" -:")] if line.endswith(("-", ":")) else []
+        heading = line if not group and _is_name(line) else heading
+    return [figure for block in blocks for figure in _sharing_years(block)]
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in unify_signs(text).replace("**", "").splitlines():
+        if words := _NOTE.sub("", _BULLET.sub("", line.strip())).strip():
+            yield words
+
+
+def _is_name(words: str) -> bool:
+    return bool(words) and len(words.split()) <= MOST_WORDS and not re.search(r"[,;:.!?]", words)
+
+
+def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
+    """Labelled figures without a year take that of the next one that has one, else of the last one before."""
+    for place, figure in enumerate(block):
+        if not figure.label or figure.years:
+            yield figure
+            continue
+        after = next((other for other in block[place:] if other.years), None)
+        before = next((other for other in reversed(block[:place]) if other.years), None)
+        if near := after or before:
+            figure = replace(figure, years=near.years, estimate=near.estimate)  # noqa: PLW2901
+        yield figure
+
+
+def _items(line: str) -> list[tuple[list[str], str]]:
+    """Labels and words of each item of a line; none of prose, and where there is no number."""
+    if not _DIGIT.search(line) or line.endswith((".", "!", "?")):
+        return []
+    return [_take_labels(item) for item in _ITEM_END.split(_NEXT_DATED.sub("; ", line)) if item.strip()]
+
+
+def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Stated]:
+    """The statements of one line; the label of its first item counts for all, where the others have none."""
+    shared = items[0][0] if items and not any(labels for labels, _ in items[1:]) else []
+    of_row = led = frozenset[int]()
+    found: list[Stated] = []
+    for labels, words in items:
+        names, years = _without_year(labels or shared)
+        if re.fullmatch(_YEAR, words) and (not names or _YEAR_COLUMN.fullmatch(names[-1])):
+            of_row = frozenset({int(words)})
+        else:
+            led = years if years and names else frozenset() if years else led
+            found += _item(names, words, years or led, comma)
+    return [replace(figure, years=figure.years or of_row) for figure in _list_years(found)]
+
+
+def _take_labels(item: str) -> tuple[list[str], str]:
+    """The labels in front of an item ("improved: urban: 91.3%"), and the rest."""
+    labels = []
+    while label := _LABEL.match(item):
+        labels.append(re.sub(r"\s*\(\d+\)$", "", label[1]))
+        item = item[label.end() :]
+    return labels, item.strip()
+
+
+def _without_year(labels: Sequence[str]) -> tuple[list[str], frozenset[int]]:
+    """Labels of a column for each year: "2018", "2018 Men"."""
+    names, years = [], frozenset[int]()
+    for name in labels:
+        if match := _LED_BY_YEAR.fullmatch(name):
+            years = frozenset({int(match["year"])})
+            names += [match["rest"]] if match["rest"] else []
+        else:
+            names.append(name)
+    return names, years
+
+
+def _list_years(found: Sequence[Stated]) -> list[Stated]:
+    """The items of one line have the year of its end."""
+    result: list[Stated] = []
+    for figure in reversed(found):
+        last = result[-1] if result else figure
+        result.append(figure if figure.years else replace(figure, years=last.years, estimate=last.estimate))
+    return result[::-1]
+
+
+def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool) -> Iterator[Stated]:
+    """The figure of an item, and those in brackets behind it: "36.45% (male 10,447,425/female 10,349,611)"."""
+    estimate = False
+    if dated := _DATED.search(words):
+        years, estimate = years or _years(dated), bool(dated["estimate"])
+        words = f"{words[: dated.start()]}{words[dated.end() :]}"
+    asides, core = [aside[1] for aside in _ASIDE.finditer(words)], _ASIDE.sub("", words).strip()
+    named = next((aside for aside in asides if aside[:1].isupper() and not _DIGIT.search(aside)), "")
+    main = _figure(labels, core, comma, named)
+    names = [main.label] if main else [*labels, core.strip(" -")]
+    if main is None and _DIGIT.search(core):
+        return
+    parts = [_figure(names, part, comma) for aside in asides for part in _PART_END.split(aside)]
+    for figure in [main, *parts]:
+        if figure is not None:
+            yield replace(figure, years=years, estimate=estimate)
+
+
+def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> Stated | None:
+    """The statement in these words; None where they are more than a name, one figure and its unit. ``named`` stands
+    behind the figure in brackets.
+    """
+    numbers = figures(words, comma=comma)
+    if not numbers or len(numbers[0].values) != 1 or numbers[0].word or re.match(r"0\d", numbers[0].text):
+        return None
+    first, behind = numbers[0], words[numbers[0].end :]
+    before, unit = _ROUGHLY.sub("", words[: first.start]).strip(" -"), _BEHIND_UNIT.split(behind)[0].rstrip()
+    unit, text = unit.strip(" -"), f"{first.text}{unit}"
+    prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _NO_NAME.search(before)
+    if prose or _MONTH_FIRST.match(unit) or re.search(r"[\[\]]|[A-Z]\S* [A-Z]", unit):
+        return None
+    if (first.year and first.bare and not unit) or figures(_RATE.sub("", behind)):
+        return None
+    if any(map(_CONTACT.search, [*labels, before])):
+        return None
+    before = before or named
+    if re.match(r"[A-Z][\w']{3,}(?![\w/])", unit) and not before:
+        before, unit, text = unit, "", first.text  # 5.3 million NAIROBI
+    label = ": ".join(filter(None, [*labels, before]))
+    return Stated("", label, min(first.values), first.unit or unit, text)
+
+
+def _years(dated: re.Match[str]) -> frozenset[int]:
+    start, until = int(dated["year"]), dated["until"] or dated["year"]
+    end = int(until) if len(until) == len("2025") else start // 100 * 100 + int(until)
+    return frozenset(range(start, end + 1)) if start <= end <= start + LONGEST_SPAN else frozenset({start})
+
+
+def bound_years(sentence: str, found: Sequence[Figure]) -> list[frozenset[int]]:
+    """For each number the years that it is bound to, as 2017 in "5% (2017 est.)" and in "5% of GDP in 2017".
+
+    The items of a list have the year of its end: "India 17%, China 9% (2021)".
+    """
+    bound: list[frozenset[int]] = []
+    next_years = frozenset[int]()
+    for place in reversed(range(len(found))):
+        figure, after = found[place], found[place + 1] if place + 1 < len(found) else None
+        gap = sentence[figure.end : after.start] if after else ""
+        if figure.year is not None or after is None:
+            next_years = frozenset()
+        elif after.year is not None:
+            is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(sentence, after.end)
+            next_years = _span(sentence, found[place + 1 :]) if is_bound else frozenset()
+        elif not (_NEXT_ITEM.fullmatch(gap) or _IN_UNIT.search(gap)):
+            next_years = frozenset()
+        bound.append(next_years)
+    return bound[::-1]
+
+
+def _span(sentence: str, found: Sequence[Figure]) -> frozenset[int]:
+    """The years at the start: one, several ("2019 and 2020"), or all of 2019-21."""
+    years = {found[0].year or 0}
+    for first, last in pairwise(found):
+        gap = unify_signs(sentence[first.end : last.start])
+        ends = {int(value) for value in last.values if last.bare and 1000 <= value < 2100}
+        if not ends or not _MORE_YEARS.fullmatch(gap):
+            break
+        years |= set(range(max(years), max(ends) + 1)) if gap.strip() in "-/to" else ends
+    return frozenset(years)

@@ -1,0 +1,50 @@
+"""Translate the program's fixed texts. The English text is the key in `static/words/<code>.json`.
+
+The page's scripts read the same files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal, Protocol
+
+from ..config import STATIC
+from . import count_of
+
+Language = Literal["en", "es", "fr"]
+LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
+"""Each language's own name by its code."""
+ENGLISH: Language = "en"
+
+
+class Say(Protocol):
+    """Translates fixed texts into one language. ``text`` is the English, with its {places} for ``values``."""
+
+    def __call__(self, text: str, /, **values: object) -> str: ...
+
+
+def in_english(text: str, /, **values: object) -> str:
+    """Implements `Say`."""
+    return text.format(**values) if values else text
+
+
+def speaking(language: str) -> Say:
+    """Return the translator for one of `LANGUAGES`. A text without a translation stays English (a test finds it)."""
+    words = _words(language)
+    return lambda text, /, **values: in_english(words.get(text, text), **values)
+
+
+def counted(say: Say, number: int, noun: str) -> str:
+    """Return `text.count_of` in the language of ``say``: "1 report", "1,200 countries"."""
+    figure, _, word = count_of(number, noun).partition(" ")
+    return say(f"{{number}} {word}", number=figure)
+
+
+@cache
+def _words(language: str) -> Mapping[str, str]:
+    if language == ENGLISH:
+        return {}
+    words: Mapping[str, str] = json.loads((STATIC / "words" / f"{language}.json").read_text("utf-8"))
+    return words

@@ -1,0 +1,209 @@
+"""Download a web address as a file that a loader can read, without a way into the network this server runs in.
+
+Each request goes to an address that was checked just before. Redirects get the same checks. Time, size and type are
+bounded. The file is named and, if it is text, encoded as its loader expects.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+from urllib.parse import unquote, urljoin, urlsplit
+
+from ...domain.cancellation import Cancellation
+from ...domain.errors import LoadError
+from .addresses import FetchProblem, Resolve, Rules, parse_url, resolve_host, url_for_message
+from .transport import Deadline, PageResponse, request_page
+
+MAX_BYTES = 50 * 1024**2
+MAX_REDIRECTS = 5
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_SUFFIXES = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "application/pdf": ".pdf",
+    "application/x-pdf": ".pdf",
+    f"{_OFFICE}.wordprocessingml.document": ".docx",
+    f"{_OFFICE}.spreadsheetml.sheet": ".xlsx",
+    f"{_OFFICE}.presentationml.presentation": ".pptx",
+    "text/csv": ".csv",
+    "application/csv": ".csv",
+    "application/json": ".json",
+    "text/json": ".json",
+    "text/markdown": ".md",
+    "text/x-markdown": ".md",
+    "text/plain": ".txt",
+}
+# Types without information, or that some servers give to any download: the name decides.
+_GENERIC_TYPES = {
+    "",
+    "application/octet-stream",
+    "binary/octet-stream",
+    "application/x-download",
+    "application/force-download",
+    "application/vnd.ms-excel",
+}
+_SUFFIX_ALIASES = {".htm": ".html", ".xhtml": ".html", ".markdown": ".md", ".text": ".txt"}
+_READABLE = frozenset(_SUFFIXES.values())
+_TEXTUAL = frozenset({".html", ".csv", ".json", ".md", ".txt"})
+_READABLE_FORMATS = "HTML, PDF, Word (.docx), Excel (.xlsx), PowerPoint (.pptx), CSV, JSON, Markdown, plain text"
+
+_MEDIA_TYPE = re.compile(r"[\w.+-]{1,80}/[\w.+-]{1,80}", re.ASCII)
+_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE | re.ASCII)
+# Not all of Python's encodings: some (punycode) take unbounded time.
+_ENCODING = re.compile(
+    r"iso-8859-\d{1,2}|windows-\d{3,4}|shift_jis|euc-(jp|kr)|gb(k|2312|18030)|big5|koi8-[ru]|utf-16(le|be)?"
+)
+_EXTENDED_NAME = re.compile(r"filename\*\s*=\s*utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
+_PLAIN_NAME = re.compile(r'filename\s*=\s*(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+_RESERVED = frozenset('/\\:*?"<>|%')
+_STEM_BYTES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A fetched page. ``url``: its address after redirects; ``name``: its file name for people."""
+
+    path: Path
+    url: str
+    name: str
+
+
+def fetch(
+    url: str,
+    folder: Path,
+    *,
+    allow_private: bool = False,
+    cancel: Cancellation | None = None,
+    max_bytes: int = MAX_BYTES,
+    seconds: float = 30.0,
+    resolve: Resolve = resolve_host,
+) -> Fetched:
+    """Download ``url`` into ``folder``, which must exist, under a name that fits its type.
+
+    ``allow_private`` lifts the limits on addresses and ports. ``seconds`` covers all redirects together.
+
+    Raises:
+        LoadError: it was refused, could not be fetched, or the fetch was cancelled. Nothing is left in ``folder``.
+    """
+    rules = Rules(resolve, permitted=lambda address: True, ports=None) if allow_private else Rules(resolve)
+    return fetch_by(rules, url, folder, deadline=Deadline(seconds, cancel), max_bytes=max_bytes)
+
+
+def fetch_by(rules: Rules, url: str, folder: Path, *, deadline: Deadline, max_bytes: int = MAX_BYTES) -> Fetched:
+    """Fetch as `fetch` does, under the given rules. Raises LoadError."""
+    current = url = url.strip()
+    try:
+        target = parse_url(current, rules.ports)
+        for _ in range(MAX_REDIRECTS + 1):
+            with request_page(target, rules, deadline, max_bytes) as response:
+                location = response.redirect_location
+                if location is None:
+                    return _saved(response, target.url, folder, max_bytes)
+            try:
+                current = urljoin(target.url, location)
+            except ValueError as error:
+                raise FetchProblem("it redirects to an invalid address. Use the one the browser ends at.") from error
+            encrypted, target = target.scheme == "https", parse_url(current, rules.ports)
+            if encrypted and target.scheme == "http":
+                raise FetchProblem("an encrypted page leads to an unencrypted one, which is not followed.")
+        raise FetchProblem(f"it redirects more than {MAX_REDIRECTS} times. Use the address the browser ends at.")
+    except FetchProblem as problem:
+        redirected = "" if current == url else f" redirected to {url_for_message(current)}:"
+        raise LoadError(f"{url_for_message(url)}:{redirected} {problem}") from problem
+
+
+def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int) -> Fetched:
+    response.check()
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    stem, suffix = _file_name(response.headers, kind, url)
+    try:
+        path, file = _created(folder, stem, suffix)
+        try:
+            with file:
+                for piece in response.body(max_bytes):
+                    file.write(piece)
+            _write_as_utf8(path, response.headers)
+        except BaseException:
+            path.unlink()
+            raise
+    except OSError as error:  # of the file: the network's errors are FetchProblems
+        raise FetchProblem(f"it cannot be stored here: {error.strerror}.") from error
+    return Fetched(path, url, f"{stem}{suffix}")
+
+
+def _created(folder: Path, stem: str, suffix: str) -> tuple[Path, BinaryIO]:
+    """Create a new file. An existing one, also of a parallel fetch, is left alone."""
+    number = 1
+    while True:
+        path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
+        try:
+            return path, path.open("xb")
+        except FileExistsError:
+            number += 1
+
+
+def _file_name(headers: Mapping[str, str], kind: str, url: str) -> tuple[str, str]:
+    """Return a stem that is safe on any file system (at most 100 bytes), and the suffix of the media type ``kind``.
+
+    Raises FetchProblem: no loader reads this type.
+    """
+    parts = urlsplit(url)
+    name = _given_name(headers) or unquote(PurePosixPath(parts.path).name) or parts.hostname or ""
+    named = PurePosixPath(name.lower()).suffix
+    named = _SUFFIX_ALIASES.get(named, named)
+    # Raw files of any text format are often served as plain text.
+    by_name = kind in _GENERIC_TYPES or (kind == "text/plain" and named in _TEXTUAL)
+    suffix = named if by_name else _SUFFIXES.get(kind, "")
+    if suffix not in _READABLE:
+        problem = f"its type is {kind}" if _MEDIA_TYPE.fullmatch(kind) else "the server does not say what it is"
+        raise FetchProblem(f"{problem}, which is not read. Readable: {_READABLE_FORMATS}.")
+    stem = name[: name.rindex(".")] if named in _READABLE else name
+    return _safe(stem) or "page", suffix
+
+
+def _given_name(headers: Mapping[str, str]) -> str:
+    disposition = headers.get("content-disposition", "")
+    if extended := _EXTENDED_NAME.search(disposition):
+        return unquote(extended[1])
+    plain = _PLAIN_NAME.search(disposition)
+    return (plain[1] or plain[2] or "") if plain else ""
+
+
+def _safe(stem: str) -> str:
+    """Remove paths, invisible characters (line breaks, direction marks) and what a file system reserves."""
+    kept = []
+    for character in unicodedata.normalize("NFC", stem):
+        category = unicodedata.category(character)[0]
+        kept.append(" " if category == "Z" else "-" if category == "C" or character in _RESERVED else character)
+    text = re.sub(r"-{2,}", "-", " ".join("".join(kept).split()))
+    return text.strip(" .-").encode()[:_STEM_BYTES].decode(errors="ignore").strip(" .-")
+
+
+def _write_as_utf8(path: Path, headers: Mapping[str, str]) -> None:
+    """Rewrite a text in UTF-8: its encoding may be named in the header only, which a file does not have.
+
+    A file that is UTF-8 already, or does not match the header, stays as it is for the loader to judge.
+    """
+    charset = _CHARSET.search(headers.get("content-type", ""))
+    name = charset[1].lower() if charset else ""
+    if path.suffix not in _TEXTUAL or not _ENCODING.fullmatch(name):
+        return
+    data = path.read_bytes()
+    if b"\0" not in data and _decoded(data, "utf-8") is not None:
+        return
+    # On the web Latin-1 means its superset, as in every browser.
+    text = _decoded(data, "windows-1252" if name == "iso-8859-1" else name)
+    if text is not None:
+        path.write_text(text, encoding="utf-8-sig", newline="")  # the mark outweighs what the page says of itself
+
+
+def _decoded(data: bytes, encoding: str) -> str | None:
+    try:
+        return data.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        return None

@@ -1,0 +1,261 @@
+"""Word files: headings to section paths, without headers, footers, deleted and hidden text.
+
+The XML is read here because python-docx leaves out content controls, tracked insertions and text boxes, which are
+common in forms and reports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from lxml.etree import _Element
+
+from ...domain import Section
+from .office import OfficeLoader, parse_part
+from .sections import LINE, PARAGRAPH, HeadingOutline, label, one_line, table_text
+
+if TYPE_CHECKING:
+    from docx.document import Document
+
+
+def _w(name: str) -> str:
+    return f"{{http://schemas.openxmlformats.org/wordprocessingml/2006/main}}{name}"
+
+
+TITLE = 0
+"""The level of a paragraph in the style Title."""
+_HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
+_CONTENTS_NAME = re.compile(r"toc (\d|heading)|table of figures", re.IGNORECASE)
+_TRANSPARENT = {_w(name) for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")}
+# A reader does not see deleted text, the second version of a drawing for old programs, and properties.
+_SKIPPED = {_w(name) for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "rt", "txbxContent")} | {
+    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+}
+_SIGNS = {_w("tab"): " ", _w("br"): "\n", _w("cr"): "\n", _w("noBreakHyphen"): "-"}
+_TEXTS = {_w("t"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"}
+_VALUE = _w("val")
+_WHITE = re.compile(r"f[a-f]f[a-f]f[a-f]", re.IGNORECASE)
+_MAX_HIDDEN_SIZE = 3
+"""Half points: letters up to this size are not read."""
+_NOTES = ("footnote", "endnote")
+
+
+class DocxLoader(OfficeLoader):
+    """Word breaks pages anew on each machine, so a section has no page."""
+
+    noun = "a Word document"
+    suffixes = (".docx",)
+    folder = "word/"
+    nothing = "text. Pictures of text are not read."
+
+    def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
+        import docx
+        from docx.exceptions import PythonDocxError
+        from docx.opc.exceptions import OpcError
+
+        return docx.Document, (PythonDocxError, OpcError)
+
+    def read(self, document: Document, path: Path) -> tuple[str, Iterator[Section], None]:
+        reader = WordReader(read_styles(document.styles.element), dict(_notes(document)))
+        reader.read(document.element.body)
+        sections = reader.outline.sections(keep_title=bool(reader.title))
+        return reader.title or reader.outline.title(), sections, None
+
+
+def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield footnotes and endnotes as ((kind, id), text)."""
+    for relation in document.part.rels.values():
+        kind = relation.reltype.rpartition("/")[2].removesuffix("s")
+        if kind not in _NOTES or relation.is_external:
+            continue
+        for note in parse_part(relation.target_part.blob).iterchildren(_w(kind)):
+            texts = (paragraph_text(paragraph) for paragraph in note.iterchildren(_w("p")))
+            yield (kind, note.get(_w("id"), "")), one_line(" ".join(texts))
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """A paragraph style. ``level``: of a heading (0 = title, None = no heading)."""
+
+    level: int | None = None
+    listed: bool = False
+    skipped: bool = False
+
+
+def read_styles(root: _Element) -> dict[str, Style]:
+    """Return the paragraph styles by id, with what they inherit."""
+    elements = {style.get(_w("styleId"), ""): style for style in root.iter(_w("style"))}
+    styles = {}
+    for style_id, style in elements.items():
+        level, listed, name, visited = None, False, style_id, set[str]()
+        while name in elements and name not in visited:
+            visited.add(name)
+            element = elements[name]
+            if level is None:
+                style_name = _value(element, "name")
+                level = TITLE if style_name.lower() == "title" else _level(element, style_name)
+            listed = listed or element.find(f"{_w('pPr')}/{_w('numPr')}") is not None
+            name = _value(element, "basedOn")
+        styles[style_id] = Style(level, listed, skipped=bool(_CONTENTS_NAME.match(_value(style, "name"))))
+    return styles
+
+
+def _level(element: _Element, style_name: str) -> int | None:
+    """Return a heading's level by the built-in style's name (the same in every language of Word) or its outline."""
+    if match := _HEADING_NAME.fullmatch(style_name):
+        return int(match[1])
+    outline = element.find(f"{_w('pPr')}/{_w('outlineLvl')}")
+    value = outline.get(_VALUE, "") if outline is not None else ""
+    return int(value) + 1 if value in set("012345678") else None
+
+
+class WordReader:
+    """``notes``: texts of footnotes and endnotes by kind and id. Each goes below the paragraph that refers to it."""
+
+    def __init__(self, styles: Mapping[str, Style], notes: Mapping[tuple[str, str], str]) -> None:
+        self._styles = styles
+        self._notes = dict(notes)
+        self.outline = HeadingOutline()
+        self.title = ""
+        self._after_item = False
+
+    def read(self, parent: _Element) -> None:
+        for block in children(parent):
+            if block.tag == _w("p"):
+                self._paragraph(block)
+            elif block.tag == _w("tbl"):
+                self._table(block)
+
+    def _paragraph(self, paragraph: _Element) -> None:
+        properties = paragraph.find(_w("pPr"))
+        style = self._styles.get(_value(properties, "pStyle"), Style())
+        text = paragraph_text(paragraph)
+        level = style.level if style.level is not None else _level(paragraph, "")
+        if text and not style.skipped:
+            if level == TITLE and not self.title:
+                self.title = one_line(text)
+            elif level:
+                self.outline.heading(level, one_line(text))
+            else:
+                self._text(text, properties, listed=style.listed)
+        for box in paragraph.iter(_w("txbxContent")):
+            between = takewhile(lambda parent: parent is not paragraph, box.iterancestors())
+            if not any(parent.tag in _SKIPPED for parent in between):
+                self.read(box)
+        self._notes_of(paragraph)
+
+    def _notes_of(self, element: _Element) -> None:
+        """Add the notes that an element refers to, each once: a hostile file may refer to one a million times."""
+        for kind in _NOTES:
+            for reference in element.iter(_w(f"{kind}Reference")):
+                if note := self._notes.pop((kind, reference.get(_w("id"), "")), ""):
+                    self.outline.add(f"Note: {note}", gap=LINE)
+
+    def _text(self, text: str, properties: _Element | None, *, listed: bool) -> None:
+        numbering = None if properties is None else properties.find(_w("numPr"))
+        # The number 0 removes the style's numbering.
+        item = (listed or numbering is not None) and _value(numbering, "numId") != "0"
+        depth = _value(numbering, "ilvl")
+        indent = "  " * int(depth) if depth in set("12345678") else ""
+        gap = LINE if item and self._after_item else PARAGRAPH
+        self.outline.add(f"{indent}- {text}" if item else text, gap=gap)
+        self._after_item = item
+
+    def _table(self, table: _Element) -> None:
+        rows = [list(children(row, "tc")) for row in children(table, "tr")]
+        if all(len(row) <= 1 for row in rows):  # a frame around text
+            for row in rows:
+                for cell in row:
+                    self.read(cell)
+        else:
+            self.outline.add(word_table_text(table))
+            self._notes_of(table)
+        self._after_item = False
+
+
+def children(parent: _Element, name: str = "") -> Iterator[_Element]:
+    """Yield the visible children (of this name), also those in content controls and tracked insertions."""
+    for child in parent.iterchildren("*"):
+        if child.tag in _TRANSPARENT:
+            yield from children(child, name)
+        elif child.tag not in _SKIPPED and (not name or child.tag == _w(name)):
+            yield child
+
+
+def paragraph_text(paragraph: _Element) -> str:
+    return "\n".join(map(one_line, "".join(_pieces(paragraph)).split("\n"))).strip()
+
+
+def _pieces(parent: _Element) -> Iterator[str]:
+    for child in children(parent):
+        if child.tag in _TEXTS:
+            yield child.text or ""
+        elif child.tag in _SIGNS:
+            yield _SIGNS[child.tag]
+        elif not _is_hidden(child):
+            yield from _pieces(child)
+
+
+def _is_hidden(run: _Element) -> bool:
+    """Whether a run is marked as hidden, tiny, or white on white by the properties around it."""
+    properties = run.find(_w("rPr"))
+    if properties is None:
+        return False
+    vanish = properties.find(_w("vanish"))
+    if vanish is not None and vanish.get(_VALUE, "1") not in {"0", "false", "off"}:
+        return True
+    size = _value(properties, "sz")
+    if size.isdecimal() and len(size) < 4 and int(size) <= _MAX_HIDDEN_SIZE:
+        return True
+    return bool(_WHITE.fullmatch(_value(properties, "color"))) and not any(
+        map(_has_background, (run, *run.iterancestors()))
+    )
+
+
+def _has_background(element: _Element) -> bool:
+    """Whether the text in it may have its own background: shading, a table's style, a shape."""
+    if element.tag in {_w("txbxContent"), _w("body")}:
+        return element.tag == _w("txbxContent") or element.getparent().find(_w("background")) is not None
+    properties = element.find(_w(f"{element.tag.rpartition('}')[2]}Pr"))
+    if properties is None:
+        return False
+    shading = properties.find(_w("shd"))
+    fill = "auto" if shading is None else shading.get(_w("fill"), "auto")
+    has_style = properties.find(_w("tblStyle")) is not None
+    return has_style or properties.find(_w("highlight")) is not None or not (fill == "auto" or _WHITE.fullmatch(fill))
+
+
+def word_table_text(table: _Element) -> str:
+    """Return a line for each row. A cell over several columns comes once, one over several rows in each of them."""
+    lines: list[list[str]] = []
+    repeated = False
+    for row in children(table, "tr"):
+        above, line = lines[-1] if lines else [], list[str]()
+        for cell in children(row, "tc"):
+            properties = cell.find(_w("tcPr"))
+            merge = None if properties is None else properties.find(_w("vMerge"))
+            continues = merge is not None and merge.get(_VALUE, "continue") == "continue" and len(line) < len(above)
+            span = _value(properties, "gridSpan")
+            text = label(above[len(line)]) if continues else _cell_text(cell)
+            line += [text] + [""] * (min(int(span), 64) - 1 if span.isdecimal() else 0)
+        repeated = repeated or (not lines and row.find(f"{_w('trPr')}/{_w('tblHeader')}") is not None)
+        lines.append(line)
+    return table_text(lines, header=repeated or None)
+
+
+def _cell_text(cell: _Element) -> str:
+    texts = (
+        word_table_text(block).replace("\n", "; ") if block.tag == _w("tbl") else paragraph_text(block)
+        for block in children(cell)
+    )
+    return " ".join(text for text in texts if text)
+
+
+def _value(parent: _Element | None, name: str) -> str:
+    child = None if parent is None else parent.find(_w(name))
+    return "" if child is None else child.get(_VALUE, "")

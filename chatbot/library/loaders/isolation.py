@@ -1,0 +1,298 @@
+"""Read foreign formats in processes of their own: a hostile PDF can neither kill the server nor fill its memory.
+
+A child runs `main`: a line of JSON in, a line out. The libraries in it trust files that strangers made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from ...domain import Loaded
+from ...domain.cancellation import Cancellation
+from ...domain.errors import CancelledError, ChatbotError, LoadError, ReaderFailedError, StoppedError
+from . import LOADERS, all_loaders, detect
+from .formats import read_file, reader_failed
+
+if sys.platform == "linux":  # elsewhere the limits are missing, refused or ignored
+    import resource
+
+TIME_LIMIT = 300.0
+"""Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two cores."""
+WORKER = "chatbot.library.loaders.isolation"
+IN_PROCESS_BYTES = 8 * 1024
+"""Larger files go to the child in any format: only there can a file that takes too long be stopped."""
+_POLL_SECONDS = 0.1
+MAX_MEMORY = 2 * 1024**3
+"""Bytes of address space, shared libraries included."""
+SECONDS, SECONDS_PER_MB = 20, 60
+"""Seconds of processor time for one file. A PDF page of 20 kB takes up to .25."""
+MAX_LOADED = 64 * 1024**2
+"""The size of one file's text in memory: its characters, and `SECTION_COST` for each section."""
+SECTION_COST = 250
+MEMORY = "memory to be read than is allowed"
+LOADED = TypeAdapter(Loaded)
+
+
+class IsolatedLoader:
+    """Reads files in a child, one at a time. Usable again after `close`."""
+
+    def __init__(self, *, time_limit: float, worker: str) -> None:
+        self._time_limit = time_limit
+        self._worker = worker
+        self._turn = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._watch: _Watch | None = None
+
+    def read(self, path: Path, name: str, cancel: Cancellation) -> Loaded:
+        """Read the file with the loader of this ``name``. Raises as `LoaderPool.load` does."""
+        with self._turn:
+            return self._ask(path, name, cancel)
+
+    def close(self) -> None:
+        """End the child. A file that is being read is abandoned."""
+        if watch := self._watch:
+            watch.stop("closed")
+        with self._turn:
+            self._discard()
+
+    def _ask(self, path: Path, name: str, cancel: Cancellation) -> Loaded:
+        if self._child is not None and self._child.poll() is not None:
+            self._discard()
+        used = self._child is not None  # for other files before
+        child = self._child = self._child or _start(self._worker)
+        watch = self._watch = _Watch(child)
+        timer = threading.Timer(self._time_limit, watch.stop, ("time",))
+        timer.daemon = True
+        timer.start()
+        cancel.on_cancel(lambda: watch.stop("cancelled"))
+        try:
+            line = _exchange(child, json.dumps({"path": str(path.absolute()), "format": name}))
+        except BaseException:  # a keyboard interrupt: its answer would be taken for that of the next file
+            self._discard()
+            raise
+        finally:
+            timer.cancel()
+            reason = watch.finish()
+        ended = not (reason or line.endswith(b"\n"))  # before its answer was complete
+        if ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # its own exit status says more than that of a kill
+                child.wait(timeout=5)
+        answer = {} if ended or reason else json.loads(line)
+        if answer.get("last", True):
+            self._discard()
+        if ended and used:
+            return self._ask(path, name, cancel)  # it may have died before this file: try a new one
+        if not answer:
+            raise self._failure(path, reason, child.returncode)
+        if "failed" in answer:
+            raise ReaderFailedError(answer["failed"])
+        if "error" in answer:
+            raise LoadError(answer["error"])
+        return LOADED.validate_python(answer["loaded"])
+
+    def _failure(self, path: Path, reason: str, status: int) -> ChatbotError:
+        if reason == "cancelled":
+            return _cancelled(path)
+        if reason == "closed":
+            return StoppedError(f"{path.name} was not read: the server is shutting down.")
+        if reason == "time":
+            return needs_more(path, f"than {self._time_limit:g} s to be read")
+        if status == -getattr(signal, "SIGXCPU", 0):
+            return needs_more(path, "processor time to be read than a file of its size may")
+        # Linux kills the largest process with signal 9 when the machine's memory runs out.
+        if status == -9:
+            return needs_more(path, MEMORY)
+        return reader_failed(path, f"its process ended with status {status}")
+
+    def _discard(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+            for pipe in (self._child.stdin, self._child.stdout):
+                with contextlib.suppress(BrokenPipeError):  # a request that it did not read
+                    pipe.close()  # type: ignore[union-attr]  # both are pipes
+            self._child = None
+
+
+class LoaderPool:
+    """``count`` of them: up to that many files are read at a time, so a slow one does not delay the others."""
+
+    def __init__(self, count: int, *, time_limit: float = TIME_LIMIT, worker: str = WORKER) -> None:
+        """``time_limit``: seconds for one file; ``worker``: the module that runs in the children."""
+        self._all = [IsolatedLoader(time_limit=time_limit, worker=worker) for _ in range(count)]
+        self._idle: queue.LifoQueue[IsolatedLoader] = queue.LifoQueue()
+        for loader in self._all:
+            self._idle.put(loader)
+
+    def load(self, path: Path, *, cancel: Cancellation | None = None) -> Loaded:
+        """Read the file. Ends within a second once ``cancel`` is set. Small texts need no child and never wait.
+
+        Raises:
+            LoadError: as the loaders raise it, or the file needs too much time or memory.
+            ReaderFailedError: the reader failed on the file, or its process ended.
+            CancelledError: ``cancel`` was set. StoppedError: `close` was called.
+        """
+        cancel = cancel or Cancellation()
+        name = detect(path)
+        reader = all_loaders()[name]
+        if not reader.isolated and path.stat().st_size <= IN_PROCESS_BYTES:
+            return read_file(reader, path)
+        while True:
+            try:
+                loader = self._idle.get(timeout=_POLL_SECONDS)
+                break
+            except queue.Empty:
+                if cancel.cancelled:
+                    raise _cancelled(path) from None
+        try:
+            return loader.read(path, name, cancel)
+        finally:
+            self._idle.put(loader)
+
+    def close(self) -> None:
+        """End the children. Files that are being read are abandoned."""
+        for loader in self._all:
+            loader.close()
+
+
+class _Watch:
+    """Ends the child for one request and remembers why. Has no effect once the request is finished."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child: subprocess.Popen[bytes] | None = child
+        self._lock = threading.Lock()
+        self._reason = ""
+
+    def stop(self, reason: str) -> None:
+        with self._lock:
+            if self._child is not None and not self._reason:
+                self._reason = reason
+                self._child.kill()
+
+    def finish(self) -> str:
+        with self._lock:
+            self._child = None
+            return self._reason
+
+
+def _start(worker: str) -> subprocess.Popen[bytes]:
+    root = str(Path(__file__).parents[3])
+    # None of the server's variables, which include its keys. One BLAS thread: each takes address space.
+    environment = {
+        "PATH": os.defpath,
+        "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)]),
+        "PYTHONUTF8": "1",
+        "LC_ALL": "C.UTF-8",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    command = [sys.executable, "-P", "-W", "ignore", "-m", worker]
+    # A session of its own: Ctrl-C only reaches the server, which then ends the child.
+    return subprocess.Popen(  # noqa: S603
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+    )
+
+
+def _exchange(child: subprocess.Popen[bytes], request: str) -> bytes:
+    """Return the answer, a line; without an end if the child ended before it was complete."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        child.stdin.write(request.encode() + b"\n")
+        child.stdin.flush()
+    except BrokenPipeError:
+        return b""
+    return child.stdout.readline()
+
+
+def _cancelled(path: Path) -> CancelledError:
+    return CancelledError(f"{path.name} was not read: it was cancelled.")
+
+
+def main() -> None:
+    # Answers have a stream of their own; anything that a library prints goes to the server's stderr instead.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    if sys.platform == "linux":
+        _limit(resource.RLIMIT_AS, MAX_MEMORY)
+    # Libraries log each flaw of a file. The serious ones arrive as errors.
+    logging.disable(logging.CRITICAL)
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    last = False
+    while not last:
+        request = json.loads(requests.get())
+        path = Path(request["path"])
+        if sys.platform == "linux":
+            # From now on. The system ends the process, as no library would stop.
+            used, size = resource.getrusage(resource.RUSAGE_SELF), path.stat().st_size if path.exists() else 0
+            seconds = used.ru_utime + used.ru_stime + SECONDS + SECONDS_PER_MB * size / 1024**2
+            _limit(resource.RLIMIT_CPU, int(seconds) + 1)
+        try:
+            answer = _load(path, request["format"])
+            last = _is_worn()
+        except MemoryError:
+            answer, last = {"error": needs_more(path, MEMORY).message}, True
+        # Half a surrogate pair, as in a damaged file, can be neither sent nor stored.
+        line = json.dumps(answer | {"last": last}, ensure_ascii=False).encode(errors="replace")
+        answers.write(line + b"\n")
+        answers.flush()
+
+
+def _load(path: Path, name: str) -> dict[str, Any]:
+    try:
+        loaded = read_file(LOADERS.builder(name)(), path)
+        size = sum(SECTION_COST + len(section.text) + sum(map(len, section.path)) for section in loaded.sections)
+        if size > MAX_LOADED:
+            limit = f"{MAX_LOADED // 1024**2} million characters"
+            raise LoadError(f"{path.name} has more text than the limit for one file ({limit}). Split it and try again.")
+        return {"loaded": LOADED.dump_python(loaded)}
+    except ChatbotError as error:
+        if isinstance(error.__cause__, MemoryError):  # a library that reports any failure as damage
+            raise error.__cause__ from error
+        return {"failed" if isinstance(error, ReaderFailedError) else "error": error.message}
+
+
+def needs_more(path: Path, limit: str) -> LoadError:
+    """Return the error for a file that exceeds a ``limit``, such as `MEMORY`."""
+    advice = "Save it in parts or in another format, and try again."
+    return LoadError(f"{path.name} needs more {limit}. {advice}")
+
+
+def _is_worn() -> bool:
+    """Whether the next file might not get enough memory: the heap hardly shrinks."""
+    if sys.platform != "linux":
+        return False
+    # Not ru_maxrss: a child inherits the peak of its parent, the server.
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    peak = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+    return peak * 1024 > MAX_MEMORY // 4
+
+
+def _limit(kind: int, value: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+
+
+def _listen(requests: queue.SimpleQueue[bytes]) -> None:
+    """Pass requests on. Exit at once when the server is gone, even while reading a file."""
+    # Unbuffered: a thread that waits in a buffered read makes the interpreter abort on exit.
+    for line in io.FileIO(0, closefd=False):
+        requests.put(line)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""JSON: records to rows, documents to sections under the headings that their keys name; JSON Lines too."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ...domain import Loaded, Section, lay_out
+from ...domain.errors import LoadError
+from .formats import Fit, Sample
+from .markdown import drop_strong
+from .sections import column_key, one_line, record_sections, require_width, row_metadata, row_sections
+from .text import clean, read_text
+
+HEADINGS = ("title", "name", "heading")
+TEXTS = ("text", "content", "raw_content", "body", "description", "summary")
+_JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{"\]])')
+_LONG_SAMPLE_CHARACTERS = 16 * 1024
+"""A sample of this length without a whole value: the value continues beyond the sample."""
+MAX_LINE_CHARACTERS = 200
+"""A longer value is a section of its own under its key."""
+
+
+class JsonLoader:
+    noun = "JSON"
+    suffixes = (".json", ".jsonl", ".ndjson")
+    isolated = False
+
+    def fit(self, sample: Sample) -> Fit:
+        if sample.text is None:
+            return Fit.NO
+        if sample.is_named(self.suffixes):
+            return Fit.DECLARED
+        if not _JSON_START.match(sample.text):
+            return Fit.NO
+        try:
+            json.JSONDecoder().raw_decode(sample.text.strip())
+        except RecursionError:
+            return Fit.WELL_FORMED
+        except ValueError:
+            return Fit.WELL_FORMED if len(sample.text) >= _LONG_SAMPLE_CHARACTERS else Fit.NO
+        return Fit.WELL_FORMED
+
+    def load(self, path: Path) -> Loaded:
+        text = read_text(path)
+        try:
+            content = _parse(text, path.name)
+            sections = lay_out(_sections(content, path.name))
+        except RecursionError as error:
+            raise LoadError(f"{path.name} is nested too deeply to be read. Flatten it and try again.") from error
+        if not sections:
+            raise LoadError(f"{path.name} has no text: all its values are empty.")
+        if not isinstance(content, dict):
+            return Loaded(path.stem, sections)
+        values = {column_key(key): _scalar(value) for key, value in content.items() if _is_scalar(value)}
+        return Loaded(_heading(content)[1] or path.stem, sections, metadata=row_metadata(values))
+
+
+def _parse(text: str, name: str) -> Any:
+    """Return the value; a list for JSON Lines, whatever the file is called."""
+    try:
+        content = _value(text)
+    except json.JSONDecodeError as error:
+        if error.lineno > 1:
+            with suppress(ValueError):
+                _value(text.strip().split("\n")[0])
+                return list(_json_lines(text, name))
+        raise LoadError(f"{name} is not valid JSON: line {error.lineno}: {error.msg}.") from error
+    except ValueError as error:  # an integer beyond the limit that Python sets
+        raise LoadError(f"{name} has a number with thousands of digits. Write it as a string.") from error
+    if not isinstance(content, dict | list):
+        raise LoadError(f"{name} is a single JSON value, not an object or a list. Save it as text.")
+    return content
+
+
+def _json_lines(text: str, name: str) -> Iterator[Any]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            if line.strip():
+                yield _value(line)
+        except ValueError as error:
+            problem = error.msg if isinstance(error, json.JSONDecodeError) else "a number with thousands of digits"
+            raise LoadError(f"{name} is not valid JSON Lines: line {number}: {problem}.") from error
+
+
+def _value(text: str) -> Any:
+    # Numbers stay as they are written: 2.10 is not 2.1, and 1e999 is not infinite.
+    return json.loads(text, parse_float=str, parse_constant=str)
+
+
+def _sections(content: Any, name: str) -> list[Section]:
+    if isinstance(content, list):
+        if content and all(isinstance(item, dict) for item in content):
+            records = [_record(item) for item in content]
+            if (flat := [record for record in records if record is not None]) and len(flat) == len(content):
+                return record_sections(*_columns(flat), name=name)
+        return list(_list_sections(content, (), ""))
+    heading, _ = _heading(content)
+    return list(_object_sections(content, (), skip=heading))
+
+
+def _columns(records: Sequence[Mapping[str, str]]) -> tuple[list[str], list[list[str]]]:
+    """Return the names of all columns in order of appearance, and the records' values under them."""
+    header = list(dict.fromkeys(key for record in records for key in record))
+    require_width(len(header))
+    return header, [[record.get(key, "") for key in header] for record in records]
+
+
+def _record(item: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return a record as text by column, one level of objects flattened; None if it is nested deeper."""
+    record: dict[str, str] = {}
+    for key, value in item.items():
+        if _is_scalar(value):
+            record[clean(key)] = _scalar(value)
+        elif isinstance(value, dict) and all(_is_scalar(inner) for inner in value.values()):
+            for inner_key, inner in value.items():
+                record[clean(f"{key} {inner_key}" if inner_key in item else inner_key)] = _scalar(inner)
+        else:
+            return None
+    return record
+
+
+def _object_sections(content: Mapping[str, Any], path: tuple[str, ...], skip: str) -> Iterator[Section]:
+    """Yield the object's own text, then what is nested in it. ``skip`` is the key that is already its heading."""
+    lines, long_values, nested = list[str](), list[Section](), list[tuple[str, Any]]()
+    for key, value in content.items():
+        if key == skip:
+            continue
+        if not _is_scalar(value):
+            nested.append((key, value))
+            continue
+        text, label = _scalar(value), _label(key)
+        if column_key(key) in TEXTS:
+            lines.append(text)
+        elif len(text) > MAX_LINE_CHARACTERS or "\n" in text:
+            long_values.append(Section((*path, label), text))
+        elif text:
+            lines.append(f"{label}: {text}")
+    yield Section(path, "\n".join(filter(None, lines)))
+    yield from long_values
+    for key, value in nested:
+        if isinstance(value, list):
+            yield from _list_sections(value, path, _label(key))
+        else:
+            heading, name = _heading(value)
+            yield from _object_sections(value, (*path, name or _label(key)), skip=heading)
+
+
+def _list_sections(items: Sequence[Any], path: tuple[str, ...], label: str) -> Iterator[Section]:
+    """Yield items with headings under these, and records without as rows under the list's own name."""
+    records = [_record(item) for item in items if isinstance(item, dict) and not _heading(item)[1]]
+    if label and (flat := [record for record in records if record]) and len(flat) == len(items):
+        yield from row_sections(*_columns(flat), (*path, label))
+        return
+    for number, item in enumerate(items, start=1):
+        numbered = f"{label} {number}".strip()
+        if isinstance(item, dict):
+            heading, name = _heading(item)
+            yield from _object_sections(item, (*path, name or numbered), skip=heading)
+        elif not _is_scalar(item):
+            yield from _list_sections(item, path, numbered)
+        elif text := _scalar(item):
+            yield Section((*path, numbered) if label else path, text)
+
+
+def _heading(content: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the key that names the object, and the name; both empty if there is none."""
+    keys = {column_key(key): key for key in reversed(list(content))}
+    for heading in HEADINGS:
+        value = content.get(keys.get(heading, ""))
+        if isinstance(value, str) and 0 < len(name := one_line(clean(value))) <= MAX_LINE_CHARACTERS:
+            return keys[heading], name
+    return "", ""
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether it is a single value or a list of single values."""
+    return not isinstance(value, dict) and not (
+        isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
+    )
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_scalar, value)))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else drop_strong(clean(str(value))).strip()
+
+
+def _label(key: str) -> str:
+    """Return ``birth_rate`` as a person would write it: ``Birth rate``."""
+    words = one_line(clean(key).replace("_", " "))
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,195 @@
+"""Markdown: headings become section paths, the first top-level heading the title, front matter the metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ...domain import Loaded, Section, Value, lay_out
+from ...domain.errors import LoadError
+from .formats import Fit, Sample
+from .text import read_text
+
+_HEADING = re.compile(r"^(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
+_ANY_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+# Marks that open before a word and close after one. Code and formulas keep theirs (2**10): CommonMark would read
+# "2**10 and 3**4" as "210 and 34". The length is bounded so that a text full of opening marks takes linear time.
+_STRONG = re.compile(
+    r"(`+)(?!`).{1,500}?(?<!`)\1(?!`)"
+    r"|\$(?=\S)[^$\n]{1,500}?(?<=\S)\$(?!\d)"
+    r"|(?<![\w\\*])(\*{2,3})(?=[^\s*])((?:(?!\n\s*\n).){1,500}?)(?<=[^\s*])\2(?![\w*])",
+    re.DOTALL,
+)
+
+
+class MarkdownLoader:
+    """Implements `formats.FileLoader`. Marks of strong emphasis are dropped: nobody searches or quotes them."""
+
+    noun = "Markdown"
+    suffixes = (".md", ".markdown")
+    isolated = False
+
+    def fit(self, sample: Sample) -> Fit:
+        if sample.text is None:
+            return Fit.NO
+        if sample.is_named(self.suffixes):
+            return Fit.DECLARED
+        return Fit.LOOKS_SO if _ANY_HEADING.search(sample.text) else Fit.NO
+
+    def load(self, path: Path) -> Loaded:
+        front, body = read_front_matter(read_text(path), path.name)
+        title, sections = markdown_sections(body)
+        if not sections:
+            raise LoadError(f"{path.name} has no text below its front matter.")
+        return replace(front, title=front.title or title or path.stem, sections=sections)
+
+
+def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
+    """Return the title ("" if there is none) and the sections of a Markdown text.
+
+    A heading with nothing below it is a section of its own, so that searches find it. A title alone is the text.
+    """
+    title, sections, headings = "", list[Section](), dict[int, str]()
+    parts = list(_parts(text))
+    for place, (level, name, body) in enumerate(parts):
+        if level == 1 and not headings and not sections and not title:
+            title = name
+        elif level:
+            headings = {kept: text for kept, text in headings.items() if kept < level} | {level: name}
+        path = tuple(headings[level] for level in sorted(headings))
+        bare = bool(path) and (place + 1 == len(parts) or parts[place + 1][0] <= level)
+        if body or bare:
+            sections.append(Section(path, body or name))
+    return title, lay_out(sections or [Section((), title)])
+
+
+def _parts(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield level, heading, and the text up to the next heading; level 0 is the text above the first heading."""
+    level, name, runs, fence = 0, "", list[str](), ""
+    lines: list[str] = []
+
+    def end_run(*, code: bool) -> None:
+        runs.append("\n".join(lines) if code else drop_strong("\n".join(lines)))
+        lines.clear()
+
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            lines.append(line)
+            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+                end_run(code=True)
+                fence = ""
+        elif mark:
+            end_run(code=False)
+            lines.append(line)
+            fence = mark[1]
+        elif heading := _HEADING.match(line):
+            end_run(code=False)
+            yield level, name, "\n".join(runs).strip()
+            runs.clear()
+            level, name = len(heading[1]), drop_strong(heading[2])
+        else:
+            lines.append(line)
+    end_run(code=bool(fence))
+    yield level, name, "\n".join(runs).strip()
+
+
+def drop_strong(text: str) -> str:
+    """Drop the marks of strong emphasis around words."""
+    return _STRONG.sub(lambda match: match[0] if match[2] is None else match[3], text)
+
+
+MAX_FRONT_MATTER_LINES = 200
+"""If it is not closed by then, it is a text that begins with a rule."""
+_KEY = re.compile(r"([A-Za-z_][\w -]*?)\s*:(?:\s+(.*))?")
+_ITEM = re.compile(r"\s*-\s+(.*)")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_BLOCK = {"|", ">", "|-", ">-", "|+", ">+"}
+_YEARS = range(1000, 3001)
+
+
+_NO_FRONT_MATTER = Loaded("", sections=())
+
+
+_Entry = tuple[int, list[str]]
+"""The line of a key, counted from 1 in the file, and its values."""
+
+
+def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
+    """Return the front matter (empty if there is none) and the text below it. Messages call the file ``name``.
+
+    Raises:
+        LoadError: its year is not a year.
+    """
+    lines = text.lstrip("\n").split("\n", MAX_FRONT_MATTER_LINES + 2)
+    skipped = len(text) - len(text.lstrip("\n"))
+    if lines[0].rstrip() != "---":
+        return _NO_FRONT_MATTER, text
+    marks = (line.rstrip() in {"---", "..."} for line in lines[1 : MAX_FRONT_MATTER_LINES + 2])
+    end = next((place for place, closes in enumerate(marks, start=1) if closes), None)
+    entries = None if end is None else _entries(lines[1:end], first=skipped + 2)
+    if end is None or not entries:
+        return _NO_FRONT_MATTER, text
+    return _front_matter(entries, name), "\n".join(lines[end + 1 :])
+
+
+def _entries(lines: Sequence[str], *, first: int) -> dict[str, _Entry] | None:
+    """Return entries by key in lower case; None if a line cannot be part of front matter."""
+    entries: dict[str, _Entry] = {}
+    values: list[str] | None = None
+    for number, line in enumerate(lines, start=first):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if key := _KEY.fullmatch(line.rstrip()):
+            values = _values(key[2] or "")
+            entries[key[1].lower().replace("-", "_").replace(" ", "_")] = number, values
+        elif values is not None and (item := _ITEM.fullmatch(line)):
+            values.append(_unquoted(item[1]))
+        elif values is not None and line[0] in " \t":
+            values.append(line.strip())
+        else:
+            return None
+    return entries
+
+
+def _values(text: str) -> list[str]:
+    text = text.strip()
+    if text in _BLOCK:
+        return []
+    if text.startswith("[") and text.endswith("]"):
+        return [_unquoted(item) for item in text[1:-1].split(",") if item.strip()]
+    return [_unquoted(text)] if text else []
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] in "'\"":
+        closing = text.find(text[0], 1)
+        return text[1:closing] if closing > 0 else text
+    return _COMMENT.sub("", text).strip()
+
+
+def _front_matter(entries: Mapping[str, _Entry], name: str) -> Loaded:
+    texts = {key: " ".join(values).strip() for key, (_, values) in entries.items()}
+
+    def first(*keys: str) -> str:
+        return next((key for key in keys if texts.get(key)), "")
+
+    metadata: dict[str, Value] = {}
+    if country := first("country_name", "country"):
+        metadata["country_name"] = texts[country]
+    if year := texts.get("year"):
+        if not (year.isdecimal() and int(year) in _YEARS):
+            line, _ = entries["year"]
+            raise LoadError(f"{name}: line {line}: year must be a year such as 2024, not {year[:40]!r}.")
+        metadata["year"] = int(year)
+    if kind := texts.get("type"):
+        metadata["type"] = kind
+    _, labels = entries.get(first("labels", "tags", "keywords"), (0, []))
+    if len(labels) == 1:
+        labels = [part.strip() for part in labels[0].split(",")]
+    description = texts.get(first("description", "summary", "abstract"), "")
+    return Loaded(texts.get("title", ""), (), None, metadata, tuple(filter(None, labels)), description)

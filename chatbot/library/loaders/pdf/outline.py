@@ -1,0 +1,331 @@
+"""Lines to paragraphs, headings and captions, and pages of these to sections whose paths the headings make.
+
+Paragraphs are found by distance, indent and list marks, headings by size and weight.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby, pairwise
+from statistics import median
+
+from ....domain import Section
+from ....domain.documents import PARAGRAPH
+from .grid import Table
+from .page import Block, PageText
+from .tables import CAPTION
+from .words import Line, Style, compounds, join_lines
+
+_BULLET = re.compile(r"[•◦▪■●○‣►–—·*†‡§¶-]\s?\S")
+_NUMBERED = re.compile(
+    r"\((?:\d{1,3}|[a-zA-Z]|[ivx]{2,5})\)\s|[a-z]\)\s|(?:\d{1,3}(?:\.\d{1,2})*[.)]|[A-Z]\.|[ivx]{1,5}\.)\s|\d{1,3}\s[A-Z]"
+)
+_SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
+_INDENT = 0.7  # of the font size
+_SHORT = 0.3  # of the column: a line that leaves so much free is short
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """Joined lines. ``opens``: the first line begins at the column's edge; ``ends_full``: the last one ends there."""
+
+    text: str
+    size: float
+    opens: bool
+    ends_full: bool
+
+
+def paragraphs_of(lines: Sequence[Line], hyphenated: Collection[str]) -> list[Paragraph]:
+    """Group the lines of one column, in order, into paragraphs."""
+    groups: list[list[Line]] = []
+    # The usual distance between two lines of the column.
+    steps = [b.bottom - a.bottom for a, b in pairwise(lines) if 0 < b.bottom - a.bottom < 2.2 * a.size]
+    pitch = median(steps) if steps else 1.3 * lines[0].size if lines else 0.0
+    for at, line in enumerate(lines):
+        after = lines[at + 1] if at + 1 < len(lines) else None
+        if not groups or _breaks(groups[-1], line, after, pitch):
+            groups.append([])
+        groups[-1].append(line)
+    paragraphs = []
+    for group in groups:
+        first, last = group[0], group[-1]
+        opens = first.x0 - first.left < _INDENT * first.size
+        ends_full = last.x1 > last.right - _SHORT * (last.right - last.left)
+        paragraphs.append(Paragraph(_joined(group, hyphenated), first.size, opens, ends_full))
+    return paragraphs
+
+
+def _joined(lines: Sequence[Line], hyphenated: Collection[str]) -> str:
+    return reduce(lambda text, line: join_lines(text, line.text, hyphenated), lines, "")
+
+
+def continues(before: Paragraph, after: Paragraph) -> bool:
+    """Whether the paragraph at the top of a column continues the one at the foot of the column before."""
+    unfinished = before.ends_full and not _SENTENCE_END.search(before.text)
+    return unfinished and after.opens and abs(before.size - after.size) < 0.6 and not _BULLET.match(after.text)
+
+
+def _breaks(group: Sequence[Line], line: Line, after: Line | None, pitch: float) -> bool:
+    """Whether a line begins a new paragraph after the lines in ``group``."""
+    before, ended = group[-1], bool(_SENTENCE_END.search(group[-1].text))
+    step = line.bottom - before.bottom
+    if step < 0 or step > 1.25 * max(min(pitch, 1.6 * line.size), line.size) or abs(line.size - before.size) > 0.9:
+        return True
+    if _BULLET.match(line.text) or (_NUMBERED.match(line.text) and ended):
+        return True
+    indent = (line.x0 - before.x0) / line.size
+    if indent < -_INDENT and len(group) > 1:
+        return True
+    # In a list item, the other lines are aligned with the text of the first.
+    item = _BULLET.match(group[0].text) or _NUMBERED.match(group[0].text)
+    if indent > _INDENT and not (item and all(line.x0 > group[0].x0 for line in group[1:2])):
+        return ended or after is None or after.x0 < line.x0 - _INDENT * line.size
+    return ended and before.x1 < before.right - _SHORT * (before.right - before.left) and not line.text[0].islower()
+
+
+_LARGER = 1.1  # times the body size
+_MAX_HEADING_LINES = 3
+_MAX_HEADING_WORDS = 25
+_MAX_BOLD_WORDS = 14
+_LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]")
+_NO_HEADING = re.compile(r"^[•◦▪■●‣►]|[.;,]$|^\[[^\]]*\]$|^\([^)]*\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Styles:
+    """The document's body size, and its heading styles from the highest to the lowest."""
+
+    body: float
+    levels: tuple[Style, ...]
+
+    @property
+    def larger_than(self) -> float:
+        """The size from which a line is larger than the body text."""
+        return _LARGER * self.body
+
+    def heading(self, lines: Sequence[Line], at: int) -> int:
+        """Return how many lines from ``at`` on make one heading; 0 = none begins here."""
+        first = lines[at]
+        if first.style not in self.levels:
+            return 0
+        end = at + 1
+        while end < len(lines) and lines[end].style == first.style:
+            if not 0 < lines[end].bottom - lines[end - 1].bottom < 1.5 * lines[end].size:
+                break
+            end += 1
+        count, text = end - at, " ".join(line.text for line in lines[at:end])
+        if CAPTION.match(text):
+            return count if count <= _MAX_HEADING_LINES + 1 else 0
+        max_words = _MAX_HEADING_WORDS if first.size >= self.larger_than else _MAX_BOLD_WORDS
+        short = count <= _MAX_HEADING_LINES and len(text.split()) <= max_words
+        return count if short and _LETTERS.search(text) and not _NO_HEADING.search(text) else 0
+
+    def level(self, line: Line) -> int:
+        return self.levels.index(line.style)
+
+
+def styles_of(pages: Sequence[PageText]) -> Styles:
+    """Find the size that most letters have, and the styles that are larger or bolder."""
+    letters: Counter[Style] = Counter()
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for column in page.columns:
+            for block in column:
+                if isinstance(block, Line):
+                    letters[block.style] += len(block.text)
+                    sizes[block.size] += len(block.text)
+    body = max(sizes, key=sizes.__getitem__, default=0.0)
+    bold_body = 2 * letters[body, True] > letters[body, False] + letters[body, True]
+    levels = [
+        (size, bold)
+        for size, bold in letters
+        if size >= _LARGER * body or (bold and not bold_body and size > 0.85 * body)
+    ]
+    return Styles(body, tuple(sorted(levels, key=lambda style: (-style[0], not style[1]))))
+
+
+_FOOTNOTE = 0.86  # of the body size
+_WIDE_ROW = 150
+"""Characters. A longer row of a table is a section of its own: in one passage with another, neither is found by its
+label (MiniLM: .81 for both together, .85 for the row alone)."""
+_NOTE = re.compile(
+    r"(?:notes?|sources?|abbreviations?|see notes?|legend|key|quelle|fuente)\b|[—*†‡§¶]|\d{1,2}\s[A-Z]", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading; its ``level`` counts from 0, the highest."""
+
+    text: str
+    level: int
+    size: float
+    x: float
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """The line that names a table."""
+
+    text: str
+
+
+Part = Heading | Caption | Paragraph | Table
+
+
+def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Part]:
+    """Return the page's parts. Paragraphs continue over columns; footnotes come at the end of the page."""
+    parts: list[Part] = []
+    notes: list[Part] = []
+    for at, column in enumerate(page.columns):
+        end = _footnotes(column, styles) if at + 1 < len(page.columns) else len(column)
+        new = list(_parts(column[:end], styles, hyphenated))
+        if parts and new:
+            last, first = parts[-1], new[0]
+            if isinstance(last, Paragraph) and isinstance(first, Paragraph) and continues(last, first):
+                last.text = join_lines(last.text, first.text, hyphenated)
+                new = new[1:]
+        parts += new
+        notes += _parts(column[end:], styles, hyphenated)
+    return _with_captions(parts + notes)
+
+
+def _footnotes(column: Sequence[Block], styles: Styles) -> int:
+    """Return the index of the small print at the column's foot; the end if all is small, or it is below a table."""
+    start = len(column)
+    while start and isinstance(line := column[start - 1], Line) and line.size <= _FOOTNOTE * styles.body:
+        start -= 1
+    below_table = start and isinstance(column[start - 1], Table)
+    return start if start and not below_table else len(column)
+
+
+def _parts(column: Sequence[Block], styles: Styles, hyphenated: Collection[str]) -> Iterator[Part]:
+    for _, blocks in groupby(column, type):
+        run = list(blocks)
+        yield from _text_parts([block for block in run if isinstance(block, Line)], styles, hyphenated)
+        yield from (block for block in run if isinstance(block, Table))
+
+
+def _text_parts(lines: Sequence[Line], styles: Styles, hyphenated: Collection[str]) -> Iterator[Part]:
+    at = start = 0
+    while at < len(lines):
+        count = styles.heading(lines, at)
+        if count:
+            yield from paragraphs_of(lines[start:at], hyphenated)
+            heading = lines[at : at + count]
+            x = sum(line.x0 + line.x1 for line in heading) / (2 * count)
+            text = _joined(heading, hyphenated).rstrip(": ")
+            yield Heading(text, styles.level(heading[0]), heading[0].size, x)
+            start = at + count
+        at += count or 1
+    yield from paragraphs_of(lines[start:], hyphenated)
+
+
+def _with_captions(parts: list[Part]) -> list[Part]:
+    """Turn headings and paragraphs that name the table below them into its caption."""
+    for at, part in enumerate(parts):
+        if not isinstance(part, Heading | Paragraph):
+            continue
+        following = parts[at + 1 : at + 3]
+        table = next((below for below in following if isinstance(below, Table)), None)
+        if table is None or any(isinstance(between, Heading) for between in following[: following.index(table)]):
+            continue
+        numbered = CAPTION.match(part.text) and len(part.text) < 400
+        centred = isinstance(part, Heading) and following[0] is table and abs(2 * part.x - table.x0 - table.x1) < 10
+        if numbered or (centred and isinstance(part, Heading) and part.x - table.x0 > 1.5 * len(part.text)):
+            parts[at] = Caption(part.text)
+    return parts
+
+
+def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Section]]:
+    """Return the document's title and its sections.
+
+    ``title``: the title in the file's metadata; if it is "", the largest heading of page 1 is the title. A heading
+    that repeats the title is no section.
+    """
+    styles = styles_of(pages)
+    hyphenated = compounds(b.text for page in pages for column in page.columns for b in column if isinstance(b, Line))
+    outline: _SectionWriter | None = None
+    for page in pages:
+        parts = flow(page, styles, hyphenated)
+        if outline is None:
+            if not title and page.number == 1:
+                headings = [part for part in parts if isinstance(part, Heading) and not CAPTION.match(part.text)]
+                larger = [heading for heading in headings if heading.size >= styles.larger_than]
+                title = max(larger, key=lambda heading: heading.size).text if larger else ""
+            outline = _SectionWriter(title, styles)
+        outline.add(page.number, parts)
+    return title, outline.finished() if outline else []
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+class _SectionWriter:
+    """Collects sections. A heading with nothing below it is kept as text: it may not be a heading."""
+
+    def __init__(self, title: str, styles: Styles) -> None:
+        self._title = _plain(title)
+        self._styles = styles
+        self._sections: list[Section] = []
+        self._headings: list[tuple[Heading, bool]] = []  # and whether something stands below it
+        self._caption: Caption | None = None
+        self._page = 0
+        self._alone = False  # whether the last text is a row by itself
+
+    def add(self, page: int, parts: Sequence[Part]) -> None:
+        self._page, self._caption = page, None
+        for part in parts:
+            if isinstance(part, Heading):
+                self._open(part)
+            elif isinstance(part, Caption):
+                self._caption = part
+            elif isinstance(part, Table):
+                for wide, lines in groupby(part.lines, lambda line: len(line) >= _WIDE_ROW and line[0] != "|"):
+                    for text in lines if wide else ["\n".join(lines)]:
+                        self._write(text, alone=wide)
+            else:
+                is_note = part.size < 0.93 * self._styles.body or _NOTE.match(part.text)
+                last_path = self._sections[-1].path if self._sections else ()
+                if self._caption and last_path[-1:] == (self._caption.text,) and not is_note:
+                    self._caption = None  # its table has been written
+                self._write(part.text)
+
+    def finished(self) -> list[Section]:
+        self._close(0)
+        return self._sections
+
+    def _open(self, heading: Heading) -> None:
+        self._caption = None
+        self._close(heading.level)
+        name = _plain(heading.text)
+        first_line = self._page == 1 and heading.level == 0 and self._title.startswith(f"{name} ")
+        if name == self._title or first_line:
+            self._close(0)
+        else:
+            self._headings.append((heading, False))
+
+    def _close(self, level: int) -> None:
+        """End the headings of ``level`` and below."""
+        kept = [(heading, used) for heading, used in self._headings if heading.level < level]
+        unused = [heading.text for heading, used in self._headings[len(kept) :] if not used]
+        self._headings = kept
+        if unused:
+            self._write(PARAGRAPH.join(unused))
+
+    def _write(self, text: str, *, alone: bool = False) -> None:
+        self._headings = [(heading, True) for heading, _ in self._headings]
+        path = tuple(heading.text for heading, _ in self._headings)
+        path += (self._caption.text,) if self._caption else ()
+        last = self._sections[-1] if self._sections else None
+        joins = not (alone or self._alone)
+        if joins and last is not None and last.path == path and last.page == self._page:
+            text = f"{last.text}{PARAGRAPH}{text}"
+            self._sections.pop()
+        self._sections.append(Section(path, text, page=self._page))
+        self._alone = alone

@@ -1,0 +1,161 @@
+"""PowerPoint presentations (.pptx): each slide a page, headed by its title, with its notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO, Any
+
+from lxml import etree
+
+from ...domain import Section
+from .office import OfficeLoader
+from .sections import label, one_line, table_text
+
+_MAX_PLACE_DIGITS = 8
+"""Of a point's number."""
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/"
+_NAMES = {
+    "c": f"{_DRAWING}chart",
+    "a": f"{_DRAWING}main",
+    "p": "http://schemas.openxmlformats.org/presentationml/2006/main",
+}
+_HIDDEN = "a:rPr[@sz <= 100 or a:noFill or a:solidFill/*/a:alpha[@val < 5000]]"
+_WHITE = "a:rPr/a:solidFill[a:srgbClr[translate(@val, 'abcdef', 'ABCDEF') = 'FFFFFF'] or a:schemeClr[@val = 'bg1']]"
+_BACKGROUNDS = (
+    "//p:bgPr | //p:pic | //a:blipFill | //p:spPr/a:solidFill | //p:spPr/a:gradFill | //p:style | //a:tbl"
+    " | //p:clrMap[@bg1 != 'lt1']"
+)
+_NO = {"0", "false"}
+_MARGINAL = {"FOOTER", "DATE", "SLIDE_NUMBER", "HEADER"}
+
+
+class PptxLoader(OfficeLoader):
+    """Hidden slides are counted, as in PowerPoint, but not read."""
+
+    noun = "a PowerPoint presentation"
+    suffixes = (".pptx",)
+    folder = "ppt/"
+    nothing = "text in a visible slide. Pictures of text are not read."
+
+    def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
+        import pptx
+        from pptx.exc import PythonPptxError
+
+        return (lambda file: list(pptx.Presentation(file).slides)), (PythonPptxError,)
+
+    def read(self, document: list[Any], path: Path) -> tuple[str, list[Section], int]:
+        shown = ((slide, number) for number, slide in enumerate(document, 1) if slide._element.get("show") not in _NO)
+        sections = [_section(slide, number) for slide, number in shown]
+        return _title(document[0]) if document else "", sections, len(document)
+
+
+def _section(slide: Any, number: int) -> Section:
+    _drop_hidden(slide)
+    title = _title(slide)
+    head = slide.shapes.title
+    texts = [
+        _shape_text(shape) for shape in _in_order(slide.shapes) if head is None or shape._element is not head._element
+    ]
+    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
+        texts.append(f"Notes: {text}" if (text := _frame_text(notes)) else "")
+    body = "\n\n".join(text for text in texts if text)
+    # A section needs a text to be kept, so on a slide with only a title this is the text.
+    return Section((title,) if title and body else (), body or title, page=number)
+
+
+def _drop_hidden(slide: Any) -> None:
+    """Remove invisible text: tiny, unpainted, or white on a slide that is white throughout."""
+    white_background = not any(
+        _xpath(part._element, _BACKGROUNDS) for part in (slide, slide.slide_layout, slide.slide_layout.slide_master)
+    )
+    for run in _xpath(slide._element, "//a:r[a:rPr]"):
+        if _xpath(run, _HIDDEN) or (white_background and _xpath(run, _WHITE)):
+            run.getparent().remove(run)
+
+
+def _title(slide: Any) -> str:
+    head = slide.shapes.title
+    return "" if head is None else one_line(head.text_frame.text)
+
+
+def _in_order(shapes: Iterable[Any]) -> list[Any]:
+    """Sort shapes from the top, then from the left; those without a place come first."""
+    return sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0))
+
+
+def _shape_text(shape: Any) -> str:
+    if shape.is_placeholder and shape.placeholder_format.type.name in _MARGINAL:
+        return ""
+    if shape._element.xpath("./*/p:cNvPr[@hidden='1' or @hidden='true']"):
+        return ""
+    if hasattr(shape, "shapes"):  # a group
+        return "\n".join(text for text in map(_shape_text, _in_order(shape.shapes)) if text)
+    if shape.has_text_frame:
+        return _frame_text(shape.text_frame)
+    if shape.has_table:
+        return table_text(_table_rows(shape.table), header=shape.table.first_row or None)
+    return _chart_text(shape.chart) if shape.has_chart else ""
+
+
+def _table_rows(table: Any) -> list[list[str]]:
+    """Return the cells. One over several columns comes once, one over several rows in each of them."""
+    rows: list[list[str]] = []
+    for row in table.rows:
+        above, texts = rows[-1] if rows else [], list[str]()
+        for place, cell in enumerate(row.cells):
+            if not cell.is_spanned:
+                texts.append(cell.text)
+            else:
+                texts.append(label(above[place]) if cell._tc.vMerge and place < len(above) else "")
+        rows.append(texts)
+    return rows
+
+
+def _frame_text(frame: Any) -> str:
+    """Return a line for each paragraph, indented by its level."""
+    lines = ((paragraph.level, one_line(paragraph.text)) for paragraph in frame.paragraphs)
+    return "\n".join("  " * level + text for level, text in lines if text)
+
+
+def _chart_text(chart: Any) -> str:
+    """Return the numbers of a chart: a line for each category, with the names of the series.
+
+    They are the values that the file stores for drawing, because python-pptx cannot read three-dimensional charts.
+    """
+    titled = chart.has_title and chart.chart_title.has_text_frame
+    texts = [_frame_text(chart.chart_title.text_frame)] if titled else []
+    for plot in _xpath(chart._chartSpace, "c:chart/c:plotArea/*[c:ser]"):
+        names, categories, values = [""], [], []
+        for series in _xpath(plot, "c:ser"):
+            names.append(one_line(" ".join(_xpath(series, "c:tx//c:v/text()"))))
+            # In a scatter plot, the x and the y of each point.
+            categories.append(_points(series, "c:cat//c:pt | c:xVal//c:pt"))
+            values.append(_points(series, "c:val//c:pt | c:yVal//c:pt"))
+        rows = [names]
+        for place in sorted(set[int]().union(*values)):
+            category = next((points[place] for points in categories if place in points), str(place + 1))
+            rows.append([category, *(_figure(points.get(place, "")) for points in values)])
+        texts.append(table_text(rows, header=True))
+    return "\n".join(text for text in texts if text)
+
+
+def _points(series: Any, path: str) -> dict[int, str]:
+    """Return the labels of a chart's points; for categories in levels the lowest one, which comes first."""
+    points: dict[int, str] = {}
+    for point in _xpath(series, path):
+        place = point.get("idx", "")
+        if place.isdecimal() and len(place) < _MAX_PLACE_DIGITS and int(place) not in points:
+            points[int(place)] = one_line(" ".join(_xpath(point, "c:v/text()")))
+    return points
+
+
+def _xpath(element: Any, path: str) -> list[Any]:
+    return list(etree.ElementBase.xpath(element, path, namespaces=_NAMES))
+
+
+def _figure(text: str) -> str:
+    try:
+        return f"{float(text):.15g}"
+    except ValueError:
+        return text

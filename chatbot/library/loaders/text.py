@@ -1,0 +1,159 @@
+"""Plain text: bytes to characters in their own encoding, and one section without a heading."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+
+from ...domain import Loaded, Section, lay_out
+from ...domain.errors import LoadError
+from .formats import Fit, Sample
+
+MAX_TEXT_BYTES = 50 * 1024 * 1024
+SAMPLE_BYTES = 256 * 1024
+"""The part of a file that an encoding is guessed from. The whole file is then decoded strictly."""
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it starts with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ENCODINGS = (
+    "cp1252", "cp1250", "iso8859_2", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257",
+    "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949",
+)  # fmt: skip
+"""The encodings of desktop programs besides UTF-8."""
+_WESTERN = (
+    "", "áãåçéëíñóôöü", "àâæçéèêëîïôœùûüÿ", "äöüß", "áéíóúüñºª", "áàâãçéêíóôõúüºª", "àèéìíîòóùúºª", "åäöæøé",
+    "áéíóúýðþæö", "ëïéèöüó",
+)  # fmt: skip
+"""Letters beyond ASCII in English, in the names of countries, in French, German, Spanish, Portuguese, Italian, the
+Nordic languages, Icelandic and Dutch."""
+_WESTERN_MARKS = frozenset("“”‘’„–—…•·«»‹›€£¥§©®°±×÷½¼¾µ¿¡´\u00a0\u00ad")
+_SIGN_IN_WORD = re.compile(
+    "[^\\W\\d_][\x80-\xa9\xab\xac\xae-\xb4\xb6\xb8\xb9\xbb-\xbf\u02c0-\u02df\u201a-\u2122\u2500-\u25ff]+[^\\W\\d_]"
+)
+"""A sign between two letters, such as the "ł" of one encoding read in another: "m³ody"."""
+_POWER = re.compile(r"(?<=m)[²³](?!\w)")
+
+
+class TextLoader:
+    """Implements `formats.FileLoader`. A text that fits nothing else is plain text."""
+
+    noun = "plain text"
+    suffixes = (".txt", ".text")
+    isolated = False
+
+    def fit(self, sample: Sample) -> Fit:
+        if sample.text is None:
+            return Fit.NO
+        return Fit.DECLARED if sample.is_named(self.suffixes) else Fit.ANY_TEXT
+
+    def load(self, path: Path) -> Loaded:
+        return Loaded(path.stem, lay_out([Section((), read_text(path))]))
+
+
+def read_text(path: Path) -> str:
+    """Return the file's text, decoded from its own encoding, with normalised line ends.
+
+    Raises:
+        LoadError: it cannot be read, is too large, is not text in a known encoding, or has no text.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_TEXT_BYTES + 1)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if len(data) > MAX_TEXT_BYTES:
+        limit = MAX_TEXT_BYTES // (1024 * 1024)
+        raise LoadError(f"{path.name} is larger than {limit} MB, the limit for a text file. Split it.")
+    text = decode(data, path.name)
+    if not text.strip():
+        raise LoadError(f"{path.name} has no text.")
+    return text
+
+
+def unreadable(path: Path, error: OSError) -> LoadError:
+    return LoadError(f"{path.name} cannot be read: {error.strerror}.")
+
+
+def decode(data: bytes, name: str) -> str:
+    """Decode text and `clean` it. Messages call the file ``name``.
+
+    Raises:
+        LoadError: it is not text, or the encoding is unknown.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return clean(_decode_strictly(data, encoding, name))
+    if _is_binary(data):
+        raise LoadError(f"{name} is not a text file.")
+    try:
+        return clean(data.decode())
+    except UnicodeDecodeError as error:
+        guessed = guess_encoding(data)
+        if guessed is None:
+            raise LoadError(f"{name} is not UTF-8 text. Save it as UTF-8 and try again.") from error
+    return clean(_decode_strictly(data, guessed, name))
+
+
+def decode_sample(head: bytes) -> str | None:
+    """Decode the beginning of a file, None if it is binary. It may end within a character."""
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            return head.decode(encoding, errors="replace")
+    return None if _is_binary(head) else head.decode(errors="replace")
+
+
+def clean(text: str) -> str:
+    """Normalise line ends; replace control characters by spaces, and surrogates, which UTF-8 cannot write."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", text))
+
+
+def guess_encoding(data: bytes) -> str | None:
+    """Guess the encoding of text that is not UTF-8. None if several fit: wrong letters are worse than a refusal."""
+    end = data.rfind(b"\n", 0, SAMPLE_BYTES) if len(data) > SAMPLE_BYTES else len(data)
+    sample = data[: end if end > 0 else SAMPLE_BYTES]
+    # Western text has few accented letters, so encodings look alike; the alphabets of its languages differ.
+    if _is_western(sample.decode("cp1252", errors="replace")):
+        return "cp1252"
+    from charset_normalizer import from_bytes  # takes 30 ms, and is rarely needed
+
+    guesses = from_bytes(sample, cp_isolation=list(_ENCODINGS))
+    matches = sorted(
+        (match for match in guesses if not _SIGN_IN_WORD.search(str(match))), key=lambda m: (m.chaos, -m.coherence)
+    )
+    if not matches or matches[0].coherence < 0.1:
+        return None
+    best, text = matches[0], str(matches[0])
+    near = (m for m in matches[1:] if m.chaos <= best.chaos + 0.02 and m.coherence >= best.coherence - 0.05)
+    return best.encoding if all(str(match) == text for match in near) else None
+
+
+def _is_western(text: str) -> bool:
+    foreign = [char.lower() for char in _POWER.sub("", text) if ord(char) > 127 and char not in _WESTERN_MARKS]
+    few = len(foreign) * 2 < sum(map(str.isalpha, text))
+    return few and any(set(foreign) <= set(letters) for letters in _WESTERN)
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether it has a NUL, or more control characters than text has by accident."""
+    controls = len(data) - len(data.translate(None, bytes((*range(9), *range(14, 32)))))
+    return b"\0" in data or controls * 200 > len(data)
+
+
+def _decode_strictly(data: bytes, encoding: str, name: str) -> str:
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise LoadError(
+            f"{name} is damaged: it begins as {encoding} text and does not continue as such. Save it again as UTF-8."
+        ) from error
+    if "\0" in text:
+        raise LoadError(f"{name} is not a text file.")
+    return text

@@ -1,0 +1,402 @@
+"""From a file to searchable passages: read -> register -> chunk -> embed -> store. Repeating it changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ..database.repositories.corpus import CorpusFacts
+from ..database.repositories.documents import DocumentRepository
+from ..domain import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Loaded, Section, lay_out
+from ..domain.cancellation import Cancellation
+from ..domain.errors import (
+    CancelledError,
+    ChatbotError,
+    ConflictError,
+    InvalidRequestError,
+    LoadError,
+    NotFoundError,
+    SupersededError,
+)
+from ..domain.protocols import Chunker, Store
+from ..language.reported_figures import figure_years
+from .control import JobControl, lease
+from .sources import Source, check_collection, document_id, make_document
+from .summaries import NONE, Summary
+from .versions import SUPERSEDED, VersionWriter
+
+SUMMARY_HEADING = "Summary"
+EDIT_WAIT = 3.0
+"""Seconds that a request waits for another edit of the report."""
+EDIT_PATIENCE = 60.0
+"""Seconds that a request waits for the searches to follow."""
+READING = "5"
+"""Raise it when files are read or passages are made differently: then every known file is read again, and a passage is
+embedded only if its text changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """The result of ingesting a document; ``chunks`` counts all of its passages."""
+
+    document_id: str
+    outcome: Literal["added", "replaced", "unchanged"]
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """Fields of a `DocumentRecord` that the document does not state, and the way to summarise it."""
+
+    collection: str | None = None
+    sample: bool = False
+    file_id: str = ""
+    fingerprint: str = ""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    summary: Summary = NONE
+    owner: str = ""
+    upload_number: int = 0
+
+
+PLAIN = Registration()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ingestor(VersionWriter):
+    """Writes documents into one store, with one chunking.
+
+    ``collections``: that of documents without country and year, that of the others, and further searched ones.
+    ``settings_key``: everything besides the document that shapes the passages.
+    """
+
+    chunker: Chunker
+    chunking: Chunking
+    collections: Sequence[str]
+    settings_key: str
+
+    def register(self, document: Document, about: Registration = PLAIN) -> bool:
+        """Announce a document before its passages; False when this version is searchable already."""
+        record, known = self._record(document, about), self.documents.get(document.id)
+        return self._register(record, known, JobControl()) is not None
+
+    def _register(
+        self, record: DocumentRecord, known: DocumentRecord | None, control: JobControl
+    ) -> DocumentRecord | None:
+        """Return what is registered now; None when ``known`` is this very version.
+
+        Raises:
+            SupersededError: ``known`` is of a newer upload.
+            CancelledError: the report was deleted after the upload.
+        """
+        require_newest(known, record.upload_number)
+        if known is None or known.status == "deleting":
+            # A deletion cancels the uploads before it removes the report, so the cancellation is visible by now.
+            control.refresh()
+            control.check()
+        if known is None:
+            self.documents.put(record)
+            return record
+        if known.status == "ready":
+            if known.version != record.version or known.replacing:
+                return known
+            same = replace(known, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint)
+            if same != known:
+                self._swap(replace(same, upload_number=record.upload_number), known)
+            elif not self.documents.note_upload(known, record.upload_number):
+                self._raise_changed(record)
+            return None
+        if (known.status, known.version) == ("pending", record.version):
+            return known
+        return self._swap(replace(record, replacing=known.version), known)
+
+    def ingest(self, document: Document, about: Registration = PLAIN, *, control: JobControl | None = None) -> Ingested:
+        """Make a document searchable. After an error the previous version, if any, is served.
+
+        Raises:
+            LoadError: the document has no text.
+            InvalidRequestError: no question searches that collection.
+            DependencyError: the embedder, the chat model or the database failed, also when called again.
+            EmbedderMismatchError: the database has another embedding model by now.
+            CancelledError: ``control`` was cancelled.
+        """
+        control = control or JobControl()
+        known = self.documents.get(document.id)
+        record = self._record(document, about)
+        registered = self._register(record, known, control)
+        if registered is None:
+            assert known is not None
+            return Ingested(document.id, "unchanged", known.chunks)
+        try:
+            summary = self.retries.run(lambda: about.summary.make(document, control.cancel), control)
+            chunks = self.cut(document, summary, record, control)
+        except ChatbotError as error:
+            self.undo(record, known, error)
+            raise
+        self.write(record, known, chunks, control, registered)
+        replaced = known is not None and known.status == "ready"
+        return Ingested(document.id, "replaced" if replaced else "added", len(chunks))
+
+    def overrides(self, document_id: str) -> Mapping[str, Any]:
+        """Return what a person has stated about a document."""
+        known = self.documents.get(document_id)
+        return known.overrides if known else {}
+
+    def version(self, document: Document, summary: str, collection: str | None = None) -> str:
+        """Return a digest of the text, the metadata, the chunking, the kind of summary, a chosen collection and
+        READING.
+        """
+        parts = {
+            "reading": READING,
+            "settings": self.settings_key,
+            "summary": summary,
+            "collection": collection,
+            "title": document.title,
+            "name": document.name,
+            "metadata": dict(document.metadata),
+            "labels": list(document.labels),
+            "description": document.description,
+            "sections": [[list(s.path), s.text, s.page, dict(s.metadata)] for s in document.sections],
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+    def cut(
+        self, document: Document, summary: str, record: DocumentRecord | None = None, control: JobControl | None = None
+    ) -> list[Chunk]:
+        """Return the document's passages, its summary last; without a record their ids mean nothing.
+
+        Raises:
+            LoadError: there are none, or too many.
+            CancelledError: ``control`` was cancelled.
+        """
+
+        def check(made: int) -> None:
+            if control is not None:
+                control.check()
+            if made > SUMMARY_ORDINAL // 2:
+                raise LoadError(f"{document.name} has more than {made:,} passages. Split the file.")
+
+        version, collection = (record.version, record.collection) if record else ("", "")
+        chunks = [
+            replace(chunk, figure_years=figure_years(chunk.text))
+            for chunk in self.chunker.chunk(document, version=version, collection=collection, check=check)
+        ]
+        if not chunks:
+            raise LoadError(f"{document.name}: no text was found in it.")
+        # One passage at most: what of the summary the embedder reads (R-D7).
+        alone = replace(document, sections=lay_out([Section((SUMMARY_HEADING,), summary)]))
+        ends = self.chunker.chunk(alone, version=version, collection=collection)[:1]
+        chunk_id = Chunk.make_id(document.id, version, SUMMARY_ORDINAL)
+        return chunks + [replace(chunk, id=chunk_id, ordinal=SUMMARY_ORDINAL, start=0, end=0) for chunk in ends]
+
+    def _record(self, document: Document, about: Registration) -> DocumentRecord:
+        check_collection(about.collection, self.collections)
+        general, reports, *_ = self.collections
+        scoped = any(
+            name in metadata
+            for metadata in (document.metadata, *(section.metadata for section in document.sections))
+            for name in ("country_name", "year")
+        )
+        return DocumentRecord(
+            id=document.id,
+            name=document.name,
+            title=document.title,
+            source=document.source,
+            collection=about.collection or (reports if scoped else general),
+            status="pending",
+            version=self.version(document, about.summary.kind, about.collection),
+            metadata=dict(document.metadata),
+            pages=document.pages,
+            sample=about.sample,
+            labels=document.labels,
+            description=document.description,
+            file_id=about.file_id,
+            fingerprint=about.fingerprint,
+            overrides=dict(about.overrides),
+            chunking=self.chunking,
+            owner=about.owner,
+            upload_number=about.upload_number,
+        )
+
+
+def require_newest(known: DocumentRecord | None, upload_number: int) -> None:
+    """Raise SupersededError when a newer upload is registered that has not failed."""
+    if known is not None and known.status not in {"failed", "deleting"} and known.upload_number > upload_number:
+        raise SupersededError(SUPERSEDED)
+
+
+def passages(store: Store, record: DocumentRecord, *, offset: int, limit: int) -> list[Chunk]:
+    """Return passages of the visible version in reading order, the summary last."""
+    if not record.version:  # of an older system, whose ids say nothing
+        return sorted(store.stored(record.id)[0], key=lambda chunk: (chunk.ordinal, chunk.id))[offset : offset + limit]
+    if offset >= record.chunks:
+        return []
+    last = offset + limit >= record.chunks
+    return store.get(record.chunk_ids()[offset : None if last else offset + limit])
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The result of a dry run."""
+
+    document: Document
+    outcome: str
+    chunking: Chunking
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestionService:
+    """Makes files searchable: one way for uploads, web pages and the command line.
+
+    ``ingestors(overrides)`` returns the ingestor for the chunking that a person or the settings ask for.
+    """
+
+    documents: DocumentRepository
+    ingestors: Callable[[Mapping[str, Any]], Ingestor]
+    load: Callable[[Path, Cancellation], Loaded]
+    leases: CorpusFacts
+    summary: Summary
+
+    def ingest(
+        self,
+        source: Source,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        file_id: str = "",
+        owner: str = "",
+        upload_number: int | None = None,
+        control: JobControl | None = None,
+    ) -> Ingested:
+        """Read a file and make it searchable; repeating it changes nothing.
+
+        ``overrides`` (see `check_overrides`) hold until others are given. A new report belongs to ``owner``; a known
+        one keeps its owner. ``upload_number``: when it was sent, None = now; see `DocumentRecord`.
+
+        Raises:
+            SupersededError: a newer upload of this file is registered.
+            LoadError: the file cannot be read as a document.
+            InvalidRequestError: an invalid chunk size or collection.
+            DependencyError, EmbedderMismatchError, CancelledError: see `Ingestor.ingest`.
+        """
+        change = self._change(source, overrides or {}, file_id, upload_number)
+        if isinstance(change, Ingested):
+            return change  # without a lease: no passage is written
+        id = document_id(source.identity)
+        with lease(self.leases, f"document:{id}", control or JobControl()) as leased:
+            # Whoever had the lease may have ingested the same file.
+            change = self._change(source, overrides or {}, file_id, upload_number)
+            if isinstance(change, Ingested):
+                return change
+            stated, ingestor, fingerprint = change
+            known = self.documents.get(id)
+            number = self.leases.next_upload_number() if upload_number is None else upload_number
+            document = self._document(source, stated, leased.cancel)
+            leased.check()
+            about = Registration(
+                stated.get("collection"),
+                file_id=file_id,
+                fingerprint=fingerprint,
+                overrides=stated,
+                summary=self.summary,
+                owner=known.owner if known else owner,
+                upload_number=number,
+            )
+            return ingestor.ingest(document, about, control=leased)
+
+    def _change(
+        self, source: Source, overrides: Mapping[str, Any], file_id: str, upload_number: int | None
+    ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
+        """Return the report when nothing changed; else the overrides, the ingestor and the fingerprint."""
+        known, stated, ingestor = self._known(source, overrides)
+        if upload_number is not None:
+            require_newest(known, upload_number)
+        fingerprint = _fingerprint(source, stated, f"{ingestor.settings_key}:{self.summary.kind}")
+        if (
+            known is not None
+            and _is_complete(known)
+            and (known.fingerprint, known.file_id) == (fingerprint, file_id)
+            and self.documents.note_upload(known, upload_number or 0)
+        ):
+            return Ingested(known.id, "unchanged", known.chunks)
+        return stated, ingestor, fingerprint
+
+    def abandon(self, identity: str) -> None:
+        """Undo an ingestion that nobody continues. Raises DependencyError."""
+        self._undo(document_id(identity), longest=None)
+
+    def settle(self, document_id: str) -> None:
+        """Undo the ingestion of a process that died; does nothing while a worker has the report."""
+        with suppress(ConflictError):
+            self._undo(document_id, longest=0)
+
+    def _undo(self, document_id: str, *, longest: float | None) -> None:
+        with lease(self.leases, f"document:{document_id}", JobControl(), longest=longest):
+            known = self.documents.get(document_id)
+            if known is None:
+                self.ingestors({}).delete(document_id)  # passages that a worker wrote after the deletion
+            elif known.status == "pending" or known.replacing:
+                self.ingestors({}).undo(known, known, CancelledError("Given up."))
+
+    def edit(self, document_id: str, stated: Mapping[str, Any]) -> DocumentRecord:
+        """Apply checked overrides (`check_overrides`) to a report, and store them with it.
+
+        Raises:
+            NotFoundError: no such report.
+            ConflictError: another worker reads or edits it.
+            InvalidRequestError: it is not ready to be edited.
+            DependencyError: the previous version is visible.
+        """
+        patient = JobControl(patience=EDIT_PATIENCE)
+        with lease(self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT) as control:
+            known = self.documents.get(document_id)
+            if known is None:
+                raise NotFoundError(f"There is no report {document_id!r}.")
+            if known.status != "ready" or not known.version:
+                problem = f"this report cannot be edited: it is {known.status}."
+                raise InvalidRequestError.for_field("document_id", problem)
+            self.ingestors({}).edit(known, stated, control)
+            return self.documents.get(document_id) or known
+
+    def plan(self, source: Source, *, overrides: Mapping[str, Any] | None = None) -> Planned:
+        """Return what `ingest` would do, without doing it. Raises as it does."""
+        known, stated, ingestor = self._known(source, overrides or {})
+        document = self._document(source, stated, Cancellation())
+        outcome = "new"
+        if known is not None and _is_complete(known):
+            version = ingestor.version(document, self.summary.kind, stated.get("collection"))
+            outcome = "unchanged" if known.version == version else "changed"
+        return Planned(document, outcome, ingestor.chunking)
+
+    def _known(
+        self, source: Source, overrides: Mapping[str, Any]
+    ) -> tuple[DocumentRecord | None, dict[str, Any], Ingestor]:
+        known = self.documents.get(document_id(source.identity))
+        stated = {**(known.overrides if known else {}), **overrides}
+        return known, stated, self.ingestors(stated)
+
+    def _document(self, source: Source, stated: Mapping[str, Any], cancel: Cancellation) -> Document:
+        loaded = self.load(source.path, cancel)
+        return make_document(source, loaded, overrides=stated, countries=self.documents.values("country_name"))
+
+
+def _is_complete(known: DocumentRecord) -> bool:
+    return known.status == "ready" and not known.replacing
+
+
+def _fingerprint(source: Source, stated: Mapping[str, Any], settings_key: str) -> str:
+    """Return a digest of the file, what is stated about it and the settings.
+
+    Raises LoadError: the file is gone or may not be read.
+    """
+    try:
+        with source.path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise LoadError(f"{source.path.name} cannot be read: {error.strerror}.") from error
+    about = [source.path.suffix.lower(), source.path.stem, source.title, dict(source.metadata), source.listed]
+    parts = [READING, content, settings_key, about, list(source.labels), source.description, dict(stated)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]

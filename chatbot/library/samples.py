@@ -1,0 +1,118 @@
+"""The sample reports, loaded in the background of a first start."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from ..database.repositories.corpus import CorpusFacts
+from ..domain import Document
+from ..domain.cancellation import Cancellation
+from ..domain.errors import CancelledError, ChatbotError
+from ..domain.protocols import Loader
+from .control import JobControl, lease
+from .pipeline import Ingestor, Registration
+from .sources import SAMPLES, document_id, folder_sources, make_document
+from .summaries import Summary
+
+log = logging.getLogger(__name__)
+
+
+class SampleReports:
+    """Ingests a folder once, in a thread between `start` and `close`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        ingestor: Callable[[], Ingestor],
+        loader: Callable[[Path], Loader],
+        leases: CorpusFacts,
+        summary: Summary,
+        hold: Callable[[], AbstractContextManager[None]] = nullcontext,
+        warm: Callable[[], object] = lambda: None,
+    ) -> None:
+        """``warm`` is called at the end, so that the first question does not wait for the index.
+
+        The thread works inside ``hold``.
+        """
+        self._folder = folder
+        self._ingestor = ingestor
+        self._loader = loader
+        self._leases = leases
+        self._summary = summary
+        self._hold = hold
+        self._stop = Cancellation()
+        self._thread: threading.Thread | None = None
+        self._warm = warm
+        self._registered = threading.Event()
+        self.total = 0
+        """Number of sample reports; 0 until they are read."""
+        self.error = ""
+
+    @property
+    def running(self) -> bool:
+        """Whether the reports are being loaded."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def unknown(self) -> bool:
+        """Whether they are being loaded and not registered yet: until then the data seems to be empty."""
+        return self.running and not self._registered.is_set()
+
+    def documents(self, overrides: Callable[[str], Mapping[str, Any]] = lambda document_id: {}) -> list[Document]:
+        """Read the sample reports without ingesting them, described by ``overrides(document_id)``."""
+        documents = []
+        for source in folder_sources(self._folder, prefix=SAMPLES):
+            stated = overrides(document_id(source.identity))
+            documents.append(make_document(source, self._loader(source.path).load(source.path), overrides=stated))
+        return documents
+
+    def start(self) -> None:
+        """Load the sample reports in a thread."""
+        self._thread = threading.Thread(target=self._run, name="sample-reports", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop after the current document, and wait for it."""
+        self._stop.cancel()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            with self._hold(), lease(self._leases, "sample_data", JobControl(cancel=self._stop)):
+                self.load()
+                self._warm()
+        except ChatbotError as error:
+            if isinstance(error, CancelledError) and self._stop.cancelled:
+                return  # while another process had the lease
+            # A thread has nobody to raise to: /ready reports this.
+            self.error = error.message
+            log.error("The sample reports could not be loaded: %s", error.message)
+
+    def load(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+        """Register all, then ingest them one by one; return the number of new ones. ``progress`` counts documents."""
+        ingestor = self._ingestor()
+        dismissed = self._leases.dismissed_samples()
+        documents = [document for document in self.documents(ingestor.overrides) if document.id not in dismissed]
+        self.total = len(documents)
+
+        def about(document: Document) -> Registration:
+            stated = self._ingestor().overrides(document.id)
+            return Registration(sample=True, summary=self._summary, overrides=stated)
+
+        waiting = [document for document in documents if ingestor.register(document, about(document))]
+        self._registered.set()
+        progress(len(documents) - len(waiting), len(documents))
+        for done, document in enumerate(waiting, start=len(documents) - len(waiting) + 1):
+            if self._stop.cancelled:
+                break
+            # Looked up for each document: `reembed` may have replaced the ingestor.
+            self._ingestor().ingest(document, about(document))
+            progress(done, len(documents))
+        return len(waiting)

@@ -1,0 +1,357 @@
+"""Where documents come from, and what describes them.
+
+A file's name states something about a report (`kenya-2024.pdf`), its folder's `manifest.json` more; a person has the
+last word (flags, form fields, edits: `Overrides`, which also describes these fields in the API).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import PydanticCustomError
+
+from ..config.presets import CHUNKING
+from ..domain import YEAR_IN_REVIEW, Document, Loaded, Section, Value
+from ..domain.errors import InvalidRequestError, LoadError
+from ..domain.json import NOT_BLANK, parse
+from ..language import LETTERS_PATTERN
+from ..language.countries import ISO_CODE_LENGTH, country_code, resolve_country
+from .chunkers import CHUNKERS
+
+MANIFEST = "manifest.json"
+SAMPLES = "sample_data"
+"""The folder in the identities of the sample reports."""
+_YEAR_IN_NAME = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+MAX_COUNTRY_WORDS = 5
+METADATA = ("country_name", "year", "type")
+WEB = ("http://", "https://")
+UPLOADS = "uploads/"
+FIRST_YEAR, LAST_YEAR = 1000, 3000
+LONGEST_LABEL = 60
+MOST_LABELS = 30
+NEEDED = ("title", "collection", *CHUNKING)
+"""Fields that every report has: null means the value of the file or the settings."""
+_WHOLE = re.compile(r"-?\d{1,6}")
+
+
+def _on_one_line(value: Any) -> Any:
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise PydanticCustomError("not_printable", "must not hold control characters.")
+    return text
+
+
+def _number(value: Any) -> Any:
+    """Return the number that a text of a form consists of; anything else unchanged."""
+    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value.strip()) else value
+
+
+def _year(value: Any) -> Any:
+    year = _number(value)
+    if not isinstance(year, int) or not FIRST_YEAR <= year <= LAST_YEAR:
+        raise PydanticCustomError("year", f"must be a year from {FIRST_YEAR} to {LAST_YEAR}, like 2023.")
+    return year
+
+
+def _labels(given: list[str]) -> list[str]:
+    labels = list(dict.fromkeys(filter(None, map(_on_one_line, given))))
+    if any(len(_printable(label)) > LONGEST_LABEL for label in labels):
+        raise PydanticCustomError("label", "must have at most {longest} characters each.", {"longest": LONGEST_LABEL})
+    return labels
+
+
+_ON_ONE_LINE, _PRINTABLE, _NUMBER = BeforeValidator(_on_one_line), AfterValidator(_printable), BeforeValidator(_number)
+Text = Annotated[StrictStr, Field(pattern=NOT_BLANK, max_length=300), _ON_ONE_LINE, _PRINTABLE]
+Kind = Annotated[StrictStr, Field(pattern=NOT_BLANK, max_length=60), _ON_ONE_LINE, _PRINTABLE]
+Description = Annotated[StrictStr, Field(pattern=NOT_BLANK, max_length=2000), _ON_ONE_LINE, _PRINTABLE]
+Year = Annotated[StrictInt, Field(ge=FIRST_YEAR, le=LAST_YEAR), BeforeValidator(_year)]
+Labels = Annotated[
+    list[StrictStr],
+    Field(max_length=MOST_LABELS),
+    AfterValidator(_labels),
+    BeforeValidator(
+        lambda value: value.split(",") if isinstance(value, str) else value,
+        json_schema_input_type=Annotated[
+            list[Annotated[str, Field(max_length=LONGEST_LABEL)]], Field(max_length=MOST_LABELS)
+        ]
+        | str,
+    ),
+]
+"""A list, or a text with commas."""
+Size = Annotated[StrictInt, Field(ge=100, le=999_999), _NUMBER]
+Overlap = Annotated[StrictInt, Field(ge=0, le=999_999), _NUMBER]
+
+
+class About(BaseModel):
+    """Description of a report; null: it has none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Text | None = None
+    country_name: Text | None = None
+    year: Year | None = None
+    type: Kind | None = None
+    labels: Labels | None = None
+    description: Description | None = None
+
+
+class Cutting(BaseModel):
+    """How a report is split into passages; null: as the settings say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    chunk_strategy: StrictStr | None = Field(None, json_schema_extra={"enum": [*CHUNKERS.names(), None]})
+    chunk_size: Size | None = None
+    chunk_overlap: Overlap | None = None
+
+
+class Overrides(About, Cutting):
+    """All fields that a person can state about a report."""
+
+    collection: Text | None = None
+
+
+def check_overrides(stated: About | Cutting, *, countries: Sequence[Value]) -> dict[str, Any]:
+    """Return the given fields as they are stored, a country as the data spells it. None = the report has none.
+
+    ``countries``: those in the data.
+
+    Raises:
+        InvalidRequestError, UnknownNameError: an unknown country or chunk strategy; lists similar or valid ones.
+    """
+    given = stated.model_dump(include=set(Overrides.model_fields), exclude_unset=True)
+    checked = {name: value for name, value in given.items() if value is not None or name not in NEEDED}
+    if country := checked.get("country_name"):
+        checked["country_name"] = check_country(country, countries)
+    if strategy := checked.get("chunk_strategy"):
+        CHUNKERS.check(strategy, field="chunk_strategy")
+    return checked
+
+
+def check_country(name: str, countries: Sequence[Value]) -> str:
+    """Return a country as the data spells it, else by its usual name. Raises InvalidRequestError."""
+    if name in countries:
+        return name
+    found, similar = resolve_country(name, [str(country) for country in countries])
+    if found is None:
+        hint = f" Did you mean {similar[0]}?" if similar else ""
+        message = f"{name!r} is not a country name or ISO code.{hint} For regions use labels."
+        raise InvalidRequestError.for_field("country_name", message, similar)
+    return found
+
+
+def check_collection(name: str | None, searched: Sequence[str]) -> None:
+    """Raise InvalidRequestError for a collection that no question searches."""
+    if name is not None and name not in searched:
+        valid = list(dict.fromkeys(searched))
+        message = f"{name!r} is not searched. Valid: {', '.join(valid)}."
+        raise InvalidRequestError.for_field("collection", message, valid)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to ingest. The same ``identity`` is the same document.
+
+    ``listed``: a manifest describes it, so its name is not searched for a country or a year.
+    """
+
+    path: Path
+    identity: str
+    title: str | None = None
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    description: str = ""
+    listed: bool = False
+
+
+def folder_sources(folder: Path, *, prefix: str | None = None, pattern: str = "**/*") -> list[Source]:
+    """Return the files below a folder that match a glob pattern, sorted and described by its manifest.
+
+    With a manifest only the listed files are returned. ``prefix`` replaces the folder in identities, so that these do
+    not depend on where the folder lies.
+    """
+    entries = read_manifest(folder)
+    files = {
+        path.relative_to(folder).as_posix()
+        for path in folder.glob(pattern)
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    }
+    every = pattern == "**/*"
+    names = sorted(name for name in entries if every or name in files) if entries else sorted(files - {MANIFEST})
+    root = prefix if prefix is not None else folder.resolve().as_posix()
+    sources = []
+    for name in names:
+        source = Source(folder / name, f"{root}/{name}")
+        if (entry := entries.get(name)) is not None:
+            metadata = entry.model_dump(include=set(METADATA), exclude_none=True)
+            source = replace(
+                source, title=entry.title, metadata=metadata, labels=entry.labels, description=entry.description,
+                listed=True,
+            )  # fmt: skip
+        sources.append(source)
+    return sources
+
+
+def make_document(
+    source: Source, loaded: Loaded, *, overrides: Mapping[str, Any] | None = None, countries: Sequence[Value] = ()
+) -> Document:
+    """Return a file as a document, described by (the later wins) its name, its content, the manifest, a person.
+
+    ``overrides`` come from `check_overrides`; ``countries`` are those in the data, whose spelling is kept.
+
+    Raises:
+        LoadError: the file or the manifest states an unknown country or an invalid year.
+    """
+    stated = overrides or {}
+    of_parts = {name for section in loaded.sections for name in section.metadata}
+    guessed = {} if source.listed else metadata_of(source.path.stem)
+    metadata = {name: value for name, value in guessed.items() if name not in of_parts}
+    metadata |= _metadata_of_file(source, loaded, countries)
+    metadata |= {name: stated[name] for name in METADATA if stated.get(name) is not None}
+    if country := metadata.get("country_name"):
+        metadata["country_name"] = check_country(str(country), countries)
+    metadata = {name: value for name, value in metadata.items() if name not in stated or stated[name] is not None}
+    title = stated.get("title") or source.title or loaded.title
+    labels = (stated["labels"] or ()) if "labels" in stated else (*loaded.labels, *source.labels)
+    description = source.description or loaded.description
+    return Document(
+        id=document_id(source.identity),
+        name=title,
+        title=title,
+        source=source.identity,
+        metadata=typed(metadata, stated) if of_parts.isdisjoint(METADATA) else metadata,
+        sections=_spelled(loaded.sections, countries),
+        pages=loaded.pages,
+        labels=tuple(dict.fromkeys(labels)),
+        description=(stated["description"] or "") if "description" in stated else description,
+        columns=loaded.columns,
+    )
+
+
+def typed(metadata: Mapping[str, Value], stated: Mapping[str, Any]) -> dict[str, Value]:
+    """Mark a report of a year without country and type as a yearly review, unless a person removed its type."""
+    review = "year" in metadata and "country_name" not in metadata and "type" not in {*metadata, *stated}
+    return {**metadata, **({"type": YEAR_IN_REVIEW} if review else {})}
+
+
+def document_id(identity: str) -> str:
+    """Return the 20 hexadecimal digits of an identity."""
+    return hashlib.sha256(identity.encode()).hexdigest()[:20]
+
+
+def _metadata_of_file(source: Source, loaded: Loaded, countries: Sequence[Value]) -> dict[str, Value]:
+    metadata = {**loaded.metadata, **source.metadata}
+    named = {name: metadata[name] for name in ("country_name", "year") if name in metadata}
+    try:
+        return metadata | check_overrides(parse(About, named), countries=countries)
+    except InvalidRequestError as error:
+        raise LoadError(f"{source.path.name}: {error.message}") from error
+
+
+def _spelled(sections: Sequence[Section], countries: Sequence[Value]) -> tuple[Section, ...]:
+    """Write a table's countries, which its loader has checked, as the data spells them."""
+    spellings: dict[Value, str] = {}
+    spelled = []
+    for section in sections:
+        country = section.metadata.get("country_name")
+        if country is not None:
+            if country not in spellings:
+                spellings[country] = check_country(str(country), countries)
+            section = replace(section, metadata={**section.metadata, "country_name": spellings[country]})  # noqa: PLW2901
+        spelled.append(section)
+    return tuple(spelled)
+
+
+class ManifestEntry(BaseModel):
+    """One file of a manifest. Further keys (licence, checksum, ...) may stand beside these."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    file: str = Field(min_length=1)
+    title: str | None = None
+    country_name: str | None = None
+    year: int | None = Field(None, ge=FIRST_YEAR, le=LAST_YEAR)
+    type: str | None = None
+    labels: tuple[str, ...] = ()
+    description: str = ""
+
+
+_ENTRIES = TypeAdapter(list[ManifestEntry])
+
+
+def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
+    """Return the entries of ``manifest.json`` in a folder, by file; empty without a manifest.
+
+    Raises:
+        LoadError: the manifest is not a list of valid entries; the message names the first wrong one.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        return {}
+    try:
+        entries = _ENTRIES.validate_json(path.read_bytes())
+    except ValidationError as error:
+        problem = error.errors()[0]
+        number, *fields = problem["loc"] or (None,)
+        where = "" if number is None else f"{' '.join([f'entry {int(number) + 1}', *map(str, fields)])}: "
+        raise LoadError(f"{path}: not a valid manifest: {where}{problem['msg']}.") from error
+    return {entry.file: entry for entry in entries}
+
+
+def metadata_of(stem: str) -> dict[str, Value]:
+    """Return country and year when the name has exactly one of each; short codes ("us", "in") are ignored."""
+    metadata: dict[str, Value] = {}
+    years = set(_YEAR_IN_NAME.findall(stem))
+    if len(years) == 1:
+        metadata["year"] = int(years.pop())
+    countries = _countries(LETTERS_PATTERN.findall(stem))
+    if len(countries) == 1:
+        metadata["country_name"] = countries.popitem()[1]
+    return metadata
+
+
+def _countries(words: list[str]) -> dict[str, str]:
+    """Return names by code; of overlapping names the longest ("Papua New Guinea", not "Guinea")."""
+    names: dict[str, str] = {}
+    start = 0
+    while start < len(words):
+        for end in range(min(len(words), start + MAX_COUNTRY_WORDS), start, -1):
+            name = " ".join(words[start:end])
+            if len(name) > ISO_CODE_LENGTH and (code := country_code(name)):
+                names[code] = name
+                start = end - 1
+                break
+        start += 1
+    return names
+
+
+def uploaded_name(identity: str) -> str:
+    """Return the name that a file was uploaded with; "" for other sources."""
+    # Before the name there may be its owner's digest and a number, for one of several files of that name.
+    match = re.fullmatch(rf"{UPLOADS}(?:[0-9a-f]*:\d+/)?(.+)", identity, re.DOTALL)
+    return match[1] if match else ""
+
+
+def shown_source(identity: str) -> str:
+    """Return a report's source as people may see it: a file's name without its folder, a page's address."""
+    path = PurePath(identity)
+    return uploaded_name(identity) or (path.name if path.is_absolute() else identity)

@@ -1,0 +1,276 @@
+"""Writing a version of a document beside the visible one, and making it visible in one step.
+
+Questions see the version that the registered report names (`DocumentRecord.visible_version`), whatever else is stored.
+The passages that a killed process leaves are never visible; the next try uses their vectors again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection as AnyOf
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..database.repositories.documents import DocumentRepository
+from ..domain import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
+from ..domain.errors import (
+    CancelledError,
+    ChatbotError,
+    DependencyError,
+    LoadError,
+    SearchEngineError,
+    StoppedError,
+    SupersededError,
+)
+from ..domain.protocols import Embedder, LateStore, Store
+from .control import NO_RETRIES, JobControl, Retries
+from .sources import METADATA, typed
+
+BATCH = 256
+"""Passages embedded and stored at a time: the work that a kill can lose."""
+LOCAL_BATCH = 8
+"""Passages that are embedded in this process between two checks of the cancellation: less than a second of work."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two checks of how far the searches have followed."""
+SUPERSEDED = "A newer version of this file was uploaded after it."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VersionWriter:
+    """Replaces the passages of a document. ``require_current`` raises once the database has another embedding model."""
+
+    store: Store
+    embedder: Embedder
+    documents: DocumentRepository
+    require_current: Callable[[], None] = lambda: None
+    retries: Retries = NO_RETRIES
+
+    def write(
+        self,
+        record: DocumentRecord,
+        known: DocumentRecord | None,
+        chunks: Sequence[Chunk],
+        control: JobControl,
+        registered: DocumentRecord,
+    ) -> None:
+        """Make ``chunks`` the document's passages. ``known`` was registered before, if anything; ``registered`` is now.
+
+        Raises:
+            DependencyError, EmbedderMismatchError, CancelledError, SupersededError: the previous version is visible.
+        """
+        shown = replace(record, status="ready", chunks=len(chunks), several=_parts(chunks, record))
+        replaces = known is not None and (known.version != shown.version or bool(known.replacing))
+        try:
+            if known is not None and known.status == "ready":
+                registered = self._swap(replace(known, replacing=record.version), registered)
+            self._store_all(record, chunks, again=known is not None, control=control)
+            # From this step on questions see the new version; then the old one is removed.
+            registered = self._swap(
+                replace(shown, replacing=known.version) if known is not None and replaces else shown, registered
+            )
+        except ChatbotError as error:
+            self.undo(record, known, error)
+            raise
+        if replaces:
+            kept = [chunk.id for chunk in chunks]
+            self._retire(shown.id, control, kept)
+            self.store.delete_document(shown.id, keep=kept)
+            self._swap(shown, registered)
+
+    def _swap(self, record: DocumentRecord, registered: DocumentRecord) -> DocumentRecord:
+        """Register ``record`` in place of ``registered``; return it. Raises like `_raise_changed`."""
+        if not self.documents.replace(record, registered):
+            self._raise_changed(record)
+        return record
+
+    def _raise_changed(self, record: DocumentRecord) -> NoReturn:
+        """Raise what another worker's change of the registered report means for this one.
+
+        Raises:
+            CancelledError: the report was deleted.
+            SupersededError: a newer upload is registered.
+            StoppedError: another worker goes on with this upload.
+        """
+        current = self.documents.get(record.id)
+        if current is None or current.status == "deleting":
+            raise CancelledError(f"{record.title} was deleted while it was read.")
+        if current.upload_number > record.upload_number:
+            raise SupersededError(SUPERSEDED)
+        raise StoppedError("Stopped here: another worker goes on with this report.")
+
+    def _store_all(self, record: DocumentRecord, chunks: Sequence[Chunk], *, again: bool, control: JobControl) -> None:
+        """Embed and store the passages that are missing. ``again``: some may be stored, of this or another version."""
+        stored, vectors = self.store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
+        written = {chunk.id: chunk for chunk in stored}
+        reusable = {chunk.search_text: vector for chunk, vector in zip(stored, vectors, strict=True)}
+        for start in range(0, len(chunks), BATCH):
+            batch = [chunk for chunk in chunks[start : start + BATCH] if written.get(chunk.id) != chunk]
+            if batch:
+                matrix = self._embed(batch, reusable, control)
+                self.require_current()
+                self.store.upsert(batch, matrix)
+            control.progress(min(start + BATCH, len(chunks)), len(chunks))
+        if not self._followed(record.id, control, written=[chunk.id for chunk in chunks]):
+            raise SearchEngineError(
+                f"The search engine has not indexed all passages of {record.title} within {control.patience:.0f} s.",
+                remedy="See: python -m chatbot doctor. Then ingest it again.",
+            )
+        # The last check may have been before a write: then the document must not become ready.
+        control.check()
+        self.require_current()
+
+    def _followed(
+        self, document_id: str, control: JobControl, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
+    ) -> bool:
+        """Wait until searches know the new chunks and not the old; False when it takes too long or is cancelled."""
+        until, pause, total = time.monotonic() + control.patience, FIRST_PAUSE, len(written) + len(retired)
+        while behind := self._behind(document_id, control, written, retired):
+            control.indexing(total - behind, total)
+            if time.monotonic() >= until or (retired and control.cancel.cancelled):
+                return False
+            control.cancel.wait(pause)
+            if written:
+                control.check()
+            pause = min(2 * pause, LONGEST_PAUSE)
+        return True
+
+    def _behind(self, document_id: str, control: JobControl, written: AnyOf[str], retired: AnyOf[str]) -> int:
+        """Count the chunks that searches have not followed yet; all, while the engine does not answer."""
+        if not isinstance(self.store, LateStore) or not (written or retired):
+            return 0
+        try:
+            return self.store.unfollowed(document_id, written=written, retired=retired)
+        except SearchEngineError as error:
+            if error.retry_after is None:
+                if written:
+                    raise
+                return 0  # unknown: the rows are removed without waiting
+            control.waiting(error.finding)
+            return len(written) + len(retired)
+
+    def _retire(self, document_id: str, control: JobControl, keep: Sequence[str] = ()) -> bool:
+        """Remove passages from the searches before they are deleted, and wait as `_followed` does."""
+        if not isinstance(self.store, LateStore):
+            return True
+        return self._followed(document_id, control, retired=self.store.retire(document_id, keep=keep))
+
+    def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], control: JobControl) -> Matrix:
+        texts = [chunk.search_text for chunk in batch]
+        new = list(dict.fromkeys(text for text in texts if text not in reusable))
+        made: dict[str, Vector] = {}
+        if new:
+            step = LOCAL_BATCH if self.embedder.local else len(new)
+            for start in range(0, len(new), step):
+                part = new[start : start + step]
+                vectors = self.retries.run(partial(self.embedder.embed_documents, part), control)
+                made |= dict(zip(part, vectors, strict=True))
+        control.check()
+        return np.stack([made[text] if text in made else reusable[text] for text in texts])
+
+    def undo(self, record: DocumentRecord, known: DocumentRecord | None, error: ChatbotError) -> None:
+        """Remove what was written: a previous version stays; a new report is marked as failed where a retry may help,
+        else deleted.
+
+        After an outage of the database the next ingest of the report does it.
+        """
+        if isinstance(error, StoppedError):
+            return
+        try:
+            current = self.documents.get(record.id)
+            if current is None or current.status == "deleting":
+                self._forget(record.id)
+            elif current.upload_number > record.upload_number:
+                stored = [chunk.id for chunk in self.store.stored(record.id)[0]]
+                others = [id for id in stored if Chunk.version_of(id)[1] != record.version]
+                if record.version not in {current.version, current.replacing}:
+                    self.store.delete_document(record.id, keep=others)
+            elif current.status == "ready" and (known is None or current.version != known.version):
+                return  # another worker has finished it
+            elif known is not None and known.status == "ready":
+                # By ids, not by the stored chunks: this model's vectors may be gone, the passages must not.
+                self.store.delete_document(record.id, keep=known.chunk_ids())
+                self.documents.replace(replace(known, replacing=""), current)
+            elif isinstance(error, (LoadError, CancelledError)):
+                self._forget(record.id)
+            else:
+                self.store.delete_document(record.id)
+                self.documents.replace(replace(record, status="failed", error=error.message), current)
+        except DependencyError:
+            return
+
+    def edit(self, known: DocumentRecord, stated: Mapping[str, Any], control: JobControl) -> None:
+        """Rewrite the passages with another title or metadata; unchanged texts keep their vectors."""
+        edited = _described(known, stated)
+        if edited != known:
+            stored = [c for c in self.store.stored(known.id)[0] if Chunk.version_of(c.id)[1] == known.version]
+            chunks = [_rewritten(chunk, known, edited) for chunk in sorted(stored, key=lambda c: c.ordinal)]
+            self.write(edited, known, chunks, control, known)
+
+    def delete(self, document_id: str, control: JobControl | None = None) -> bool:
+        """Remove a document and all its passages; False when there is no such document.
+
+        Questions see nothing of it from the first step on. If it is interrupted, or the searches still find it after
+        the patience of ``control``, it stays "deleting"; calling this again finishes it.
+        """
+        known = self.documents.get(document_id)
+        if known is not None and known.version:
+            self.documents.put(replace(known, status="deleting"))
+            if not self._retire(document_id, control or JobControl()):
+                return True
+            current = self.documents.get(document_id)
+            if current is not None and current.status != "deleting":
+                return True
+        return self._forget(document_id)
+
+    def _forget(self, document_id: str) -> bool:
+        passages = self.store.delete_document(document_id)
+        return self.documents.delete(document_id) or passages > 0
+
+
+def _parts(chunks: Sequence[Chunk], record: DocumentRecord) -> tuple[Part, ...]:
+    """Count passages by metadata; empty when all have the document's."""
+    counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
+    parts = tuple(Part(dict(metadata), count) for metadata, count in sorted(counts.items(), key=str))
+    return () if [part.metadata for part in parts] == [record.metadata] else parts
+
+
+def _described(known: DocumentRecord, stated: Mapping[str, Any]) -> DocumentRecord:
+    metadata: dict[str, Value] = {**known.metadata, **{name: stated[name] for name in METADATA if name in stated}}
+    metadata = {name: value for name, value in metadata.items() if value is not None}
+    overrides = {**known.overrides, **stated}
+    if not known.several:
+        was_review = known.metadata.get("type") == YEAR_IN_REVIEW and "country_name" not in known.metadata
+        if was_review and "type" not in overrides:
+            del metadata["type"]  # set because it had no country; it may have one now
+        metadata = typed(metadata, overrides)
+    title = stated.get("title", known.title)
+    labels = tuple(stated["labels"] or ()) if "labels" in stated else known.labels
+    description = (stated["description"] or "") if "description" in stated else known.description
+    edited = replace(known, title=title, name=title, metadata=metadata, labels=labels, description=description)
+    if edited == known:
+        return known
+    # The passages get a version of their own: questions see all of the old ones or all of these.
+    parts = [known.version, title, sorted(metadata.items()), labels, description]
+    version = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+    return replace(edited, version=version, overrides=overrides, fingerprint="", replacing="")
+
+
+def _rewritten(chunk: Chunk, known: DocumentRecord, edited: DocumentRecord) -> Chunk:
+    # A table's row keeps the metadata that differs from its document's.
+    own = {name: value for name, value in chunk.metadata.items() if known.metadata.get(name) != value}
+    return replace(
+        chunk,
+        id=Chunk.make_id(chunk.document_id, edited.version, chunk.ordinal),
+        document_name=edited.name,
+        title=edited.title,
+        metadata={**edited.metadata, **own},
+        labels=edited.labels,
+        description=edited.description,
+    )

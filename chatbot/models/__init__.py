@@ -1,0 +1,1 @@
+"""Chat models, embedding models and what they share."""

@@ -1,0 +1,101 @@
+"""The built-in local model: all-MiniLM-L6-v2, int8 ONNX, 384 dimensions, English. No key, no network.
+
+One text per inference: dynamic int8 makes a vector depend on the others in its batch, and a batch is no faster.
+So a vector depends on its text alone, and caches and comparisons are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+from ...config.settings import Settings
+from ...domain import Matrix, Vector
+from ...domain.errors import SettingsError
+from ...domain.request import RequestContext
+from .base import average, check_file
+
+MODEL = "all-minilm-l6-v2"
+FOLDER = Path(__file__).parent / "models" / MODEL
+SHA256 = {
+    "model-int8.onnx": "482f3a0d5b8792155effc596c7b99edc21227bef4554882ce6462237c4b43a40",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+DIMENSIONS = 384
+MAX_TOKENS = 256
+SPECIAL_TOKENS = 2
+"""[CLS] and [SEP], counted in MAX_TOKENS."""
+PARALLEL = 2
+KEPT_TEXTS = 64
+"""Texts whose tokens are kept: a question is embedded and counted."""
+
+
+class MiniLMEmbedder:
+    """Implements `protocols.Embedder`. Thread-safe."""
+
+    model_id = f"minilm:{MODEL}-int8"
+    local = True
+    multilingual = False
+    dimensions = DIMENSIONS
+    max_tokens = MAX_TOKENS - SPECIAL_TOKENS
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        for name, expected in SHA256.items():
+            check_file(folder / name, expected, remedy="Restore the file from the repository.")
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        options = onnxruntime.SessionOptions()
+        # Resident memory 170 MB instead of 360, and no core is kept busy waiting.
+        options.enable_cpu_mem_arena = False
+        options.intra_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(
+            str(folder / "model-int8.onnx"), options, providers=["CPUExecutionProvider"]
+        )
+        self._special = self._tokenizer.token_to_id("[CLS]"), self._tokenizer.token_to_id("[SEP]")
+        self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._tokenized)
+
+    def _tokenized(self, text: str) -> Sequence[int]:
+        # As a batch of one: of a megabyte `encode` would block all other threads for a second.
+        ids: Sequence[int] = self._tokenizer.encode_batch([text], add_special_tokens=False)[0].ids
+        return ids
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text, without the two that begin and end every input."""
+        return len(self._ids(text))
+
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+        """Return shape (384,). Longer text than the model reads is embedded window by window."""
+        ids, size = self._ids(text), self.max_tokens
+        if len(ids) <= size:
+            return self._infer(ids)
+        windows = [ids[start : start + size] for start in range(0, len(ids), size)]
+        return average(list(map(self._infer, windows)), list(map(len, windows)))
+
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+        with ThreadPoolExecutor(PARALLEL) as pool:
+            vectors = list(pool.map(self.embed_query, texts))
+        return np.vstack(vectors) if vectors else np.empty((0, DIMENSIONS), dtype=np.float32)
+
+    def _infer(self, ids: Sequence[int]) -> Vector:
+        """Masked mean over the last hidden state, L2-normalised."""
+        cls, sep = self._special
+        tokens = np.asarray([[cls, *ids, sep]], dtype=np.int64)
+        inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
+        hidden = np.asarray(self._session.run(["last_hidden_state"], inputs)[0][0])
+        pooled = hidden.mean(axis=0)
+        return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
+
+
+def build(settings: Settings, *, model: str) -> MiniLMEmbedder:
+    """Raises SettingsError: another model is set; EmbeddingError: the model cannot be loaded."""
+    if model != MODEL:
+        raise SettingsError(f"EMBEDDING_MODEL={model!r} is not a model of minilm. Valid: {MODEL}.")
+    return MiniLMEmbedder()

@@ -1,0 +1,210 @@
+"""Clients of the OpenAI SDK for the embedder and the chat model, and its errors as ours.
+
+OPENAI_BASE_URL selects any server that speaks OpenAI's API. Another thread can end a call, even while the server is
+silent.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import httpx2
+import openai
+
+from ..config.settings import Settings
+from ..domain.cancellation import Cancellation
+from ..domain.errors import TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError
+
+E = TypeVar("E", bound=EmbeddingError | ChatModelError)
+OPENAI_URL = "https://api.openai.com/v1"
+"""Without an address the SDK would read the environment, which only the settings may do."""
+PLACEHOLDER_KEY = "not-needed"
+"""Sent to self-hosted servers that need no key."""
+CONNECT_SECONDS = 10.0
+AZURE_API_VERSION = "2024-10-21"
+"""The latest version that is not a preview."""
+MAX_RETRY_SECONDS = 120.0
+"""Longest pause that a server may request; the SDK does not retry after a longer one."""
+
+
+def openai_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
+    """Return a client with bounded time-outs and the SDK's own bounded back-off with jitter."""
+    return openai.OpenAI(api_key=key or PLACEHOLDER_KEY, base_url=base_url, **_options(settings))
+
+
+def azure_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
+    """Return a client for Azure OpenAI: ``base_url`` is the resource's address, and models are names of deployments."""
+    options = _options(settings)
+    return openai.AzureOpenAI(api_key=key, azure_endpoint=base_url, api_version=AZURE_API_VERSION, **options)
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    # Opening a connection cannot be interrupted, so its time-out is short.
+    timeout = openai.Timeout(settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout))
+    return {
+        "timeout": timeout,
+        "max_retries": settings.model_retries,
+        "http_client": _Connections(),
+    }
+
+
+@contextmanager
+def translated(
+    kind: type[EmbeddingError] | type[ChatModelError],
+    model: str,
+    *,
+    key_setting: str = "OPENAI_API_KEY",
+    url_setting: str = "OPENAI_BASE_URL",
+    unknown_model: str = "Check the model's name.",
+) -> Iterator[None]:
+    """Raise the SDK's errors as ours. Messages name the model and the setting to check, never the key."""
+    try:
+        yield
+    except openai.APITimeoutError as error:
+        raise kind(
+            f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5, reason=TIMEOUT
+        ) from error
+    except openai.APIConnectionError as error:
+        if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
+            problem, remedy = "closed the connection before its answer was whole", "Try again."
+        else:
+            why = _system_message(error)
+            what = "its authority's certificates (SSL_CERT_FILE)" if "certificate" in why else "the network"
+            problem, remedy = f"cannot be reached{why}", f"Check {what} and {url_setting}."
+        raise kind(f"The endpoint of {model} {problem}.", remedy=remedy, retry_after=5) from error
+    except openai.APIStatusError as error:
+        body, refusal = error.body, ""
+        if error.status_code == HTTPStatus.BAD_REQUEST:
+            refusal = str((body.get("message") if isinstance(body, dict) else None) or "no reason given")[:300]
+            # OpenAI's code, or the words of servers that send none.
+            is_length = any(words in refusal.lower() for words in ("context length", "context size"))
+            if kind is ChatModelError and (is_length or error.code == "context_length_exceeded"):
+                raise ContextLengthError(
+                    f"The prompt is longer than {model} reads.", remedy="Lower CONTEXT_TOKENS."
+                ) from error
+        raise status_error(
+            kind, model, error.status_code, refusal, check_key=f"Check {key_setting}.", check_model=unknown_model
+        ) from error
+    except openai.APIError as error:
+        raise kind(
+            f"The endpoint of {model} broke off: {type(error).__name__}.", remedy="Try again.", retry_after=5
+        ) from error
+
+
+def status_error(kind: type[E], model: str, status: int, refusal: str, *, check_key: str, check_model: str) -> E:
+    """Return the error for an HTTP status. ``refusal``: why the endpoint refused the request, "" if it failed."""
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return kind(f"The endpoint of {model} refused the key.", remedy=check_key, reason="key_refused")
+    if status == HTTPStatus.NOT_FOUND:
+        return kind(f"The endpoint does not know the model {model}.", remedy=check_model)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        message = f"The endpoint of {model} limits the rate, or the quota is used up."
+        return kind(message, remedy="Wait, or raise the quota.", retry_after=20)
+    if refusal:
+        return kind(f"The endpoint of {model} refused the request: {refusal}.")
+    return kind(f"The endpoint of {model} failed with status {status}.", remedy="Try again.", retry_after=5)
+
+
+def _system_message(error: BaseException | None) -> str:
+    """Return the operating system's message from the chain of causes: refused, unknown host, bad certificate."""
+    while error is not None:
+        if message := getattr(error, "verify_message", None) or (isinstance(error, OSError) and error.strerror):
+            return f": {message}"
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+class Abandoned(Exception):  # noqa: N818  # a signal within the adapter, not an error
+    """Raised instead of sending a request after its cancellation."""
+
+
+@contextmanager
+def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.OpenAI]:
+    """Yield a copy of the client for one call, whose requests end once ``cancel`` is set: in `Abandoned`, or a failed
+    read. Its connections belong to this call and are closed after it.
+    """
+    call = _BreakableCall(cancel)
+    hooks: Any = {"request": [call.watch], "response": [call.note_pause]}
+    cancel.on_cancel(call.break_off)
+    try:
+        with _Connections(event_hooks=hooks, headers={"Connection": "close"}) as connections:
+            yield client.with_options(http_client=connections)
+    finally:
+        cancel.forget(call.break_off)
+
+
+class _Connections(openai.DefaultHttpxClient):
+    """An HTTP client that is closed once unreferenced, as the SDK's own: the constructor of an adapter may fail."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(verify=_certificates(), **options)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Reading them takes 80 ms, the rest of a client less than one."""
+    return httpx2.create_ssl_context()
+
+
+class _BreakableCall:
+    """The requests of one call: the first one and the SDK's retries."""
+
+    def __init__(self, cancel: Cancellation) -> None:
+        self._cancel = cancel
+        self._connections: list[Any] = []
+        self._pause = 0.0
+
+    def watch(self, request: Any) -> None:
+        """Make the pause that the server requested, then check for cancellation. Called before each request."""
+        pause, self._pause = self._pause, 0.0
+        if request.headers.get("x-stainless-retry-count", "0") != "0":
+            self._cancel.wait(pause)
+        if self._cancel.cancelled:
+            raise Abandoned
+        request.extensions = {**request.extensions, "trace": self._trace}
+
+    def note_pause(self, response: Any) -> None:
+        """Move a requested pause from the SDK, which would sleep through a cancellation, to `watch`."""
+        if response.status_code < 400:
+            return
+        seconds = _requested_pause(response.headers)
+        if 0 < seconds <= MAX_RETRY_SECONDS:
+            self._pause = seconds
+            response.headers["Retry-After-Ms"] = "1"
+
+    def break_off(self) -> None:
+        """Shut the connections down; closing them would not wake a blocked reader."""
+        for connection in list(self._connections):
+            with suppress(OSError):  # already closed
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def _trace(self, event: str, info: dict[str, Any]) -> None:
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            connection = info["return_value"].get_extra_info("socket")
+            if isinstance(connection, socket.socket):
+                self._connections.append(connection)
+            if self._cancel.cancelled:  # meanwhile
+                self.break_off()
+
+
+def _requested_pause(headers: Any) -> float:
+    """Return seconds; 0 for none and for an unreadable header."""
+    for name, unit in (("Retry-After-Ms", 0.001), ("Retry-After", 1.0)):
+        with suppress(ValueError):
+            return float(headers.get(name, "")) * unit
+    at = email.utils.parsedate_tz(headers.get("Retry-After", ""))
+    try:
+        return email.utils.mktime_tz(at) - time.time() if at else 0.0
+    except (ValueError, OverflowError):
+        return 0.0

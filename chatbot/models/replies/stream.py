@@ -1,0 +1,168 @@
+"""A model's reply while it comes: what of it is said aloud (R-C8), and what it has cost (R-C7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+from ...domain import Delta, Prompt, TokenEvent, Usage
+from ...domain.errors import TIMEOUT, ChatModelError, ContextLengthError
+from ...domain.protocols import ChatModel
+from ...domain.request import RequestContext
+from ...language import estimate_tokens
+
+MAX_READ_CHARACTERS = 20_000
+_TAG = re.compile(r"(</?think(?:ing)?\s*>)", re.IGNORECASE)
+_BEGUN_TAG = re.compile(r"<(?:/?(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?\s*)?$", re.IGNORECASE)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model wrote and what it cost. ``truncated``: the model stopped at the limit of tokens."""
+
+    text: str
+    usage: Usage
+    truncated: bool = False
+
+
+class Reply:
+    """The reply to one ``prompt`` so far, thoughts included. It outlives a failure in the middle."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        self._prompt = prompt
+        self._pieces: list[str] = []
+        self._half = ""
+        self._counted: Usage | None = None
+
+    def add(self, delta: Delta) -> str:
+        """Return the part of ``delta`` that can be sent and stored; half a character waits for the next delta."""
+        text, self._half = self._half + delta.text, ""
+        if _SURROGATE.search(text):
+            self._half = text[-1:] if _FIRST_HALF.search(text) else ""
+            whole = text[: len(text) - len(self._half)]
+            text = whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if text:
+            self._pieces.append(text)
+        self._counted = delta.usage or self._counted  # some servers count anew with every piece
+        return text
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    @property
+    def usage(self) -> Usage:
+        """The server's count of tokens; an estimate if the server gave none."""
+        if self._counted is not None:
+            return self._counted
+        prompt_tokens = sum(estimate_tokens(message.content) for message in self._prompt.messages)
+        return Usage(prompt_tokens, estimate_tokens(self.text), calls=1)
+
+    def usage_of_failed(self, error: ChatModelError) -> Usage:
+        """A refused call costs no tokens; one that broke off or timed out costs what arrived."""
+        paid = bool(self._pieces) or self._counted is not None or error.reason == TIMEOUT
+        return replace(self.usage if paid else Usage(calls=1), failed_calls=1)
+
+
+def completion(
+    model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None
+) -> Generator[TokenEvent, None, Completion]:
+    """Yield tokens and return the whole text, both without thoughts (R-C8).
+
+    ``reply`` collects everything, thoughts too, for a caller that continues after a failure.
+
+    Raises:
+        ContextLengthError: the prompt is too long; nothing was written yet.
+        ChatModelError: the model failed.
+    """
+    reply = reply or Reply(prompt)
+    visible, truncated = ThoughtFilter(), False
+    try:
+        for delta in model.stream(prompt, request=request):
+            if (text := reply.add(delta)) and (shown := visible.add(text)):
+                yield TokenEvent(shown)
+            truncated = truncated or delta.truncated
+    except ContextLengthError as error:
+        if not reply.text:
+            raise
+        raise ChatModelError(
+            f"{model.model_id} had no room left in the middle of its answer.", remedy="Lower CONTEXT_TOKENS."
+        ) from error
+    if rest := visible.rest():
+        yield TokenEvent(rest)
+    return Completion(without_thoughts(reply.text), reply.usage, truncated)
+
+
+def complete(model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None) -> Completion:
+    """Return the whole reply at once."""
+    writing = completion(model, prompt, request, reply)
+    while True:
+        try:
+            next(writing)
+        except StopIteration as ended:
+            done: Completion = ended.value
+            return done
+
+
+def without_thoughts(reply: str) -> str:
+    """Return the reply without its thoughts, also where only one of the two tags exists.
+
+    A closing tag without an opening one ends thoughts that began with the reply: many chat templates write the
+    opening tag into the prompt. The first closing tag ends thoughts, because models mention the opening tag in them.
+    """
+    visible: list[str] = []
+    thinking = False
+    for place, piece in enumerate(_TAG.split(reply)):
+        if place % 2 == 0:  # text; the tags stand between
+            visible += [] if thinking else [piece]
+            continue
+        closes = piece.startswith("</")
+        if closes and not thinking:
+            visible.clear()
+        thinking = not closes
+    return "".join(visible).strip()
+
+
+def readable(reply: str) -> str:
+    """Return the reply without thoughts, cut to `MAX_READ_CHARACTERS`."""
+    return without_thoughts(reply)[:MAX_READ_CHARACTERS]
+
+
+class ThoughtFilter:
+    """`without_thoughts` for a reply that is being written.
+
+    Text before a closing tag that was never opened has been shown by then; only the finished text is without it.
+    """
+
+    def __init__(self) -> None:
+        self._held_back = ""
+        self._thinking = False
+        self._shows_text = True
+
+    def add(self, piece: str) -> str:
+        """Return the visible text that ``piece`` adds. The beginning of what may become a tag is held back."""
+        pieces = _TAG.split(self._held_back + piece)
+        self._held_back = ""
+        if match := _BEGUN_TAG.search(pieces[-1]):
+            pieces[-1], self._held_back = pieces[-1][: match.start()], match[0]
+        visible = ""
+        for place, part in enumerate(pieces):
+            if place % 2:
+                self._thinking = not part.startswith("</")
+                self._shows_text = self._thinking and self._shows_text
+            elif not self._thinking:
+                visible += part
+        return self._without_leading_blanks(visible)
+
+    def rest(self) -> str:
+        """Return what was held back and became no tag."""
+        rest, self._held_back = self._held_back, ""
+        return "" if self._thinking else self._without_leading_blanks(rest)
+
+    def _without_leading_blanks(self, text: str) -> str:
+        text = text if self._shows_text else text.lstrip()
+        self._shows_text = self._shows_text or bool(text)
+        return text

@@ -1,0 +1,129 @@
+"""In-memory compression: a document attached to one question is split, embedded, filtered and forgotten.
+
+As in seed 000, GPT Researcher's ContextCompressor (R-A1, R-A2).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..domain import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage
+from ..domain.errors import CancelledError, LoadError
+from ..domain.protocols import Chunker, Embedder
+from ..domain.request import RequestContext
+from ..questions.overview import asks_of_all
+from .pipeline import Retrieval, with_rank
+
+MAX_PASSAGES = 2000
+"""What can be embedded while a person waits; more belongs in the knowledge base."""
+BATCH, LOCAL_BATCH = 128, 8
+"""Passages embedded between two checks for cancellation; in this process, less than a second's work."""
+RESERVED = 1
+"""Passages from the beginning that a question about the whole gets at least."""
+
+
+class Compressor:
+    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as in the seed."""
+
+    def __init__(self, *, embedder: Embedder, chunker: Chunker, least_cosine: float) -> None:
+        self._embedder = embedder
+        self._chunker = chunker
+        self._least = least_cosine
+
+    def retrieve(
+        self, query: str, documents: Sequence[Document], *, top_k: int, request: RequestContext
+    ) -> tuple[Retrieval, list[Chunk]]:
+        """Return the closest passages, best first, and all passages, which `Neighbours` needs.
+
+        Few or no passages are close to a question about the whole ("summarise this", "who wrote it"). It gets passages
+        from the beginning of each document in turn, and those nearest to all others.
+
+        Raises:
+            LoadError: the documents are too long for one question.
+            DependencyError: the embedder failed.
+            CancelledError: ``request`` was cancelled.
+        """
+        chunks = self._chunks(documents, request)
+        started = time.perf_counter()
+        texts = [chunk.search_text for chunk in chunks]
+        vectors = embedded(self._embedder, texts, request)
+        cosines = vectors @ self._embedder.embed_query(query, request=request)
+        scores = (1 + np.clip(cosines, -1, 1)) / 2
+        about_all = asks_of_all(query)
+        most = max(0, top_k - RESERVED) if about_all else top_k
+        close = [place for place in np.argsort(-scores, kind="stable")[:most] if cosines[place] >= self._least]
+        chosen = dict.fromkeys(close, "vector")
+        if about_all:
+            # Nothing else is close, so half of the rest comes from the beginnings and half is the most central.
+            beginnings = [place for place in _beginnings(chunks) if place not in chosen]
+            chosen |= dict.fromkeys(beginnings[: (top_k - len(close) + 1) // 2], "beginning")
+            central = np.argsort(-(vectors @ vectors.sum(axis=0)), kind="stable")
+            rest = [place for place in central if place not in chosen]
+            chosen |= dict.fromkeys(rest[: top_k - len(chosen)], "summary")
+        hits = [SearchHit(chunks[place], score=float(scores[place]), found_by=(by,)) for place, by in chosen.items()]
+        least = (1 + self._least) / 2
+        tokens = sum(map(self._embedder.count_tokens, texts)) + self._embedder.count_tokens(query)
+        step = StepTiming.since("compress", started, Usage(embedding_tokens=tokens))
+        return Retrieval(with_rank(hits), Threshold(least, least, False), (step,)), chunks
+
+    def _chunks(self, documents: Sequence[Document], request: RequestContext) -> list[Chunk]:
+        chunks: list[Chunk] = []
+
+        def check(made: int) -> None:
+            if request.cancelled:
+                raise CancelledError("Cancelled.")
+            if len(chunks) + made >= MAX_PASSAGES:
+                names = ", ".join(document.name for document in documents)
+                raise LoadError(f"{names}: too long to be read for one question. Add it to the knowledge base instead.")
+
+        for document in documents:
+            chunks += self._chunker.chunk(document, version="", collection=ATTACHMENTS, check=check)
+        return chunks
+
+
+def embedded(embedder: Embedder, texts: Sequence[str], request: RequestContext) -> Matrix:
+    """Return a row for each text; equal texts are embedded once.
+
+    Raises CancelledError: ``request`` was cancelled; this is checked between batches.
+    """
+    place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    different, parts = list(place), [np.empty((0, embedder.dimensions), np.float32)]
+    step = LOCAL_BATCH if embedder.local else BATCH
+    for start in range(0, len(different), step):
+        if request.cancelled:
+            raise CancelledError("Cancelled.")
+        parts.append(embedder.embed_documents(different[start : start + step], request=request))
+    return np.vstack(parts)[[place[text] for text in texts]]
+
+
+class Neighbours:
+    """The passages of attachments, for the context around a hit."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = chunks
+
+    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+        return [
+            [
+                other
+                for other in self._chunks
+                if other.document_id == chunk.document_id
+                and other.end >= chunk.start - margin
+                and other.start <= chunk.end + margin
+            ]
+            for chunk in chunks
+        ]
+
+
+def _beginnings(chunks: Sequence[Chunk]) -> list[int]:
+    """Return the positions of all chunks: the first of each document, then the second of each, and so on."""
+    numbers = Counter[str]()
+    order: list[tuple[int, int]] = []
+    for place, chunk in enumerate(chunks):
+        order.append((numbers[chunk.document_id], place))
+        numbers[chunk.document_id] += 1
+    return [place for _, place in sorted(order)]

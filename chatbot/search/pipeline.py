@@ -1,0 +1,362 @@
+"""One retrieval: embed the question, search under the scope, threshold, fuse, load, rerank, cut.
+
+A summary leads to pages and is no source itself, so the passages that it is made from take its place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from ..domain import (
+    Aggregation,
+    Chunk,
+    DocumentRecord,
+    Match,
+    QuerySettings,
+    Scope,
+    SearchHit,
+    StepTiming,
+    Threshold,
+    Usage,
+    Vector,
+)
+from ..domain.protocols import Embedder, HybridStore, PrefetchingEmbedder, Reranker, Store, TracedStore
+from ..domain.request import RequestContext
+from ..language import Analyzer, sentences
+from . import RETRIEVAL_METHODS, RetrievalMethod
+from .ordering import DEPTH, Refiner
+from .ranking import adaptive_threshold, merge_untagged, split_by_country_tag
+from .search_text import SearchText
+
+PAGE_CANDIDATES = 1000
+"""Candidates of a search on one page of the reports: no index knows pages."""
+MAX_CANDIDATES = 10_000
+KEYWORD_EXEMPT = 10
+"""First passages of the keyword search that the threshold never drops."""
+EDITIONS = 3
+"""Passages that should pass the threshold for each one requested, as one of several editions is used (`by_edition`)."""
+TRIES = 20
+"""Attempts of a search while reports change. On a busy machine one takes as long as a step of a replacement (measured:
+five in a row met one, and the answer was empty)."""
+SUMMARY_SOURCES = 2
+"""Passages in place of a summary."""
+SOURCE_SHARE = 0.5
+"""The share of a sentence's words that a passage must have to be its source: a model writes in words of its own."""
+KEPT_SUMMARIES = 2_000
+"""Summaries of a store whose sources are kept: their whole report is read once to find them."""
+Unsettled = Callable[[], Mapping[str, str]]
+Matches = tuple[list[Match], list[Match]]
+"""The matches of the vector search and of the keyword search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """Hits, best first, and how they came about."""
+
+    hits: tuple[SearchHit, ...]
+    threshold: Threshold | None
+    steps: tuple[StepTiming, ...]
+    pipeline: tuple[Aggregation, ...] | None = None
+
+
+class Retriever:
+    """Searches one store with one embedder. Stateless between calls; thread-safe."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        embedder: Embedder,
+        settings: QuerySettings = QuerySettings(),  # noqa: B008  # frozen
+        unsettled: Unsettled = dict,
+        position: Callable[[], int] = int,
+        reranker: Callable[[str, bool], Reranker | None] = lambda name, cached: None,
+        refiner: Refiner | None = None,
+    ) -> None:
+        """``settings``: of a search without settings of its own. ``unsettled``, ``position``: see `settled_search`.
+
+        ``reranker`` returns the reranker of a name, None for none; False = without cached replies of its model.
+        ``refiner``: for methods that may be refined; None = none is.
+        """
+        self._store = store
+        self._embedder = embedder
+        self._settings = settings
+        self._settled = partial(settled_search, unsettled=unsettled, position=position)
+        self._reranker = reranker
+        self._refiner = refiner
+
+    def retrieve(
+        self,
+        query: str,
+        *,
+        top_k: int,
+        scope: Scope,
+        method: str,
+        settings: QuerySettings | None = None,
+        page: int | None = None,
+        reranker: Reranker | None = None,
+        cache: bool = True,
+        request: RequestContext | None = None,
+    ) -> Retrieval:
+        """Return up to ``top_k`` hits inside ``scope``, and on ``page`` of their report if it is given.
+
+        ``reranker`` replaces that of the settings, which does not use cached replies of its model without ``cache``.
+
+        Raises:
+            UnknownNameError: no such method.
+            DependencyError: the embedder, the search or the reranker failed.
+        """
+        settings = settings or self._settings
+        chosen = RETRIEVAL_METHODS.builder(RETRIEVAL_METHODS.check(method, field="retrieval_method"))(settings)
+        reranker = reranker or self._reranker(settings.reranker, cache)
+        fetched = max(top_k, reranker.candidates(top_k)) if reranker else top_k
+        refiner = self._refiner if settings.refine and chosen.refines else None
+        clock, store = _Clock(), self._store
+        search = _Search(store, self._embedder, chosen, settings, refiner, self._settled, fetched, page, clock, request)
+        texts = [(scope, SearchText(query, query))]
+        if refiner:
+            parts = split_by_country_tag(scope, refiner.catalog)
+            texts = [(part, refiner.read(query, part)) for part in parts if part is not None]
+        with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
+            if refiner and isinstance(self._embedder, PrefetchingEmbedder):
+                self._embedder.prefetch([each for _, text in texts for each in refiner.embedded(text)], request=request)
+            hits, threshold = search.hits(*texts[0])
+            for untagged in texts[1:]:
+                hits = merge_untagged(hits, search.hits(*untagged)[0], texts[0][0])[:fetched]
+        hits = with_rank(hits)
+        if reranker:
+            reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
+            hits = with_rank(reranked.hits)
+            clock.lap("rerank", reranked.usage)
+        pipeline = None if sent is None else tuple(Aggregation.of(*each) for each in sent)
+        return Retrieval(hits, threshold, tuple(clock.laps), pipeline)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What the searches of one call of `Retriever.retrieve` share."""
+
+    store: Store
+    embedder: Embedder
+    method: RetrievalMethod
+    settings: QuerySettings
+    refiner: Refiner | None
+    settled: Callable[[Callable[[int], Matches], int], Matches]
+    top_k: int
+    page: int | None
+    clock: _Clock
+    request: RequestContext | None
+
+    def hits(self, scope: Scope, text: SearchText) -> tuple[Sequence[SearchHit], Threshold | None]:
+        """Return the hits of one scope in order, and the threshold they passed."""
+        vector = self.embedder.embed_query(text.question, request=self.request)
+        self.clock.lap("embed", Usage(embedding_tokens=self.embedder.count_tokens(text.question)))
+        considered = max(self.top_k, PAGE_CANDIDATES if self.page else DEPTH if self.refiner else 0)
+        for _ in range(TRIES):
+            near, worded = self.settled(partial(self._matches, text, vector, scope), self.method.candidates(considered))
+            hits, threshold, complete = self._ranked(vector, near, worded, considered)
+            if complete:
+                break  # else a report was replaced during the search, and its new passages are there now
+        if self.page is not None:
+            hits = [hit for hit in hits if hit.chunk.page == self.page]
+        if self.refiner:
+            hits = self.refiner.order(text, vector, hits, scope, self.request)
+            self.clock.lap("order")
+        return hits[: self.top_k], threshold
+
+    def _matches(self, text: SearchText, vector: Vector, scope: Scope, count: int) -> Matches:
+        """Run the searches that the method uses, for ``count`` matches each."""
+        near, worded, store = list[Match](), list[Match](), self.store
+        num_candidates = None if self.settings.num_candidates == "auto" else self.settings.num_candidates
+        # Reports share only names with a question in another language, and names are what all hits are about.
+        by_meaning = text.foreign and self.method.uses_vectors and self.embedder.multilingual
+        if self.method.uses_vectors and self.method.uses_keywords and isinstance(store, HybridStore):
+            near, worded = store.hybrid_search(
+                text.topic, vector, top_k=count, scope=scope, num_candidates=num_candidates
+            )
+            self.clock.lap("hybrid_search")
+            if store.without_keywords(scope):
+                self.clock.lap("keywords_missing")
+            return near, [] if by_meaning else worded
+        if self.method.uses_vectors:
+            near = store.vector_search(vector, top_k=count, scope=scope, num_candidates=num_candidates)
+            self.clock.lap("vector_search")
+        if self.method.uses_keywords and not by_meaning:
+            worded = store.keyword_search(text.topic, top_k=count, scope=scope)
+            self.clock.lap("keyword_search")
+        return near, worded
+
+    def _ranked(
+        self, vector: Vector, near: Sequence[Match], worded: Sequence[Match], count: int
+    ) -> tuple[list[SearchHit], Threshold | None, bool]:
+        """Return at most ``count`` fused hits, the threshold they passed, and whether none was deleted meanwhile."""
+        by_keyword = {match.chunk_id: match.score for match in worded}
+        by_vector = {match.chunk_id: match.score for match in near}
+        scores = by_vector | self.store.vector_scores(vector, [id for id in by_keyword if id not in by_vector])
+        threshold, settings = None, self.settings
+        passed = {*scores, *by_keyword}
+        if self.method.uses_vectors:
+            keep = settings.threshold_keep
+            if keep == "auto":
+                keep = EDITIONS * self.top_k if self.refiner else 1
+            threshold = adaptive_threshold(
+                by_vector.values(),
+                start=settings.threshold_start,
+                step=settings.threshold_step,
+                floor=settings.threshold_floor,
+                keep=keep,
+            )
+            # The first keyword matches stay whatever their vector score (R-D5).
+            passed = {id for id, score in scores.items() if score > threshold.used}
+            passed.update([*by_keyword][:KEYWORD_EXEMPT])
+        # The threshold decides before fusion, but the scores are normalised over all matches of both searches: over
+        # the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
+        ranked = [row for row in self.method.rank(near, worded, scores) if row[0] in passed][:count]
+        self.clock.lap("fuse")
+        chunks = {match.chunk_id: match.chunk for match in (*near, *worded) if match.chunk is not None}
+        if missing := [id for id, _ in ranked if id not in chunks]:
+            chunks |= {chunk.id: chunk for chunk in self.store.get(missing)}
+        hits: list[SearchHit] = []
+        for id, fused in ranked:
+            if id in chunks:  # else it was deleted meanwhile
+                searches = (("vector", by_vector), ("keyword", by_keyword))
+                found_by = tuple(name for name, ids in searches if id in ids)
+                hits.append(SearchHit(chunks[id], 0, scores.get(id), by_keyword.get(id), fused, found_by))
+        self.clock.lap("load")
+        return hits, threshold, len(hits) == len(ranked)
+
+
+def settled_search(
+    search: Callable[[int], Matches], count: int, unsettled: Unsettled, position: Callable[[], int] = int
+) -> Matches:
+    """Search one version of each report: never half of it, never two.
+
+    While a report is written or removed, the store may hold passages of another version of it. Their matches are
+    dropped after the search, and the search is widened by what was dropped, so that no result gets shorter.
+    ``search(n)`` returns up to n matches of each kind; ``unsettled()`` the versions that may be seen, as they are at
+    this ``position()`` of the catalog's log.
+    """
+    for _ in range(TRIES):
+        before, visible = position(), unsettled()
+        matches, dropped = _widened(search, count, visible) if visible else (search(count), False)
+        versions = {Chunk.version_of(match.chunk_id) for match in (*matches[0], *matches[1])}
+        # What was dropped may have been all there was: replaced twice during the search, to the same version again.
+        unchanged = unsettled() == visible and not (dropped and position() != before)
+        # A report with two versions was replaced between the two searches, so quickly that it is settled again.
+        if unchanged and len(versions) == len(dict(versions)):
+            break
+    return matches  # at the latest when reports change faster than a search takes: true a moment ago
+
+
+def _widened(search: Callable[[int], Matches], count: int, visible: Mapping[str, str]) -> tuple[Matches, bool]:
+    """Return the matches that may be seen, and whether any was dropped."""
+    requested = count
+    while True:
+        matches = search(requested)
+        kept: list[list[Match]] = [[], []]
+        for some, all_ in zip(kept, matches, strict=True):
+            for match in all_:
+                document_id, version = Chunk.version_of(match.chunk_id)
+                if visible.get(document_id, version) == version:
+                    some.append(match)
+        short = any(len(all_) >= requested and len(some) < count for all_, some in zip(matches, kept, strict=True))
+        if not short or requested >= MAX_CANDIDATES:
+            near, worded = kept
+            return (near[:count], worded[:count]), (len(near), len(worded)) != tuple(map(len, matches))
+        requested = min(2 * requested, MAX_CANDIDATES)
+
+
+def with_rank(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+    """Rank the hits in their order."""
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.laps: list[StepTiming] = []
+        self._last = time.perf_counter()
+
+    def lap(self, name: str, usage: Usage = Usage()) -> None:  # noqa: B008  # frozen and zero
+        now = time.perf_counter()
+        self.laps.append(StepTiming(name, round((now - self._last) * 1000, 2), usage))
+        self._last = now
+
+
+class SummarySentence(NamedTuple):
+    """A sentence of a summary, its words, and the id of the passage that is its source."""
+
+    text: str
+    words: frozenset[str]
+    chunk_id: str
+
+
+_SUMMARIES: WeakKeyDictionary[Store, dict[str, list[SummarySentence]]] = WeakKeyDictionary()
+
+
+def without_summaries(
+    hits: Sequence[SearchHit], query: str, store: Store, analyzer: Analyzer, *, top_k: int
+) -> tuple[SearchHit, ...]:
+    """Replace each summary by its sources, with its scores; those of the sentences nearest to ``query`` come first.
+
+    Return at most ``top_k`` hits. A summary whose sentences are in no passage stays: that of a table counts its rows.
+    """
+    by_id = {hit.chunk.id: hit for hit in hits}
+    placed: dict[str, SearchHit] = {}
+    for hit in hits:
+        chunks = [hit.chunk]
+        if hit.chunk.is_summary:
+            words = {*analyzer.terms(query)}
+            nearest = sorted(_sentences(hit.chunk, store, analyzer), key=lambda one: -len(words & one.words))
+            ids = [*dict.fromkeys(one.chunk_id for one in nearest)][:SUMMARY_SOURCES]
+            chunks = store.get(ids) or chunks
+        for chunk in chunks:
+            placed.setdefault(chunk.id, by_id.get(chunk.id) or replace(hit, chunk=chunk))
+    return with_rank([*placed.values()][:top_k])
+
+
+def of_whole_report(
+    record: DocumentRecord, store: Store, analyzer: Analyzer, *, top_k: int
+) -> tuple[tuple[SearchHit, ...], list[SummarySentence]]:
+    """Return at most ``top_k`` passages that say what a report is about, and the sentences of its summary.
+
+    These are its first passage, the sources of its summary, and then more of its beginning; of a table the summary
+    itself, which counts its rows. A report of an older system has none: its passages have other ids.
+    """
+    *ids, last = record.chunk_ids()
+    summary = store.get([last])
+    summarised = [sentence for one in summary for sentence in _sentences(one, store, analyzer)]
+    sources = [one.chunk_id for one in summarised] or [one.id for one in summary]
+    first = ids[:1] if summarised else []
+    chunks = store.get(list(dict.fromkeys([*first, *sources, *ids[:top_k]]))[:top_k])
+    hits = [SearchHit(chunk, found_by=("summary" if chunk.id in sources else "beginning",)) for chunk in chunks]
+    return with_rank(hits), summarised
+
+
+def _sentences(summary: Chunk, store: Store, analyzer: Analyzer) -> list[SummarySentence]:
+    """Return the sentences of a summary that have a source among the passages of the same version of its report."""
+    known = _SUMMARIES.setdefault(store, {})
+    if summary.id in known:  # the id has a version, so its sources never change
+        return known[summary.id]
+    version = Chunk.version_of(summary.id)
+    passages = [
+        (chunk.id, {*analyzer.terms(chunk.search_text)})
+        for chunk in sorted(store.stored(summary.document_id)[0], key=lambda chunk: chunk.ordinal)
+        if not chunk.is_summary and Chunk.version_of(chunk.id) == version and chunk.metadata == summary.metadata
+    ]
+    result: list[SummarySentence] = []
+    for text in sentences(summary.text):
+        words = frozenset(analyzer.terms(text))
+        if words and passages and summary.title not in text:
+            id, terms = max(passages, key=lambda one: len(words & one[1]))
+            if len(words & terms) >= SOURCE_SHARE * len(words):
+                result.append(SummarySentence(text, words, id))
+    if len(known) >= KEPT_SUMMARIES:
+        known.clear()
+    known[summary.id] = result
+    return result

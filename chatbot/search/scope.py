@@ -1,0 +1,252 @@
+"""From a client's filters to a Scope: typed, allowlisted, checked against the data (R-D4); and scopes in words.
+
+An unknown field, type or value is an error that lists the valid ones, never a wider search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from textwrap import shorten
+from typing import Any
+
+from ..domain import YEAR_IN_REVIEW, Condition, DocumentRecord, Range, Scope, ScopeSummary, Value, Values
+from ..domain.errors import LONGEST_SHOWN, InvalidRequestError
+from ..domain.protocols import Catalog
+from ..domain.scope import both
+from ..language import count_of
+from ..language.countries import country_code
+from ..language.words import Say, counted, in_english
+from ..models.prompts import on_one_line
+
+REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
+"""The filter field of each `report_context.type` of the seed."""
+MAX_YEAR_DIGITS = 6
+"""A longer number may exceed the database's integers."""
+MAX_NAMES_IN_PROMPT = 40
+"""Countries, or editions."""
+MAX_TITLE_CHARACTERS = 80
+FILTERS = "filters."
+MAX_VALUES_IN_MESSAGE = 10
+"""``details`` of an error have all."""
+EMPTY = "an empty list would match nothing; leave the field out instead."
+FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
+
+
+class ScopeResolver:
+    """Builds scopes over the filter fields of one catalog. ``collections``: those that are searched.
+
+    All scopes are inside of ``limit``, and errors name no values outside of it.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        filter_fields: Sequence[str],
+        collections: Sequence[str] = (),
+        limit: Scope = Scope(),  # noqa: B008  # frozen and empty
+    ) -> None:
+        self._catalog = catalog
+        self._fields = tuple(filter_fields)
+        self._every = tuple(dict.fromkeys(collections))
+        self._collections = tuple(name for name in self._every if limit.holds(name))
+        self._limit = limit
+
+    def inside(self, limit: Scope) -> ScopeResolver:
+        """Return the resolver of a caller who may see only what is inside of ``limit``."""
+        return ScopeResolver(self._catalog, self._fields, self._every, limit) if limit else self
+
+    def resolve(
+        self,
+        filters: Mapping[str, FilterValue] | None = None,
+        report_context: tuple[str, Value] | None = None,
+        collections: Sequence[str] | None = None,
+        *,
+        prefix: str = FILTERS,
+    ) -> Scope:
+        """Return the scope of a request: OR within a field, AND across fields and with ``report_context``.
+
+        ``collections``: only in these; None = in all. ``prefix``: the path of the filters in the request, for errors.
+
+        Raises:
+            InvalidRequestError: a field, type, value or collection is unknown, a list is empty, or no report can
+                satisfy both.
+        """
+        conditions: dict[str, Condition] = {}
+        for field, value in (filters or {}).items():
+            if field not in self._fields:
+                message = f"unknown filter. Valid: {', '.join(self._fields)}."
+                raise InvalidRequestError.for_field(f"{prefix}{field}", message, self._fields)
+            conditions[field] = self._condition(f"{prefix}{field}", field, value)
+        context = self._of_context(*report_context) if report_context is not None else {}
+        for others, problem in (
+            (context.items(), "contradicts report_context: no report can satisfy both."),
+            (self._limit.conditions, "is outside of what this key may see."),
+        ):
+            for field, condition in others:
+                common = both(condition, conditions[field]) if field in conditions else condition
+                if common is None:
+                    valid = list(condition.values) if isinstance(condition, Values) else [condition.to_json()]
+                    raise InvalidRequestError.for_field(f"{prefix}{field}", problem, valid)
+                conditions[field] = common
+        if collections is not None and not collections:
+            raise InvalidRequestError.for_field("collections", EMPTY)
+        for name in collections or ():
+            if name not in self._collections:
+                message = f"unknown collection {name[:LONGEST_SHOWN]!r}. Valid: {', '.join(self._collections)}."
+                raise InvalidRequestError.for_field("collections", message, self._collections)
+        scope = replace(Scope.of(conditions), limit=self._limit.conditions, limit_collections=self._limit.collections)
+        return scope.within(collections or ())
+
+    def _of_context(self, context_type: str, value: Value) -> dict[str, Condition]:
+        field = REPORT_CONTEXT_FIELDS.get(context_type)
+        if field is None:
+            valid = sorted(REPORT_CONTEXT_FIELDS)
+            message = f"{context_type[:LONGEST_SHOWN]!r} is not a report type. Valid: {', '.join(valid)}."
+            raise InvalidRequestError.for_field("report_context.type", message, valid)
+        conditions = {field: self._condition("report_context.value", field, value)}
+        # Country reports have years too: where the data tells the types apart, the year means the yearly review.
+        if context_type == YEAR_IN_REVIEW and YEAR_IN_REVIEW in self._values("type"):
+            conditions["type"] = Values((YEAR_IN_REVIEW,))
+        return conditions
+
+    def _values(self, field: str) -> Sequence[Value]:
+        return self._catalog.values(field, self._limit or None)
+
+    def _condition(self, name: str, field: str, value: FilterValue) -> Condition:
+        valid = self._values(field)
+        if not isinstance(value, Mapping):
+            values = [value] if isinstance(value, (str, int)) else list(value)
+            if not values:
+                raise InvalidRequestError.for_field(name, EMPTY)
+            return Values(tuple(dict.fromkeys(_valid_value(name, field, item, valid) for item in values)))
+        if field != "year":
+            raise InvalidRequestError.for_field(name, "only year takes a range.")
+        if not value or set(value) - {"gte", "lte"}:
+            raise InvalidRequestError.for_field(name, "a range has gte, lte or both.", ["gte", "lte"])
+        ends = {end: _year(f"{name}.{end}", item) for end, item in value.items()}
+        years = Range(ends.get("gte"), ends.get("lte"))
+        if years.gte is not None and years.lte is not None and years.gte > years.lte:
+            raise InvalidRequestError.for_field(name, f"gte ({years.gte}) is greater than lte ({years.lte}).")
+        if not any(map(years.matches, valid)):
+            raise InvalidRequestError.for_field(name, f"no report in this range. Years: {_listed(valid)}.", valid)
+        return years
+
+
+def _valid_value(name: str, field: str, value: Value, valid: Sequence[Value]) -> Value:
+    """Return the value as the data spells it."""
+    if field == "year":
+        year = _year(name, value)
+        if year in valid:
+            return year
+        raise InvalidRequestError.for_field(name, f"no report for {year}. Years: {_listed(valid)}.", valid)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidRequestError.for_field(name, f"must be text, one of: {_listed(valid)}.", valid)
+    text = value.strip()
+    for candidate in valid:
+        if str(candidate).casefold() == text.casefold():
+            return candidate
+    code = country_code(text) if field == "country_name" else None
+    for candidate in valid if code else ():
+        if country_code(str(candidate)) == code:
+            return candidate
+    problem = "there is no report on" if code else f"unknown {field}:"
+    raise InvalidRequestError.for_field(name, f"{problem} {text[:LONGEST_SHOWN]!r}. Valid: {_listed(valid)}.", valid)
+
+
+def _year(name: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_YEAR_DIGITS:
+        return value
+    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) <= MAX_YEAR_DIGITS:
+        return int(value)
+    raise InvalidRequestError.for_field(name, "must be a year, as a number or its digits.")
+
+
+def _listed(values: Sequence[Value], most: int = MAX_VALUES_IN_MESSAGE) -> str:
+    named = ", ".join(map(str, values[:most])) or "none yet"
+    return named if len(values) <= most else f"{named} and {len(values) - most:,} more"
+
+
+def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
+    """Return a sentence about the widest part of an empty scope that has reports, and what there is in it.
+
+    Conditions are dropped one at a time: the year first, then the collections, the country last.
+    """
+    widened = [scope.without(name) for name in ("year", "type", "document_name")]
+    for rest in (*widened, scope.within(()), scope.without("country_name")):
+        if rest and rest != scope and (records := catalog.all(rest)):
+            count, years = len(records), values_inside(records, rest, "year")
+            reports = say("{reports} for {scope}", reports=counted(say, count, "report"), scope=describe(rest, say))
+            reports = say("{reports}, of {years}", reports=reports, years=_listed(years)) if years else reports
+            break
+    else:
+        count = catalog.holdings(scope.widest()).documents
+        reports = say("{reports} without a scope", reports=counted(say, count, "report"))
+    return f"{say('There is {reports}' if count == 1 else 'There are {reports}', reports=reports)}."
+
+
+def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
+    """Count the reports in the scope that can be searched, and their passages in it."""
+    held = catalog.holdings(scope)
+    return ScopeSummary(scope, held.ready, held.ready_chunks)
+
+
+def describe(scope: Scope, say: Say = in_english) -> str:
+    """Return the scope in words, on one line and without tags: "Kenya or Mali, 2023 in the collection news"."""
+    parts: list[str] = []
+    for _, condition in scope.conditions:
+        if isinstance(condition, Values):
+            parts.append(f" {say('or')} ".join(on_one_line(str(value)) for value in condition.values))
+        elif condition.gte == condition.lte:
+            parts.append(str(condition.gte))
+        elif condition.gte is None:
+            parts.append(say("up to {year}", year=condition.lte))
+        elif condition.lte is None:
+            parts.append(say("from {year}", year=condition.gte))
+        else:
+            parts.append(say("{first} to {last}", first=condition.gte, last=condition.lte))
+    if not scope.collections:
+        return ", ".join(parts) or say("all reports")
+    names = f" {say('and')} ".join(scope.collections)
+    where = say("the collections {names}" if len(scope.collections) > 1 else "the collection {names}", names=names)
+    return say("{values} in {collections}", values=", ".join(parts), collections=where) if parts else where
+
+
+def inventory(catalog: Catalog, scope: Scope) -> str:
+    """Return what a scope holds, for prompts: reports, countries, the newest editions first. On one line, no tags."""
+    records = [record for record in catalog.all(scope) if record.status == "ready"]
+    example = f' (one is called "{shorten(on_one_line(records[0].title), MAX_TITLE_CHARACTERS)}")' if records else ""
+    parts = [f"{count_of(len(records), 'report')}{example}"]
+    countries = values_inside(records, scope, "country_name")
+    editions = values_inside(records, scope, "year")[::-1]
+    for name, values in (("countries", countries), ("editions", editions)):
+        if values:
+            named = [on_one_line(str(value)) for value in values]
+            parts.append(f"{name}: {_listed(named, MAX_NAMES_IN_PROMPT)}")
+    return "; ".join(parts)
+
+
+def values_inside(records: Iterable[DocumentRecord], scope: Scope, field: str) -> list[Value]:
+    """Return the values of a field in the parts of these reports that are in the scope, sorted."""
+    about = scope.without("document_name")
+    parts = (part.metadata for record in records for part in record.parts)
+    return sorted({part[field] for part in parts if field in part and about.matches(part)}, key=str)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeCollection:
+    """A collection of passages; ``description`` says what is in it, "" = not described."""
+
+    name: str
+    description: str = ""
+
+
+def selectable_collections(
+    collections: Sequence[KnowledgeCollection], allowed: Sequence[str] = ()
+) -> list[KnowledgeCollection]:
+    """Return the collections that a model may choose among (R-C5); empty = there is no choice, so no call is needed.
+
+    The general one and those without a description are always searched. ``allowed``: `Scope.collections`, none = all.
+    """
+    choice = [one for one in collections[1:] if one.description and (not allowed or one.name in allowed)]
+    return choice if len(choice) > 1 else []

@@ -1,0 +1,286 @@
+"""A question's countries and years compared with the data: which are missing, and which make a scope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..domain import NO_VALUE, Condition, Scope, SearchHit, Value, Values
+from ..domain.protocols import Catalog
+from ..language import YEAR_PATTERN, Analyzer, escape_markdown
+from ..language.countries import normalise, takes_article, usual_name
+from ..language.words import Say, in_english
+from ..questions.comparison_sides import Sides, sides
+from ..questions.comparisons import COMPARES, clean, compared_countries, compared_years
+from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
+from ..questions.names import NamedCountry, NamedYears, country_key, keys_in
+from ..questions.sentences import separate_questions
+from ..questions.wording import list_in_words, remove_names
+from .scope import describe, nearest_scope
+
+MOST_NAMED = 6
+_WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
+"""What parts the words of a file's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """``text`` names what is missing; ``everything``: nothing of what the question is about is there."""
+
+    text: str
+    everything: bool
+
+
+def missing_subject(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say = in_english) -> Missing | None:
+    """The subject's country or edition without a report in the data, or outside the scope that was chosen.
+
+    Data without any country lacks none, and the same for years. Of years of figures see `missing_figures`.
+    """
+    countries = _missing_countries(mentions, scope, catalog, say)
+    if countries is not None and countries.everything:
+        return countries
+    years = _missing_years(mentions, scope, catalog, say)
+    if countries is None or years is None:
+        return countries or years
+    return Missing(f"{countries.text} {years.text}", years.everything)
+
+
+def names_missing(part: Scope, mentions: Mentions, scope: Scope, catalog: Catalog) -> bool:
+    """Whether `missing_subject` names this one country, alone or in one year, or this year, as without a report."""
+    country, years = part.get(COUNTRY), part.get(YEAR)
+    if isinstance(country, Values) and set(country.values).isdisjoint(catalog.values(COUNTRY, scope)):
+        keys = {country_key(str(value)) for value in country.values}
+        return any(keys.intersection(named.keys) for named in mentions.about)
+    absent = _absent_years(mentions, scope, catalog)
+    return any(n.condition == years and (c is None or country == Values((c,))) for c, n in absent)
+
+
+def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
+    """What each question of a text is about, and what it compares that with: the answer needs the reports of all."""
+    asked = [(one, find_mentions(one, catalog, scope)) for one in separate_questions(clean(text), scope, catalog)]
+    about = tuple(country for one, named in asked for country in compared_countries(one, named))
+    years = [years for one, named in asked if named.every_year for years in compared_years(one, named)]
+    years += [before for one, named in asked for before in _edition_before(one, named.years, scope, catalog)]
+    return Mentions(
+        about=about,
+        years=tuple(named for named in years if named.of_report),
+        figure_years=tuple(named for named in years if not named.of_report),
+    )
+
+
+def _edition_before(text: str, named: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> list[NamedYears]:
+    """The other edition of "What is new in the 2025 report?"."""
+    compared = sides(text, scope, catalog) if len(named) == 1 and COMPARES.search(text) else Sides()
+    years = [side.scope.get(YEAR) for side in compared.compared if compared.bare]
+    other = [
+        one.values[0] for one in years if isinstance(one, Values) and not named[0].condition.matches(one.values[0])
+    ]
+    return [replace(named[0], gte=int(year), lte=int(year)) for year in other]
+
+
+def missing_figures(
+    text: str,
+    hits: Sequence[SearchHit],
+    scope: Scope,
+    catalog: Catalog,
+    analyzer: Analyzer,
+    say: Say = in_english,
+) -> str | None:
+    """A sentence saying that what was asked has no figure of the years asked, and which years it has; None where nobody
+    can say so.
+
+    ``hits`` are of a search for ``text`` inside ``scope``. An edition of such a year is quoted instead, with the year
+    that its figures are of; what has no years at all is true in any.
+    """
+    mentions = find_mentions(text, catalog, scope)
+    asked = mentions.figure_years
+    topic = remove_names(text, [*mentions.countries, *mentions.every_year])
+    passages, is_named = _of_what_is_asked(topic, hits, analyzer)
+    known = sorted({year for hit in passages for year in hit.chunk.figure_years})
+    if not asked or not known or any(_says(named.condition, hit) for named in asked for hit in passages):
+        return None
+    inside = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
+    if any(named.condition.matches(year) for named in asked for year in catalog.values(YEAR, inside)):
+        return None
+    of_scope = f" ({escape_markdown(describe(inside, say))})" if inside else ""
+    has = say("{first} to {last}", first=known[0], last=known[-1]) if len(known) > 1 else str(known[0])
+    text = "No figure of {years} was found for this in the reports{scope}."
+    if is_named:  # else they may be figures of something else
+        text = "No figure of {years} was found for this in the reports{scope}; the passages found have {known}."
+    return say(text, years=_joined([named.text for named in asked], say("or")), scope=of_scope, known=has)
+
+
+def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
+    """Of hits for something in a year, those that say it of that year, or of no year; first those with a figure of it.
+
+    Without any, those of the edition of that year: their figures say their own.
+    """
+    named = Values((year,))
+    found = [hit for hit in hits if _says(named, hit)]
+    headings = {hit.chunk.heading for hit in found}
+    of_edition = [hit for hit in hits if hit not in found and named.matches(hit.chunk.metadata.get(YEAR))]
+    return [*found, *(hit for hit in of_edition if not hit.chunk.figure_years or hit.chunk.heading not in headings)]
+
+
+def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> tuple[list[SearchHit], bool]:
+    """The hits whose heading has most of the words asked for, and True; where none has any, those under the first
+    hit's heading, and False.
+    """
+    asked = set(analyzer.terms(topic))
+    shared = [len(asked.intersection(analyzer.terms(hit.chunk.heading))) for hit in hits]
+    if not any(shared):
+        return [hit for hit in hits if hit.chunk.heading == hits[0].chunk.heading], False
+    return [hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)], True
+
+
+def _says(years: Condition, hit: SearchHit) -> bool:
+    """Whether a passage has a figure of these years, or writes one of them."""
+    written = map(int, YEAR_PATTERN.findall(hit.chunk.text))
+    return any(map(years.matches, (*hit.chunk.figure_years, *written)))
+
+
+def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope | None:
+    """``scope`` narrowed to the countries and editions that the question is about; None where that changes nothing.
+
+    Reports without a country or year stay, unless somebody chose values of it: one may be about this country.
+    """
+    narrowed = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog, or_none=True)
+    years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in mentions.years)]
+    narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
+    if narrowed == scope:
+        return None
+    before, after = catalog.holdings(scope), catalog.holdings(narrowed)
+    narrower = after.documents < before.documents or after.chunks < before.chunks
+    return narrowed if after.documents and narrower else None
+
+
+def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog, *, or_none: bool = False) -> Scope:
+    """The scope with only these values of a field, or none, as far as it admits them."""
+    kept = [value for value in catalog.values(field) if value in values and _admits(scope, field, value, catalog)]
+    chosen = scope.get(field)
+    return scope.having(field, kept, or_none=or_none and (chosen is None or chosen.or_none))
+
+
+def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
+    condition = scope.get(field)
+    if condition is not None and not condition.matches(value):
+        return False
+    if not scope.collections:
+        return True
+    inside = catalog.values(field, scope.widest().within(scope.collections))
+    return not inside or value in inside  # without any value nobody can say what the collections leave out
+
+
+def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
+    seen = set(catalog.values(COUNTRY, scope.widest()))
+    if not seen or (scope.get(COUNTRY) is not None and mentions.refers):
+        return None
+    absent = [country for country in mentions.about if seen.isdisjoint(values_of([country], catalog))]
+    if absent:
+        named = _named_by_untagged(scope, catalog)
+        absent = [country for country in absent if named.isdisjoint(country.keys)]
+    there = [value for value in values_of(mentions.about, catalog) if value in seen]
+    left_out = [value for value in there if not _admits(scope, COUNTRY, value, catalog)]
+    if not absent and not left_out:
+        return None
+    texts = []
+    if absent:
+        names = _joined([with_article(_shown(country), say) for country in absent], say("or"))
+        texts.append(say("There is no report on {names}.", names=names))
+    if left_out:
+        shown = escape_markdown(describe(scope, say))
+        names = _joined([with_article(str(name), say) for name in left_out], say("and"))
+        texts.append(say("The scope chosen ({scope}) leaves out {names}.", scope=shown, names=names))
+    if any(_admits(scope, COUNTRY, value, catalog) for value in values_of(mentions.countries, catalog)):
+        return Missing(" ".join(texts), everything=False)
+    return Missing(" ".join([*texts, _what_there_is(scope, catalog, say)]), everything=True)
+
+
+def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
+    """Keys of the countries that reports without a country name in title, file name, labels or description."""
+    if (chosen := scope.get(COUNTRY)) is not None and not chosen.or_none:
+        return set()
+    untagged = catalog.all(scope.having(COUNTRY, [NO_VALUE], or_none=True))
+    texts = {
+        _WORDS.sub(" ", " , ".join((r.title, r.name, r.source.rpartition("/")[2], *r.labels, r.description)))
+        for r in untagged
+    }
+    return {key for text in texts for key in keys_in(text)}
+
+
+def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
+    if scope.get(COUNTRY) != scope.widest().get(COUNTRY):
+        return say("Change the scope to ask about another country.")
+    names = [with_article(str(name), say) for name in catalog.values(COUNTRY, scope)]
+    if not names:
+        return escape_markdown(nearest_scope(catalog, scope, say))
+    shown = ", ".join(names[:MOST_NAMED])
+    if len(names) > MOST_NAMED:
+        shown = say("{names} and {number} more", names=shown, number=len(names) - MOST_NAMED)
+    return say("There are reports on {names}.", names=shown)
+
+
+def with_article(country: str, say: Say = in_english) -> str:
+    """A country with its article, where the language of ``say`` has one for an English name."""
+    return say("the {name}", name=country) if takes_article(country) else country
+
+
+def _shown(country: NamedCountry) -> str:
+    """The name as it was written, if it was written as a name; of a misspelt one what it was taken for."""
+    if country.taken_as:
+        return country.taken_as
+    if country.by_people or not country.text[:1].isupper() or len(normalise(country.text)) <= 3:
+        return usual_name(country.keys[0])
+    return country.text
+
+
+def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
+    absent = _absent_years(mentions, scope, catalog)
+    if not absent:
+        return None
+    named = [
+        years.text if country is None else f"{with_article(str(country), say)}, {years.text}"
+        for country, years in absent
+    ]
+    text = say("There is no report for {names}.", names=_joined(named, say("or")))
+    if len(absent) < len(_wanted_years(mentions, catalog)):
+        return Missing(text, everything=False)
+    base = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
+    known = catalog.values(YEAR, base)
+    years = ", ".join(map(str, known))
+    if base:
+        shown = escape_markdown(describe(base, say))
+        offer = say("The reports for {scope} are of {years}.", scope=shown, years=years)
+    else:
+        offer = say("The reports are of {years}.", years=years)
+    return Missing(f"{text} {offer}", everything=True)
+
+
+def _absent_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
+    """The editions asked about that have no report, each with its country, None = with any."""
+    if not mentions.years or scope.get(YEAR) is not None or scope.get("document_name") is not None:
+        return []
+    base = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
+    undated = base.having(YEAR, [NO_VALUE], or_none=True)
+    if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
+        return []
+    return [
+        (country, years)
+        for country, years in _wanted_years(mentions, catalog)
+        if not any(map(years.condition.matches, catalog.values(YEAR, _of_country(base, country))))
+    ]
+
+
+def _of_country(scope: Scope, country: Value | None) -> Scope:
+    return scope if country is None else scope.having(COUNTRY, [country])
+
+
+def _wanted_years(mentions: Mentions, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
+    about: list[Value | None] = list(values_of(mentions.about, catalog)) or [None]
+    return [(country, years) for country in about for years in mentions.years]
+
+
+def _joined(names: Sequence[Value], last: str) -> str:
+    """The names joined, as Markdown that shows them as they are."""
+    return list_in_words((escape_markdown(str(name)) for name in names), last)

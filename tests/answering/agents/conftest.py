@@ -1,0 +1,51 @@
+"""Services whose chat model is a real HTTP server that does what it is told, over two small reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from chatbot.config.settings import Settings
+from chatbot.domain import Question, Scope, Value, Values
+from chatbot.library.pipeline import Ingested
+from tests.fakes.openai_server import FakeOpenAI
+
+MALI_2021 = """# Mali: Country Report 2021
+
+## People and Society
+
+### Population
+
+20,137,527 (July 2021 est.)
+
+## Economy
+
+### Gold
+
+Gold is the most important export of Mali
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(settings: Settings, server: FakeOpenAI) -> Settings:
+    return settings.override(**server.as_settings, model_timeout=60.0)
+
+
+@pytest.fixture
+def mali(add_report: Callable[..., Ingested]) -> Ingested:
+    return add_report(MALI_2021, "mali-2021", country_name="Mali", year=2021, type="country_report")
+
+
+def scope(**conditions: Value) -> Scope:
+    return Scope.of({name: Values((value,)) for name, value in conditions.items()})
+
+
+def question(query: str = "What is the population growth rate?", **conditions: Value) -> Question:
+    return Question(query, scope(**conditions), top_k=3, retrieval_method="hybrid", mode="direct")

@@ -1,0 +1,93 @@
+"""The seconds of a question: it ends in time, wherever a model or a search stalls (R-C7)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from chatbot.answering.agents.answering import INSTEAD
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain import Answer, Budget
+from tests.answering.agents.limits import (
+    AT_ONCE,
+    EVERY_STAGE,
+    MODES,
+    STALL,
+    WRITING,
+    answered,
+    asking,
+    is_marked,
+    no_thread_left,
+    stalls,
+    under_way,
+)
+from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
+from tests.fakes.scripted_model import ScriptedModel
+
+pytestmark = pytest.mark.usefixtures("kenya", "mali")
+
+
+SECONDS = 1.0
+
+
+def in_time(services: Services, mode: str) -> Answer:
+    """The answer, which takes no longer than its budget and says that it ended early."""
+    started = time.monotonic()
+    answer, _ = answered(services, asking(mode, budget=Budget(seconds=SECONDS)))
+    assert time.monotonic() - started < SECONDS + AT_ONCE
+    is_marked(answer, "seconds")
+    return answer
+
+
+class TestSeconds:
+    @pytest.mark.parametrize(("mode", "stage"), EVERY_STAGE)
+    def test_a_model_that_stalls_is_left(self, services: Services, server: FakeOpenAI, mode: str, stage: str) -> None:
+        server.always(CHAT, stalls(stage))
+        with no_thread_left():
+            answer = in_time(services, mode)
+        assert answer.answered
+        if stage in WRITING:
+            assert f"The budget of 1 second is used up. {INSTEAD}" in answer.response
+        server.wait_until(lambda: not under_way(server, CHAT), AT_ONCE)
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_what_was_written_until_then_stays(self, services: Services, server: FakeOpenAI, mode: str) -> None:
+        half = Reply(["There ", "are 52,428,290 [1]."], silent_after=STALL)
+        server.always(CHAT, ScriptedModel(answer=half, compare=half, section=half))
+        answer = in_time(services, mode)
+        assert "There are 52,428,290 [1]." in answer.response
+        assert not answer.trace.truncated
+        assert answer.answered
+
+    def test_a_rerank_that_stalls_costs_only_the_order(self, services: Services, server: FakeOpenAI) -> None:
+        server.always(CHAT, ScriptedModel())
+        with Services(services.settings.override(reranker="llm")) as reranked:
+            server.chat(Reply(silent_before=STALL))
+            assert in_time(reranked, "direct").answered
+
+
+class TestSecondsOfSearches:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.override(embedding_provider="openai", embedding_model="fake")
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_searches_that_stall_are_left(self, services: Services, server: FakeOpenAI, mode: str) -> None:
+        server.always(CHAT, ScriptedModel())
+        server.always(EMBEDDINGS, Reply(silent_before=STALL))
+        with no_thread_left():
+            answer = in_time(services, mode)
+        assert not answer.answered
+        assert answer.response == "The budget of 1 second is used up. Nothing was found until then."
+        server.wait_until(lambda: not under_way(server, EMBEDDINGS), AT_ONCE)
+
+    def test_comparing_a_report_with_itself_stalls(self, services: Services, server: FakeOpenAI) -> None:
+        """What is written is embedded, too: without that the section stays as it is."""
+        server.always(CHAT, ScriptedModel())
+        server.always(
+            EMBEDDINGS, lambda request: Reply(silent_before=STALL if "say so" in request.body["input"][0] else 0.0)
+        )
+        answer = in_time(services, "report")
+        assert "## People\n\nThe reports say so" in answer.response

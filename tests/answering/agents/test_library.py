@@ -1,0 +1,81 @@
+"""Questions about the library: only those, answered from the registered reports."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot.answering.agents.library import MOST_LISTED, library_answer, topic_of
+from chatbot.domain import Scope, Values
+from chatbot.questions.mentions import find_mentions
+from tests.questions.reports import REPORTS, Reports
+
+KENYA = Scope.of({"country_name": Values(("Kenya",))})
+
+
+def topic(question: str) -> str | None:
+    return topic_of(question, find_mentions(question, REPORTS))
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Which reports do you have on Kenya?", "reports"),
+        ("which documents are available for 2021", "reports"),
+        ("Which reports are there for Kenya and Mali in 2023?", "reports"),
+        ("How many documents are there?", "reports"),
+        ("how many reports are there on Kenya?", "reports"),
+        ("Do you have any reports about Mali?", "reports"),
+        ("List all reports", "reports"),
+        ("What do you have on Kenya?", "reports"),
+        ("What's in the knowledge base?", "reports"),
+        ("What countries do you cover?", "countries"),
+        ("Please list the countries.", "countries"),
+        ("How many countries are in the data?", "countries"),
+        ("What years are covered?", "years"),
+        ("Which years do you have for Kenya?", "years"),
+    ],
+)
+def test_questions_about_the_library(question: str, expected: str) -> None:
+    assert topic(question) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which countries border Kenya?", "List the countries that border Kenya", "How many countries are there?",
+        "How many reports of cholera were there?", "How many reports are there of cholera in Kenya?",
+        "Which reports mention cholera?", "What do you know about Kenya?", "How many years do people live?",
+        "Which years were dry in Kenya?", "What do you have to pay in Kenya?", "Do you have reports on human rights?",
+        "List the reports by the UN on Kenya", "How many countries are there in Africa?", "",
+    ],
+)  # fmt: skip
+def test_ordinary_questions(question: str) -> None:
+    assert topic(question) is None
+
+
+def test_the_reports_of_a_scope() -> None:
+    assert library_answer("reports", KENYA, REPORTS) == (
+        "There are 2 reports for Kenya, of 2021, 2023:\n\n- Kenya: Country Report 2021\n- Kenya: Country Report 2023"
+    )
+
+
+def test_countries_and_years() -> None:
+    assert library_answer("countries", Scope(), REPORTS).startswith("The 6 reports cover 3 countries:\n\n- Demo")
+    assert library_answer("years", KENYA, REPORTS) == "The 2 reports for Kenya cover 2 years:\n\n- 2021\n- 2023"
+
+
+def test_a_long_list_is_cut_and_says_so() -> None:
+    many = Reports(*(("Kenya", year) for year in range(1990, 1990 + MOST_LISTED + 12)))
+    text = library_answer("reports", Scope(), many)
+    assert text.count("\n- ") == MOST_LISTED
+    assert text.endswith("… and 12 more.")
+    assert text.startswith("There are 32 reports, of 1990 to 2021:")
+
+
+def test_one_report_and_none() -> None:
+    assert library_answer("reports", Scope(), Reports(("Mali", 2021))).startswith("There is 1 report:\n\n- Mali")
+    assert library_answer("reports", Scope(), Reports()) == "There are 0 reports."
+
+
+def test_titles_are_not_markdown() -> None:
+    assert "\\[x\\](http" in library_answer("reports", Scope(), Reports(("[x](http://evil)", 2021)))

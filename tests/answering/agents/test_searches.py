@@ -1,0 +1,222 @@
+"""Pieces of work at the same time: their outcomes, their limits, and what is left of their threads (R-C10)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chatbot.answering.agents.budget import Allowance
+from chatbot.answering.agents.searches import Findings, Outcome, Search, in_parallel
+from chatbot.app.services import Services
+from chatbot.database.time_limits import _request, begin_request, end_request
+from chatbot.domain import Budget, SearchHit, Usage
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.errors import EmbeddingError
+from chatbot.domain.request import RequestContext
+from chatbot.search.pipeline import Retrieval
+from tests.answering.agents.limits import AT_ONCE, STALL, a_run, answered, asking, eight, no_thread_left, searched
+from tests.fakes.openai_server import CHAT, FakeOpenAI
+from tests.fakes.scripted_model import ScriptedModel
+from tests.models.chat.conftest import passage
+
+Work = Callable[[RequestContext], int]
+MAY_STAY = 3 * 8
+"""Files: SQLite closes one only when no other connection has locked it, and uses it again for the next.
+
+As many stay as there were connections at once: eight searches, and those of the questions before that were given up
+and have not yet ended (up to ten were seen). A leak would be one a search: 800 here.
+"""
+
+
+def after(seconds: float, value: int) -> Work:
+    """Looks at its cancellation, as all work should."""
+
+    def work(request: RequestContext) -> int:
+        if request.cancel.wait(seconds):
+            raise EmbeddingError("It was broken off.")
+        return value
+
+    return work
+
+
+def fails(request: RequestContext) -> int:
+    raise EmbeddingError("It failed.")
+
+
+def outcomes(
+    *work: Work, threads: int = 8, seconds: float | None = None, cancel: Cancellation | None = None
+) -> list[tuple[int, Outcome[int]]]:
+    return list(in_parallel(work, threads=threads, request=RequestContext(cancel or Cancellation()), seconds=seconds))
+
+
+class TestOutcomes:
+    def test_they_come_as_they_are_ready(self) -> None:
+        assert outcomes(after(0.3, 1), after(0.0, 2), after(0.15, 3)) == [(1, 2), (2, 3), (0, 1)]
+
+    def test_of_nothing_there_are_none(self) -> None:
+        assert outcomes() == []
+
+    def test_one_that_fails_fails_alone(self) -> None:
+        found = dict(outcomes(after(0.1, 1), fails))
+        assert found[0] == 1
+        assert isinstance(found[1], EmbeddingError)
+        assert found[1].message == "It failed."
+
+    def test_what_is_too_slow_comes_last_without_an_error(self) -> None:
+        with no_thread_left():
+            started = time.monotonic()
+            found = outcomes(after(STALL, 1), after(0.0, 2), seconds=0.2)
+            assert time.monotonic() - started < AT_ONCE
+        assert found == [(1, 2), (0, None)]
+
+    def test_what_has_not_begun_in_time_never_begins(self) -> None:
+        begun: list[int] = []
+
+        def work(request: RequestContext) -> int:
+            begun.append(1)
+            return after(STALL, 1)(request)
+
+        found = outcomes(*[work] * 6, threads=2, seconds=0.2)
+        assert [outcome for _, outcome in found] == [None] * 6
+        assert len(begun) == 2
+
+    def test_no_time_at_all(self) -> None:
+        assert outcomes(after(STALL, 1), seconds=-1.0) == [(0, None)]
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+    def test_a_defect_ends_it_and_the_others(self) -> None:
+        def defect(request: RequestContext) -> int:
+            raise ZeroDivisionError
+
+        with no_thread_left():
+            started = time.monotonic()
+            with pytest.raises(RuntimeError, match="defect"):
+                outcomes(after(STALL, 1), defect, after(STALL, 2))
+            assert time.monotonic() - started < AT_ONCE
+
+    def test_cancelled_it_ends_without_the_rest(self) -> None:
+        cancel = Cancellation()
+        threading.Timer(0.2, cancel.cancel).start()
+        with no_thread_left():
+            started = time.monotonic()
+            assert outcomes(after(STALL, 1), after(0.0, 2), cancel=cancel) == [(1, 2)]
+            assert time.monotonic() - started < AT_ONCE
+
+    def test_whoever_stops_reading_stops_the_work(self) -> None:
+        with no_thread_left():
+            reading = in_parallel([after(0.0, 1), after(STALL, 2)], threads=2, request=RequestContext())
+            assert next(reading) == (0, 1)
+            reading.close()
+
+    def test_a_question_of_many_rounds_leaves_nothing_behind_in_its_cancellation(self) -> None:
+        cancel = Cancellation()
+        for _ in range(20):
+            outcomes(after(0.0, 1), cancel=cancel, seconds=STALL)
+        assert cancel._callbacks == []
+
+
+class TestContext:
+    def test_each_thread_has_what_holds_for_the_question(self) -> None:
+        whole = RequestContext(may_call=lambda: False)
+
+        def work(request: RequestContext) -> bool:
+            request.meter.add(Usage(calls=1))
+            return request.may_call()
+
+        found = list(in_parallel([work] * 4, threads=8, request=whole))
+        assert [outcome for _, outcome in found] == [False] * 4
+        assert whole.meter.usage == Usage(calls=4)
+
+    def test_searches_at_once_do_not_use_up_the_time_that_a_request_has_for_the_database(self, services, kenya) -> None:
+        """Each has a limit of its own: their waits would add up, though the person waits for the longest only."""
+        del kenya
+        seen: list[object] = []
+        run = a_run(services)
+
+        def retrieve(search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
+            seen.append(_request.get())
+            return Retrieval((), None, ())
+
+        run.retrieve = retrieve  # type: ignore[method-assign]
+        begin_request()
+        try:
+            searched(run, eight())
+            of_request = _request.get()
+        finally:
+            end_request()
+        assert None not in seen
+        assert len({id(one) for one in [*seen, of_request]}) == 9
+
+
+GIVEN_UP = 100
+"""Questions, of eight searches each."""
+
+
+class TestConnections:
+    """The embedded database has one connection per thread; those of searches end with their threads."""
+
+    def test_two_hundred_deep_questions(self, services: Services, server: FakeOpenAI, kenya, mali) -> None:
+        server.always(CHAT, ScriptedModel())
+        answered(services, asking("deep"))
+        handles, files = len(services.storage.database._handles), open_files()
+        with no_thread_left():
+            for _ in range(200):
+                searched(a_run(services), eight(4))
+        # What a thread holds is let go a moment after the thread is gone from the list.
+        server.wait_until(lambda: len(services.storage.database._handles) <= handles + 1)
+        server.wait_until(lambda: open_files() <= files + MAY_STAY)
+
+    def test_searches_that_were_given_up(self, services: Services, server: FakeOpenAI, kenya, mali) -> None:
+        files = open_files()
+        with no_thread_left():
+            for _ in range(GIVEN_UP):
+                searched(a_run(services, budget=Budget(seconds=0.002)), eight(8))
+        # Of those that were given up many are still at work at once, on a busy machine; but never most of them.
+        server.wait_until(lambda: open_files() <= files + GIVEN_UP * 8 // 4, seconds=20.0)
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+# What several searches found: in turn, each once, and each search with all of its own.
+
+
+ONE, TWO, THREE = (passage(number, f"Passage {number}.").hit for number in (1, 2, 3))
+
+
+def ids(hits: list[SearchHit]) -> list[str]:
+    return [hit.chunk.id for hit in hits]
+
+
+def test_the_best_of_each_search_comes_first_and_each_passage_once() -> None:
+    evidence = Findings()
+    new = evidence.unseen([("a", [ONE, TWO]), ("b", [ONE, THREE])], most=9)
+    evidence.add(new)
+    assert [(search, hit.chunk.id) for search, hit in new] == [
+        ("a", ONE.chunk.id),
+        ("a", TWO.chunk.id),
+        ("b", THREE.chunk.id),
+    ]
+    assert sorted(ids(evidence.hits)) == sorted(ids([ONE, TWO, THREE]))
+    assert evidence.unseen([("c", [TWO])], most=9) == []
+
+
+def test_a_search_has_what_another_found_first() -> None:
+    """Else the answer to one part would stand under no part at all."""
+    evidence = Findings()
+    evidence.add(evidence.unseen([("the question", [ONE, TWO]), ("its part", [ONE, THREE])], most=9))
+    assert ids(evidence.of("its part")) == ids([ONE, THREE])
+    assert ids(evidence.of("the question")) == ids([ONE, TWO])
+    assert evidence.of("another") == []
+
+
+def test_what_was_judged_useless_belongs_to_no_search() -> None:
+    evidence = Findings()
+    first, *_ = evidence.unseen([("a", [ONE, TWO])], most=9)
+    evidence.add([first])
+    assert ids(evidence.of("a")) == ids([ONE])

@@ -1,0 +1,314 @@
+"""What is found in a question before any agent runs: scope, missing subjects, rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatbot.answering.agents.understanding import Understanding
+from chatbot.app.services import Services
+from chatbot.domain import (
+    Answer,
+    AnswerEvent,
+    Budget,
+    Document,
+    QuerySettings,
+    Question,
+    Scope,
+    ScopeSummary,
+    Section,
+    SourcesEvent,
+    Subjects,
+    TokenEvent,
+    Values,
+    lay_out,
+)
+from chatbot.domain.request import RequestContext
+from tests.answering.agents.conftest import question, scope
+from tests.fakes.openai_server import CHAT, Reply
+
+pytestmark = pytest.mark.usefixtures("kenya", "mali")
+
+
+class Recorder:
+    """An agent that passes questions on, and keeps them."""
+
+    needs_language_model = False
+
+    def __init__(self, services: Services) -> None:
+        self._agent = services.runtime.agent
+        self.asked: list[Question] = []
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Any]:
+        self.asked.append(question)
+        yield from self._agent.run(question, request=request)
+
+
+@pytest.fixture
+def agent(services: Services) -> Recorder:
+    return Recorder(services)
+
+
+def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain") -> list[Any]:
+    understanding = Understanding(
+        catalog=services.storage.documents,
+        chat_models=services.answering.chat_models,
+        settings=QuerySettings(on_empty=on_empty),
+    )
+    return list(understanding.run(agent, asked, request=RequestContext()))
+
+
+def answer(events: list[Any]) -> Answer:
+    assert isinstance(events[-1], AnswerEvent)
+    return events[-1].answer
+
+
+def streamed(events: list[Any]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TokenEvent))
+
+
+class TestMissingSubject:
+    def test_it_is_refused_without_search_or_model(self, services, server, agent) -> None:
+        events = run(services, agent, question("What is the growth rate in France?"))
+        found = answer(events)
+        assert found.response.startswith("There is no report on France. There are reports on Kenya, Mali.")
+        assert streamed(events) == found.response
+        assert (found.answered, found.citations, found.trace.usage.calls) == (False, (), 0)
+        assert found.scope == ScopeSummary(scope(), 2, 5)
+        assert (agent.asked, server.requests) == ([], [])
+
+    def test_relax_goes_on_and_says_it(self, services, server, agent) -> None:
+        server.chat(Reply(["It is 2.09% [1]."]))
+        found = answer(run(services, agent, question("What is the growth rate in France?"), "relax"))
+        assert found.response.startswith("There is no report on France.")
+        assert found.response.endswith("\n\nIt is 2.09% [1].")
+        assert found.answered
+
+    def test_a_preset_of_the_question_decides(self, services, server, agent) -> None:
+        asked = replace(question("What is the growth rate in France?"), settings=QuerySettings(on_empty="relax"))
+        assert answer(run(services, agent, asked)).response.startswith("There is no report on France.")
+        assert len(agent.asked) == 1
+
+    def test_general_asks_the_model_without_passages(self, services, server, agent) -> None:
+        server.chat(Reply(["Without sources: 0.3%."]))
+        found = answer(run(services, agent, question("What is the growth rate in France?"), "general"))
+        assert (found.response, found.answered, found.citations) == ("Without sources: 0.3%.", False, ())
+        assert "<passage" not in str(server.received(CHAT)[-1].body["messages"])
+        assert agent.asked == []
+
+    def test_general_within_the_seconds_of_the_question(self, services, server, agent) -> None:
+        server.chat(Reply(silent_before=30.0))
+        asked = replace(question("What is the growth rate in France?"), budget=Budget(seconds=0.5))
+        events = run(services, agent, asked, "general")
+        found = answer(events)
+        assert streamed(events) == found.response
+        assert found.response.startswith("There is no report on France.")
+        assert (found.trace.stopped_by, found.trace.truncated) == ("seconds", False)
+        assert [step.name for step in found.trace.path] == ["generate"]
+
+    def test_what_is_there_is_answered_and_what_is_not_is_named_first(self, services, server, agent) -> None:
+        server.chat(Reply(["Kenya has 2.09% [1]."]))
+        events = run(services, agent, question("Compare growth in Kenya and France"))
+        assert streamed(events) == answer(events).response == "There is no report on France.\n\nKenya has 2.09% [1]."
+        assert answer(events).answered
+
+    def test_it_is_there_where_a_report_without_a_country_names_it(self, services, server, agent, add_report) -> None:
+        add_report("# Outlook\n\nThe growth rate is 0.3%.", "France_outlook")
+        found = answer(run(services, agent, question("What is the growth rate in France?")))
+        assert "There is no report" not in found.response
+        chosen = question("What is the growth rate in France?", country_name="Kenya")
+        assert "There is no report on France." in answer(run(services, agent, chosen)).response
+
+    def test_a_passing_mention_changes_nothing(self, services, server, agent) -> None:
+        server.chat(Reply(["It is 2.09% [1]."]))
+        asked = question("What is the growth rate, compared with France's?", country_name="Kenya")
+        assert answer(run(services, agent, asked)).response == "It is 2.09% [1]."
+
+    def test_questions_about_attachments_are_left_alone(self, services, server, agent) -> None:
+        asked = replace(question("What about France?"), attachments=(Document("a", "a.md", "A", "a.md", {}),))
+        run(services, agent, asked)
+        assert agent.asked == [asked]
+
+
+class TestScope:
+    ASKED = "What is the population growth rate of Kenya in the 2023 report?"
+    KENYA = Values(("Kenya",), or_none=True)
+    FOUND = Scope.of({"country_name": KENYA, "year": Values((2023,), or_none=True)})
+
+    def test_it_is_offered(self, services, server, agent) -> None:
+        found = answer(run(services, agent, question(self.ASKED)))
+        assert found.suggested_scope == ScopeSummary(self.FOUND, 1, 3)
+        assert found.scope.scope == agent.asked[0].scope == scope()
+
+    def test_it_is_applied_when_that_is_asked_for(self, services, server, agent) -> None:
+        events = run(services, agent, replace(question(self.ASKED), auto_scope=True))
+        found = answer(events)
+        assert found.suggested_scope is None
+        assert found.scope == ScopeSummary(self.FOUND, 1, 3, from_question=self.FOUND)
+        (sources,) = [event for event in events if isinstance(event, SourcesEvent)]
+        assert sources.scope == found.scope
+        assert {hit.chunk.metadata["country_name"] for hit in sources.hits} == {"Kenya"}
+
+    def test_a_chosen_scope_is_never_widened(self, services, server, agent) -> None:
+        asked = replace(question("growth compared with Mali", country_name="Kenya"), auto_scope=True)
+        assert answer(run(services, agent, asked)).scope.scope == scope(country_name="Kenya")
+
+    def test_what_was_chosen_stays_and_less_is_offered(self, services, server, agent) -> None:
+        chosen = Scope.of({"country_name": Values(("Kenya", "Mali"))})
+        asked = replace(question("What is the growth rate of Kenya?"), scope=chosen, auto_scope=True)
+        found = answer(run(services, agent, asked))
+        assert (found.scope.scope, found.scope.from_question) == (chosen, Scope())
+        assert found.suggested_scope == ScopeSummary(scope(country_name="Kenya"), 1, 3)
+
+    def test_a_report_without_a_country_stays(self, services, server, agent, add_report) -> None:
+        add_report("# Notes\n\nThe growth rate of Kenya was 5% in 1999.", "notes")
+        asked = replace(question("What is the growth rate of Kenya?"), auto_scope=True)
+        found = answer(run(services, agent, asked))
+        assert found.scope == ScopeSummary(
+            Scope.of({"country_name": self.KENYA}), 2, 4, from_question=found.scope.scope
+        )
+        assert {hit.chunk.metadata.get("country_name") for hit in found.trace.hits} == {"Kenya", None}
+
+    def test_what_was_understood(self, services, server, agent) -> None:
+        asked = question("Compare growth in Kenya and France in 2022")
+        understood = answer(run(services, agent, asked)).trace.understood
+        assert understood == Subjects(countries=("Kenya", "France"), figure_years=(Values((2022,)),))
+
+    @pytest.mark.parametrize(
+        ("query", "asked"),
+        [
+            ("Kenya", "Tell me about Kenya"),
+            ("Kenya and Mali, please!", "Tell me about Kenya and Mali"),
+            ("Kenya 2021", "Kenya 2021"),
+            ("Kenya exports", "Kenya exports"),
+            ("Who rules Kenya?", "Who rules Kenya (chief of state, head of government)?"),
+        ],
+    )
+    def test_it_is_searched_for_as_reports_say_it(self, services, server, agent, query: str, asked: str) -> None:
+        run(services, agent, question(query))
+        assert [one.search_text for one in agent.asked] == [asked]
+
+    def test_the_condensed_question_counts(self, services, server, agent) -> None:
+        asked = replace(question("and there?"), standalone="What is the growth rate of Mali?")
+        assert answer(run(services, agent, asked)).suggested_scope == ScopeSummary(
+            Scope.of({"country_name": Values(("Mali",), or_none=True)}), 1, 2
+        )
+
+
+class TestCollection:
+    def test_it_is_answered_from_the_list_of_reports(self, services, server, agent) -> None:
+        events = run(services, agent, question("Which reports do you have on Kenya?"))
+        found = answer(events)
+        assert found.response == "There is 1 report for Kenya:\n\n- Kenya: Country Report 2023"
+        assert (found.answered, found.citations, found.trace.hits) == (True, (), ())
+        assert found.scope == ScopeSummary(scope(country_name="Kenya"), 1, 3)
+        assert (agent.asked, server.requests) == ([], [])
+
+    def test_what_there_is_no_report_on_is_said(self, services, server, agent) -> None:
+        found = answer(run(services, agent, question("Do you have reports on France?")))
+        assert (found.response.startswith("There is no report on France."), found.answered) == (True, False)
+        both = answer(run(services, agent, question("Which reports do you have on Kenya and France?")))
+        assert both.response.startswith("There is no report on France.\n\nThere is 1 report for Kenya:")
+
+    def test_the_chosen_scope_holds(self, services, server, agent) -> None:
+        found = answer(run(services, agent, question("How many reports are there?", country_name="Mali")))
+        assert found.response.startswith("There is 1 report for Mali:")
+
+
+LISTS = (
+    "Which countries are landlocked?",
+    "List the African nations with a coast",
+    "Which countries are of interest to investors?",
+)
+
+
+OF_EVERY = {
+    "What is the average growth rate of all countries?": "average",
+    "mean growth rate of all nations": "average",
+    "total population of all countries": "total",
+    "population of all the countries": "list",
+}
+
+
+class TestRanking:
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            "Which country has the highest growth rate?",
+            "What is the richest country?",
+            "Which countries have the most people?",
+            "Rank all countries by growth",
+            "highest growth rate",
+            "highest life expectancy",
+            "the lowest inflation",
+            "What's the lowest median age?",
+            "Who has the highest inflation?",
+            *OF_EVERY,
+            *LISTS,
+        ],
+    )
+    def test_it_says_from_how_many_reports_the_passages_come(self, services, server, agent, asked: str) -> None:
+        server.chat(Reply(["It is 99.9% [1]."]))
+        events = run(services, agent, question(asked))
+        (mark,) = answer(events).marks  # moved by what is said before
+        assert answer(events).response[mark.start : mark.end] == "99.9%"
+        reports = {hit.chunk.document_id for event in events if isinstance(event, SourcesEvent) for hit in event.hits}
+        kind = "list" if asked in LISTS else OF_EVERY.get(asked, "ranking")
+        expected = f"No {kind} of all countries: the passages found come from {len(reports)} of 2 reports."
+        assert answer(events).response.startswith(expected)
+        assert streamed(events) == answer(events).response
+
+    def test_it_is_said_in_the_language_of_the_page(self, services, agent) -> None:
+        asked = replace(question("highest growth rate"), language="fr")
+        found = answer(run(services, agent, asked)).response
+        assert found.startswith("Pas de classement de tous les pays : les passages trouvés viennent de ")
+
+    @pytest.mark.parametrize(
+        ("asked", "country"),
+        [
+            ("Which country has the highest growth rate?", "Kenya"),
+            ("Which countries supply most of its imports?", "Kenya"),
+            ("What is the largest city of Kenya?", ""),
+            ("latest inflation figures", ""),
+            ("How high is the growth rate?", ""),
+            ("Which countries border Kenya?", ""),
+            ("In which country is the Nile longest?", "Mali"),
+        ],
+    )
+    def test_other_questions_get_no_notice(self, services, server, agent, asked: str, country: str) -> None:
+        chosen = {"country_name": country} if country else {}
+        assert "of all countries" not in answer(run(services, agent, question(asked, **chosen))).response
+
+
+WEATHER = "Weather 2023"
+
+
+@pytest.fixture
+def paged(services: Services) -> None:
+    sections = lay_out(Section(("Weather",), f"Rain on place number {page}.", page=page) for page in range(1, 6))
+    document = Document("paged", WEATHER, WEATHER, "test", {}, sections, pages=5)
+    services.ingesting.ingestor.ingest(document)
+
+
+@pytest.mark.usefixtures("paged")
+class TestPages:
+    def test_a_page_that_is_named_is_offered(self, services: Services, agent: Recorder) -> None:
+        found = answer(run(services, agent, question("Where is the rain on page 4?", document_name=WEATHER)))
+        assert found.suggested_scope == ScopeSummary(scope(document_name=WEATHER), 1, 5, page=4)
+        assert found.scope.page is None
+        assert len({hit.chunk.page for hit in found.trace.hits}) > 1
+
+    def test_with_auto_scope_it_is_applied(self, services: Services, agent: Recorder) -> None:
+        asked = replace(question("Where is the rain on page 4?", document_name=WEATHER), auto_scope=True)
+        found = answer(run(services, agent, asked))
+        assert (found.scope.page, found.suggested_scope) == (4, None)
+        assert {hit.chunk.page for hit in found.trace.hits} == {4}
+
+    @pytest.mark.parametrize("query", ["Where is the rain on page 9?", "Compare the rain of page 1 and page 2."])
+    def test_a_page_that_no_report_has_or_several_are_not(
+        self, services: Services, agent: Recorder, query: str
+    ) -> None:
+        assert answer(run(services, agent, question(query, document_name=WEATHER))).suggested_scope is None

@@ -1,0 +1,5 @@
+"""The same services as the agents' tests."""
+
+from tests.answering.agents.conftest import server, settings
+
+__all__ = ["server", "settings"]

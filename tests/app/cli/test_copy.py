@@ -1,0 +1,139 @@
+"""`copy` as a process of its own: killed on the way, run again, verified."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.migration.copy import OTHERS
+from chatbot.config.settings import Settings
+from chatbot.database import Location
+from chatbot.database.core import Database, Json
+from tests.app.cli.conftest import Run
+from tests.app.migration.corpora import COLLECTIONS, contents, write_corpus
+from tests.fakes.nx_server import NxProcess
+
+EVERYTHING = (*COLLECTIONS, *OTHERS)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[NxProcess]:
+    with NxProcess(tmp_path / "nx") as running:
+        yield running
+
+
+@pytest.fixture
+def environment(environment: dict[str, str]) -> dict[str, str]:
+    """No provider set: whoever needs a vector would have to use the stored one, which has no key."""
+    return {name: value for name, value in environment.items() if name != "EMBEDDING_PROVIDER"}
+
+
+def opened(uri: str | Path) -> Database:
+    settings = Settings.from_env({})
+    return Location.parse(str(uri), settings).open(settings)
+
+
+def start(source: str | Path, target: str | Path, environment: dict[str, str]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "chatbot", "copy", "--from", str(source), "--to", str(target)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def kill_on_the_way(source: str | Path, target: str | Path, environment: dict[str, str]) -> None:
+    """SIGKILL as soon as some batches have arrived."""
+    database = opened(target)
+    with start(source, target, environment) as process:
+        try:
+            while not any(row.get("reached") for row in progress(database)):
+                assert process.poll() is None
+                time.sleep(0.005)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert [row["state"] for row in progress(database)] == ["copying"]
+    database.close()
+
+
+def progress(database: Database) -> list[Json]:
+    return [row for row in database["meta"].find({}) if str(row["_id"]).startswith("copy:")]
+
+
+def finish(source: str | Path, target: str | Path, environment: dict[str, str], rows: int) -> None:
+    """The second run copies only what is left."""
+    output, _ = start(source, target, environment).communicate(timeout=120)
+    assert "Continuing an interrupted copy" in output
+    copied = re.search(r"(\d+) rows copied from .* both sides are equal. 0 embedding calls", output)
+    assert copied, output
+    assert 0 < int(copied[1]) <= rows - 500
+
+
+def test_there_and_back_killed_on_both_ways(
+    tmp_path: Path, server: NxProcess, process_environment: dict[str, str]
+) -> None:
+    source, back, mongodb = tmp_path / "source", tmp_path / "back", f"{server.uri}/copied"
+    original = opened(source)
+    write_corpus(original, 1200)
+    before, rows = contents(original, EVERYTHING), sum(original[name].count({}) for name in EVERYTHING)
+    original.close()
+    process_environment.pop("EMBEDDING_PROVIDER", None)
+
+    kill_on_the_way(source, mongodb, process_environment)
+    finish(source, mongodb, process_environment, rows)
+    kill_on_the_way(mongodb, back, process_environment)
+    finish(mongodb, back, process_environment, rows)
+
+    returned = opened(back)
+    assert contents(returned, EVERYTHING) == before
+    returned.close()
+
+
+def test_a_small_copy_lists_counts_and_digests(run: Run, tmp_path: Path) -> None:
+    source = opened(tmp_path / "source")
+    write_corpus(source, 60)
+    source.close()
+    result = run("copy", "--from", str(tmp_path / "source"), "--to", str(tmp_path / "target"))
+    assert result.status == 0
+    assert re.search(r"chatbot_data +50  [0-9a-f]{32}\n", result.out)
+    again = run("copy", "--from", str(tmp_path / "source"), "--to", str(tmp_path / "target"))
+    assert again.status == 1
+    assert "not empty: chatbot_data (50)" in again.err
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "status", "message"),
+    [
+        ("nowhere", "target", 2, "There is no database at sqlite:"),
+        ("empty", "empty", 2, "the same database"),
+        ("empty", "target", 1, "nothing to copy"),
+        ("redis://x", "target", 2, "mongodb://HOST"),
+    ],
+)
+def test_mistakes(run: Run, tmp_path: Path, source: str, target: str, status: int, message: str) -> None:
+    empty = opened(tmp_path / "empty")
+    empty.ping()
+    empty.close()
+    uri = source if ":" in source else str(tmp_path / source)
+    result = run("copy", "--from", uri, "--to", str(tmp_path / target))
+    assert (result.status, message in result.err) == (status, True), result.err
+
+
+def test_a_password_is_never_shown(run: Run, tmp_path: Path) -> None:
+    source = opened(tmp_path / "source")
+    write_corpus(source, 1)
+    source.close()
+    target = "mongodb://user:hunter2@127.0.0.1:1/db?serverSelectionTimeoutMS=100"
+    result = run("copy", "--from", str(tmp_path / "source"), "--to", target, MONGODB_TIMEOUT="0.3")
+    assert result.status == 1
+    assert "hunter2" not in result.out + result.err
+
+
+def test_passages_in_postgresql_are_not_silently_left_behind(run: Run, tmp_path: Path) -> None:
+    result = run("copy", "--from", str(tmp_path), "--to", "x.sqlite", VECTOR_SEARCH="pgvector")
+    assert result.status == 2
+    assert "pg_dump" in result.err

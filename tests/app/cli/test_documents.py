@@ -1,0 +1,280 @@
+"""`ingest`, and `documents list|delete` over what it wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from tests.app.cli.conftest import Result, Run
+from tests.app.cli.processes import started
+from tests.conftest import KENYA_2023, write_report
+from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
+from tests.fakes.web_server import Page, WebServer
+
+
+@pytest.fixture
+def services_of(environment: dict[str, str]) -> Callable[[], Services]:
+    """Opens what the commands wrote."""
+    return lambda: Services(Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing"))
+
+
+def test_a_file_becomes_searchable(run: Run, kenya_file: Path) -> None:
+    result = run("ingest", str(kenya_file), "--country", "Kenya", "--year", "2023")
+    assert result.status == 0
+    assert result.out.splitlines()[-1] == "1 of 1 files are searchable."
+    assert re.search(r"added +3 passages  Kenya: Country Report 2023  \(Kenya, 2023\)", result.err)
+    listed = run("documents", "list").out.splitlines()
+    assert re.fullmatch(r"[0-9a-f]{20}  ready          3  Kenya: Country Report 2023  \(Kenya, 2023\)", listed[0])
+    assert listed[-1] == "1 reports, 3 passages"
+    again = run("ingest", str(kenya_file))  # R-E6; the metadata given before still holds
+    assert (again.status, bool(re.search("unchanged +3 passages", again.err))) == (0, True)
+    run("ingest", str(kenya_file), "--year", "2024")
+    listed = run("documents", "list", "--country", "Kenya", "--year", "2024")
+    assert listed.out.splitlines()[-1] == "1 reports, 3 passages"
+
+
+def test_a_folder_with_its_manifest_and_flags_that_win(run: Run, tmp_path: Path) -> None:
+    folder = write_report(tmp_path / "folder", KENYA_2023, "one").parent
+    write_report(folder, "# Not listed\n\ntext", "two")
+    manifest = [{"file": "one.md", "title": "From the manifest", "country_name": "Kenya", "year": 2020}]
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    result = run("ingest", str(folder), "--year", "2024")
+    assert re.search(r"added +3 passages  From the manifest  \(Kenya, 2024\)", result.err)
+    assert run("documents", "list", "--country", "KE", "--year", "2024").out.splitlines()[-1] == "1 reports, 3 passages"
+    assert run("documents", "list", "--year", "2020").status == 2
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_taken(run: Run, kenya_file: Path) -> None:
+    (kenya_file.parent / "bad.md").write_bytes(b"\xff\xfe\x00")
+    (kenya_file.parent / "picture.xyz").write_bytes(b"x")
+    result = run("ingest", str(kenya_file.parent))
+    assert result.status == 1
+    assert "bad.md is damaged" in result.err
+    assert "picture.xyz: skipped, this format cannot be read." in result.err
+    assert "1 of 2 files are searchable." in result.out
+    assert "Error: 1 of 2 files could not be read." in result.err
+    assert run("documents", "list").out.splitlines()[-1] == "1 reports, 3 passages"
+
+
+def test_the_chunk_size_is_used(run: Run, tmp_path: Path) -> None:
+    path = write_report(tmp_path, "# T\n\n" + "A sentence of some words. " * 20, "long")
+    run("ingest", str(path), "--chunk-size", "150")
+    assert run("documents", "list").out.splitlines()[-1] == "1 reports, 4 passages"
+
+
+def test_a_collection_that_no_question_searches_is_refused(run: Run, kenya_file: Path) -> None:
+    """R-D7: nothing that was ingested is unreachable."""
+    result = run("ingest", str(kenya_file), "--collection", "elsewhere")
+    assert result.status == 2
+    assert "collection: 'elsewhere' is not searched. Valid: chatbot_data, report_chatting." in result.err
+    assert run("ingest", str(kenya_file), "--collection", "report_chatting").status == 0
+
+
+def test_documents_are_listed_by_scope_and_deleted_with_their_passages(loaded: Run) -> None:
+    assert "Mali" not in loaded("documents", "list", "--country", "ke").out
+    assert loaded("documents", "list", "--country", "Narnia").status == 2
+    first = loaded("documents", "list").out.split()[0]
+    result = loaded("documents", "delete", first, "unknown")
+    assert result.status == 1
+    assert "There is no report unknown; nothing was deleted." in result.err
+    assert loaded("documents", "list").out.splitlines()[-1] == "2 reports, 4 passages"
+    mali = next(line.split()[0] for line in loaded("documents", "list").out.splitlines() if "Mali" in line)
+    result = loaded("documents", "delete", mali)
+    assert (result.status, result.out) == (0, "1 deleted.\n")
+    assert loaded("documents", "list").out.splitlines()[-1] == "1 reports, 3 passages"
+    assert json.loads(loaded("ask", "desert", "--retrieval-method", "bm25", "--json").out)["trace"]["hits"] == []
+
+
+class TestFolders:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        """Kenya and Mali on two levels, and what is not to be read."""
+        folder = write_report(tmp_path / "all", KENYA_2023, "kenya-2023").parent
+        write_report(folder / "deep" / "deeper", "# Mali\n\nA desert.", "mali-2021")
+        write_report(folder / ".git", "# Hidden folder\n\ntext", "hidden")
+        write_report(folder, "# Hidden file\n\ntext", ".hidden")
+        (folder / "picture.png").write_bytes(b"\x89PNG")
+        (folder / "table.csv").write_text("Text\nprices rise\n", encoding="utf-8")
+        return folder
+
+    def test_all_below_is_taken_but_what_is_hidden(self, run: Run, folder: Path) -> None:
+        result = run("ingest", str(folder))
+        assert result.status == 0
+        assert result.out.splitlines()[-1] == "3 of 3 files are searchable."
+        assert "picture.png: skipped, this format cannot be read." in result.err
+        assert "idden" not in result.err
+        assert "(Mali, 2021)" in result.err
+
+    @pytest.mark.parametrize(
+        ("pattern", "found"), [("*.md", 1), ("**/*.md", 2), ("**/mali*", 1), ("*.csv", 1), ("deep/**/*", 1)]
+    )
+    def test_a_pattern_chooses(self, run: Run, folder: Path, pattern: str, found: int) -> None:
+        assert run("ingest", str(folder), "--glob", pattern).out.splitlines()[-1] == (
+            f"{found} of {found} files are searchable."
+        )
+
+    def test_nothing_to_read_is_said(self, run: Run, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        for arguments in ([str(tmp_path / "empty")], [str(folder), "--glob", "*.pdf"]):
+            result = run("ingest", *arguments)
+            assert result.status == 2
+            assert f"No file to read in {arguments[0]}." in result.err
+
+    def test_the_table_at_the_end_has_a_line_for_each_file(self, run: Run, folder: Path) -> None:
+        (folder / "bad.pdf").write_bytes(b"%PDF-1.4 no")
+        result = run("ingest", str(folder))
+        table = [line for line in result.err.splitlines() if re.match(r"(added|failed) {4}", line)]
+        assert [line.split()[0] for line in table] == ["failed", "added", "added", "added"]
+        assert result.status == 1
+        again = run("ingest", str(folder))
+        assert len(re.findall(r"(?m)^unchanged ", again.err)) == 3
+        assert again.status == 1
+
+    def test_a_dry_run_writes_no_document(self, run: Run, folder: Path) -> None:
+        run("ingest", str(folder / "kenya-2023.md"))
+        assert re.search(r"(?m)^unchanged ", run("ingest", str(folder / "kenya-2023.md"), "--dry-run").err)
+        listed = run("documents", "list").out
+        write_report(folder, KENYA_2023 + "\n\nMore.\n", "kenya-2023")
+        (folder / "bad.md").write_bytes(b"\xff\xfe\x00")
+        result = run("ingest", str(folder), "--dry-run")
+        assert result.status == 1
+        assert re.search(r"(?m)^changed .*Kenya", result.err)
+        assert len(re.findall(r"(?m)^new ", result.err)) == 2
+        assert re.search(r"(?m)^failed .*bad.md", result.err)
+        assert "3 of 4 files can be read." in result.out
+        assert run("documents", "list").out == listed
+
+    @pytest.mark.parametrize(
+        ("flags", "about"),
+        [
+            (("--year", "2020"), "2020, type year_in_review"),
+            (("--year", "2020", "--type", "survey"), "2020, type survey"),
+            (("--year", "2020", "--country", "KE"), "Kenya, 2020, no type"),
+            ((), "no type"),
+        ],
+    )
+    def test_a_dry_run_shows_the_type(self, run: Run, tmp_path: Path, flags: tuple[str, ...], about: str) -> None:
+        (tmp_path / "wells.csv").write_text("depth,place\n3,Kitui\n", encoding="utf-8")
+        assert f"wells  ({about})" in run("ingest", str(tmp_path / "wells.csv"), "--dry-run", *flags).err
+
+
+class TestStandardInput:
+    @pytest.fixture
+    def piped(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+        def invoke(text: str, *arguments: str) -> Result:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+            return run("ingest", *arguments)
+
+        return invoke
+
+    def test_it_is_a_document_of_its_name(self, piped: Callable[..., Result], run: Run) -> None:
+        assert "added" in piped("# From a pipe\n\ntext", "-").err
+        assert "unchanged" in piped("# From a pipe\n\ntext", "-").err
+        assert "replaced" in piped("# From a pipe\n\nother text", "-").err
+        assert "added" in piped("Text\nprices rise\n", "-", "--name", "../some/prices.csv").err
+        assert run("documents", "list").out.splitlines()[-1] == "2 reports, 2 passages"
+
+    @pytest.mark.parametrize("name", ["..", "x", "x.exe", ""])
+    def test_its_name_has_to_say_the_format(self, piped: Callable[..., Result], name: str) -> None:
+        result = piped("text", "-", "--name", name)
+        assert result.status == 2
+        assert ".md" in result.err
+
+    def test_nothing_in_it_fails(self, piped: Callable[..., Result]) -> None:
+        result = piped("", "-")
+        assert (result.status, "failed" in result.err) == (1, True)
+
+
+class TestWebPages:
+    @pytest.fixture
+    def web(self) -> Iterator[WebServer]:
+        with WebServer() as running:
+            running.pages["/togo"] = Page(b"<html><title>Togo</title><body><p>Phosphate is mined.</p></body></html>")
+            yield running
+
+    def test_a_page_is_read_where_that_is_allowed(self, run: Run, web: WebServer) -> None:
+        address = web.url("/togo#part")
+        refused = run("ingest", address)
+        assert (refused.status, web.requests) == (1, [])
+        assert web.url("/togo") in refused.err
+        result = run("ingest", address, "--country", "Togo", "--year", "2022", FETCH_PRIVATE_URLS="true")
+        assert result.status == 0
+        assert re.search(r"added +1 passages  Togo  \(Togo, 2022\)", result.err)
+        assert "unchanged" in run("ingest", web.url("/togo"), FETCH_PRIVATE_URLS="true").err
+
+
+class TestFlags:
+    def test_what_is_said_is_kept(self, run: Run, kenya_file: Path, services_of: Callable[[], Services]) -> None:
+        flags = ["--title", "Mine", "--type", "review", "--label", "a", "--label", "b", "--description", "Some words."]
+        assert run("ingest", str(kenya_file), *flags).status == 0
+        with services_of() as services:
+            (record,) = services.storage.documents.all()
+        assert (record.title, record.labels, record.description) == ("Mine", ("a", "b"), "Some words.")
+        assert record.metadata == {"country_name": "Kenya", "year": 2023, "type": "review"}
+
+    @pytest.mark.parametrize(
+        ("flag", "value", "field", "valid"),
+        [
+            ("--country", "Kenia", "country_name", "Kenya"),
+            ("--year", "soon", "year", "1000 to 3000"),
+            ("--chunk-strategy", "magic", "chunk_strategy", "recursive, rows, sections"),
+            ("--chunk-size", "5", "chunk_size", "100 or more"),
+            ("--chunk-overlap", "-1", "chunk_overlap", "0 or more"),
+            ("--chunk-overlap", "900", "chunk_overlap", "Valid: 0"),
+        ],
+    )
+    def test_a_wrong_one_is_usage_and_lists_the_valid(
+        self, run: Run, kenya_file: Path, flag: str, value: str, field: str, valid: str
+    ) -> None:
+        result = run("ingest", str(kenya_file), flag, value)
+        assert result.status == 2
+        assert f"Error: {field}: " in result.err
+        assert valid in result.err
+        assert run("documents", "list").out.splitlines()[-1] == "0 reports, 0 passages"
+
+    def test_a_title_for_two_files_and_a_path_that_is_not_there(self, run: Run, kenya_file: Path) -> None:
+        two = run("ingest", str(kenya_file), str(write_report(kenya_file.parent, "x", "b")), "--title", "T")
+        assert (two.status, "--title is for a single file." in two.err) == (2, True)
+        missing = run("ingest", str(kenya_file), "nowhere.md")
+        assert (missing.status, "No file or folder 'nowhere.md'." in missing.err) == (2, True)
+        assert run("ingest").status == 2
+        assert run("documents", "list").out.splitlines()[-1] == "0 reports, 0 passages"
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
+    process_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Sent to the whole process group, as a terminal does it, while the second file is embedded."""
+    folder = write_report(tmp_path / "reports", KENYA_2023, "a-kenya").parent
+    write_report(folder, "# Mali\n\n" + "\n\n".join(f"## Part {n}\n\nText {n}." for n in range(400)), "b-mali")
+    write_report(folder, "# Chad\n\nA lake.", "c-chad")
+    with FakeOpenAI() as server:
+        settings = {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_MODEL": "fake", "CHAT_MODEL": "echo"}
+        environment = {**process_environment, **server.as_environment, **settings}
+        command = ("-m", "chatbot", "ingest", str(folder), "--chunk-size", "100")
+
+        server.embed(*[Reply()] * 3, Reply(silent_before=60.0))
+        with started(environment, *command, start_new_session=True) as process:
+            server.wait_for(EMBEDDINGS, 4, 30)
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=120)
+        assert process.returncode == 1, err
+        assert "interrupted. Finished files are kept; run the command again." in err
+        assert re.search(r"(?m)^added +3 passages  Kenya", err)
+        assert "Traceback" not in err + out
+
+        with started(environment, *command) as process:
+            out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert re.search(r"(?m)^unchanged +3 passages  Kenya", err)
+    assert re.search(r"(?m)^added +400 passages  Mali", err)
+    assert "3 of 3 files are searchable." in out

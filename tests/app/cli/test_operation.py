@@ -1,0 +1,134 @@
+"""`serve`, as a process of its own: it answers, and it ends as it was asked to; `usage`: days, stages, their costs."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import signal
+import socket
+import time
+from contextlib import ExitStack
+
+import pytest
+
+from chatbot.app.web.server import CONNECTIONS, connection_limit
+from chatbot.models.chat import CHAT_MODELS
+from chatbot.models.embed import EMBEDDERS
+from tests.app.cli.conftest import Run
+from tests.app.cli.processes import PATIENCE, address, get, started
+from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI
+
+QUESTION = "What is the population growth rate?"
+
+
+@pytest.mark.parametrize(
+    ("command", "how"), [(("-m", "chatbot", "serve"), signal.SIGINT), (("app.py",), signal.SIGTERM)]
+)
+def test_it_answers_and_ends_cleanly(
+    process_environment: dict[str, str], command: tuple[str, ...], how: signal.Signals
+) -> None:
+    """A browser keeps six idle connections for each of its profiles, and for minutes: they keep nobody out."""
+    with started({**process_environment, "PORT": "0"}, *command) as process, ExitStack() as opened:
+        url = address(process.stdout)
+        host, _, port = url.removeprefix("http://").partition(":")
+        for _ in range(200):
+            opened.enter_context(socket.create_connection((host, int(port)), timeout=60))
+        time.sleep(0.5)  # the server has accepted as many as it does
+        status, body = get(f"{url}/health")
+        assert (status, json.loads(body)) == (200, {"status": "ok"})
+        assert get(f"{url}/ready")[0] == 200
+        opened.close()
+        process.send_signal(how)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err
+
+
+def test_a_port_of_the_command_line_goes_before_the_setting(process_environment: dict[str, str]) -> None:
+    """Port 0 takes a free one and says which."""
+    with started({**process_environment, "PORT": "1"}, "-m", "chatbot", "serve", "--port", "0") as process:
+        assert get(f"{address(process.stdout)}/health")[0] == 200
+
+
+def test_a_busy_port_is_a_message_not_a_traceback(process_environment: dict[str, str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with started({**process_environment, "PORT": str(port)}, "app.py") as process:
+            _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. Set HOST or PORT" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"), [((20_000, 20_000), CONNECTIONS), ((256, 256), 128), ((256, 1024), 512)]
+)
+def test_connections_leave_files_for_everything_else(
+    monkeypatch: pytest.MonkeyPatch, files: tuple[int, int], expected: int
+) -> None:
+    """The limit that a process begins with is raised to the one it may have."""
+    raised: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: files)
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: raised.append(limits))
+    assert connection_limit() == expected
+    assert raised == [(files[1], files[1])] * (files[0] < files[1])
+
+
+WRONG = {
+    "EMBEDDING_PROVIDER": ("magic", ", ".join(EMBEDDERS.names())),
+    "CHAT_MODEL": ("magic:x", ", ".join(CHAT_MODELS.names())),
+    "ON_EMPTY": ("magic", "'abstain', 'relax' or 'general'"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_setting_stops_the_start_and_is_named_with_the_valid_ones(
+    process_environment: dict[str, str], name: str
+) -> None:
+    """With the name, the value and the valid ones."""
+    value, valid = WRONG[name]
+    with started({**process_environment, name: value, "PORT": "0"}, "app.py") as process:
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode in {1, 2}
+    assert "Traceback" not in err
+    assert name in err
+    assert value.partition(":")[0] in err
+    assert valid in err
+
+
+class TestUsage:
+    def test_the_table_has_days_a_total_and_stages(self, loaded: Run) -> None:
+        assert loaded("usage").out == "No questions on these days.\n"
+        for _ in range(2):
+            loaded("ask", QUESTION, MODEL_PRICES="echo=1000/0")
+        result = loaded("usage", "--days", "7")
+        assert result.status == 0
+        lines = [line.split() for line in result.out.splitlines()]
+        assert lines[0][:2] == ["day", "questions"]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", lines[1][0])
+        assert lines[1][1:] == lines[2][1:]
+        assert (lines[2][0], lines[2][1], lines[2][2]) == ("total", "2", "2")
+        assert float(lines[2][-1]) == pytest.approx(float(lines[2][5].replace(",", "")) / 1000)
+        assert lines[4][0] == "stage"
+        assert {"embed", "generate"} <= {line[0] for line in lines[5:]}
+
+    def test_tokens_without_a_price_are_told(self, loaded: Run) -> None:
+        with FakeOpenAI() as server:
+            loaded("ask", QUESTION, **server.as_environment)
+            total = next(line for line in loaded("usage").out.splitlines() if line.startswith("total"))
+            assert total.endswith(" unknown")
+            loaded("ask", QUESTION, MODEL_PRICES="openai:fake=1/1", **server.as_environment)
+        result = loaded("usage")
+        tokens = PROMPT_TOKENS + 2
+        assert f"{tokens} tokens have no price in MODEL_PRICES" in result.out
+        total = next(line for line in result.out.splitlines() if line.startswith("total"))
+        assert total.endswith(f" {tokens / 1e6:.6f}+")
+
+    def test_json_is_the_response_of_the_api(self, loaded: Run) -> None:
+        loaded("ask", QUESTION)
+        body = json.loads(loaded("usage", "--json").out)
+        assert body["total"]["questions"] == body["days"][0]["questions"] == 1
+        assert {stage["stage"] for stage in body["total"]["stages"]} >= {"embed", "generate"}

@@ -1,0 +1,196 @@
+"""Which configurations are compared, and that a wrong name is a message before anything is measured."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot.app.evaluation.comparison import Compared, configurations, read_baseline, regressions, track
+from chatbot.config.settings import Settings
+from chatbot.domain.errors import DependencyError, InvalidRequestError, LoadError, MissingPackageError
+from tests.app.evaluation import fake_mlflow
+
+
+def names(compared: Compared, **settings: object) -> list[str]:
+    return [configuration.name for configuration in configurations(Settings(**settings), compared)]
+
+
+def test_the_own_one_is_first_then_the_other_methods() -> None:
+    assert names(Compared()) == ["hybrid (as configured)", "bm25", "vector"]
+    assert names(Compared(), retrieval_method="bm25") == ["bm25 (as configured)", "hybrid", "vector"]
+
+
+def test_only_what_was_asked_for_is_compared() -> None:
+    assert names(Compared(methods=("vector", "hybrid", "vector"))) == ["hybrid (as configured)", "vector"]
+    every = Compared(("bm25",), (0.4, 0.65), ("recursive",), ("adaptive",))
+    assert names(every) == [
+        "hybrid (as configured)", "bm25", "hybrid, weight 0.4", "hybrid, weight 0.65", "chunker recursive",
+        "preset adaptive",
+    ]  # fmt: skip
+
+
+def test_each_configuration_is_settings() -> None:
+    own = Settings(retrieval_method="bm25", preset="hybrid")
+    every = configurations(own, Compared(("vector",), (0.4,), ("recursive",), ("deterministic",)))
+    first, vector, weight, chunker, preset = (own.override(**c.overrides) for c in every)
+    assert first == own
+    assert vector.retrieval_method == "vector"
+    assert (weight.retrieval_method, weight.vector_weight) == ("hybrid", 0.4)
+    assert chunker.chunk_strategy == "recursive"
+    assert (preset.retrieval_method, preset.threshold_start, preset.threshold_floor) == ("vector", 0.75, 0.75)
+    assert [c.cuts_anew for c in every] == [False, False, False, True, False]
+
+
+def test_a_preset_is_measured_without_cutting_anew() -> None:
+    (_, preset) = configurations(Settings(), Compared(presets=("deep",)))
+    assert preset.name == "preset deep"
+    assert not preset.cuts_anew
+    assert preset.overrides["preset"] is None
+
+
+@pytest.mark.parametrize(
+    ("compared", "message"),
+    [
+        (Compared(methods=("colbert",)), "--methods: 'colbert' is not a valid"),
+        (Compared(weights=(1.5,)), "--weights: 1.5 is not between 0 and 1"),
+        (Compared(chunkers=("scissors",)), "--chunkers: 'scissors' is not a valid chunk strategy"),
+        (Compared(presets=("best",)), "--presets: 'best' is not a valid preset. Valid: adaptive"),
+    ],
+)
+def test_a_wrong_name_lists_the_valid_ones(compared: Compared, message: str) -> None:
+    with pytest.raises(InvalidRequestError) as raised:
+        configurations(Settings(), compared)
+    assert message in raised.value.message
+
+
+# Comparing a run with an earlier one.
+
+
+ROW = {
+    "name": "hybrid (as configured)",
+    "recall@5": 0.9, "recall@10": 0.95, "recall@20": 1.0, "mrr@10": 0.8, "ndcg@10": 0.85, "leaks": 0,
+    "abstention_precision": 0.9, "abstention_recall": None, "questions": 20,
+}  # fmt: skip
+
+
+def report(**changes: Any) -> dict[str, Any]:
+    """Two configurations; ``changes`` are of the first."""
+    return {"dataset": "mine", "configurations": [{**ROW, **changes}, {**ROW, "name": "bm25"}]}
+
+
+def test_nothing_fell() -> None:
+    assert regressions(report(), report(), tolerance=0) == []
+    assert regressions(report(**{"ndcg@10": 0.99}), report(), tolerance=0) == []
+
+
+def test_what_fell_is_named_with_both_figures() -> None:
+    found = regressions(report(**{"ndcg@10": 0.8, "recall@5": 0.85}), report(), tolerance=0.01)
+    assert found == [
+        "hybrid (as configured): recall@5 fell from 0.9000 to 0.8500 (tolerance 0.01).",
+        "hybrid (as configured): ndcg@10 fell from 0.8500 to 0.8000 (tolerance 0.01).",
+    ]
+
+
+@pytest.mark.parametrize(("now", "falls"), [(0.84, 0), (0.8399, 1), (0.9, 0)])
+def test_the_tolerance_is_allowed(now: float, falls: int) -> None:
+    """.85 - .84 is more than .01 in floating point."""
+    assert len(regressions(report(**{"ndcg@10": now}), report(), tolerance=0.01)) == falls
+
+
+def test_a_leak_is_never_tolerated() -> None:
+    (sentence,) = regressions(report(leaks=1), report(), tolerance=1)
+    assert sentence == "hybrid (as configured): 1 hits outside the filter, 0 in the baseline."
+
+
+def test_abstention_counts_where_it_was_measured() -> None:
+    (sentence,) = regressions(report(abstention_precision=None), report(), tolerance=0.5)
+    assert "abstention_precision fell from 0.9000 to nothing" in sentence
+    assert regressions(report(abstention_recall=0.1), report(), tolerance=0) == []
+
+
+def test_the_own_configuration_is_compared_with_the_own_one_of_then() -> None:
+    now = report(name="bm25 (as configured)", **{"ndcg@10": 0.5})
+    assert regressions(now, report(), tolerance=0) == [
+        "bm25 (as configured): ndcg@10 fell from 0.8500 to 0.5000 (tolerance 0)."
+    ]
+
+
+def test_others_are_compared_by_name_where_both_have_them() -> None:
+    now = copy.deepcopy(report())
+    now["configurations"][1] |= {"name": "new", "ndcg@10": 0.0}
+    assert regressions(now, report(), tolerance=0) == []
+    now["configurations"].append({**ROW, "name": "bm25", "mrr@10": 0.1})
+    assert [sentence.partition(":")[0] for sentence in regressions(now, report(), tolerance=0)] == ["bm25"]
+
+
+@pytest.mark.parametrize("other", [{"dataset": "other"}, {"configurations": [{**ROW, "questions": 19}]}])
+def test_a_baseline_of_other_questions_is_refused(other: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequestError, match="Save a new one with --save-baseline"):
+        regressions(report(), {**report(), **other}, tolerance=0)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"configurations": [{}]}', '{"configurations": []}'])
+def test_a_file_that_is_no_baseline(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "base.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LoadError, match=r"base\.json .*--save-baseline base\.json"):
+        read_baseline(path)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match=r"base\.json cannot be read"):
+        read_baseline(tmp_path / "base.json")
+
+
+# MLflow (R-B12): a real import of a package on disk that writes down what it is told.
+
+
+OWN = {"name": "hybrid (as configured)", "recall@5": 0.9, "leaks": 0, "ms": {"total": 3.5}, "abstention_recall": None}
+TRACKED: dict[str, Any] = {"dataset": "mine", "configurations": [OWN]}
+
+
+@pytest.fixture
+def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    yield from fake_mlflow.installed(tmp_path, monkeypatch)
+
+
+def test_parameters_metrics_and_files_of_one_run(mlflow: Path) -> None:
+    track("http://tracker", TRACKED, parameters={"top_k": 5}, artefacts={"report.json": "{}"})
+    assert [json.loads(line) for line in mlflow.read_text(encoding="utf-8").splitlines()] == [
+        ["uri", "http://tracker"],
+        ["run", "mine"],
+        ["params", {"dataset": "mine", "top_k": "5"}],
+        [
+            "metrics",
+            {
+                "hybrid as configured/recall_5": 0.9,
+                "hybrid as configured/leaks": 0.0,
+                "hybrid as configured/ms_total": 3.5,
+            },
+        ],
+        ["artifact", "report.json", "{}"],
+        ["end"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"), [("http://broken", "no route to"), ("http://me:secret@broken", "MlflowException")]
+)
+def test_a_server_that_does_not_answer_is_said_without_the_password(mlflow: Path, uri: str, shown: str) -> None:
+    with pytest.raises(DependencyError) as raised:
+        track(uri, TRACKED, parameters={}, artefacts={})
+    assert shown in raised.value.message
+    assert ("secret" in raised.value.message) is ("@" not in uri)
+
+
+@pytest.mark.skipif("mlflow" in sys.modules, reason="it is installed here")
+def test_without_the_package_its_name_is_said() -> None:
+    with pytest.raises(MissingPackageError, match="'mlflow' is not installed") as raised:
+        track("http://tracker", TRACKED, parameters={}, artefacts={})
+    assert "pip install mlflow" in raised.value.remedy

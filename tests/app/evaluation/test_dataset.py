@@ -1,0 +1,217 @@
+"""Data sets in BEIR layout and own questions in a CSV file: what is read, and what is said of broken ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.evaluation.dataset import (
+    Dataset,
+    EvaluationQuery,
+    Expectation,
+    QuestionReader,
+    read_dataset,
+    register_reports,
+)
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain import Chunk, Scope, Value, Values
+from chatbot.domain.errors import LoadError
+from chatbot.library.pipeline import Ingested
+from tests.app.evaluation import beir
+from tests.conftest import AddReport
+
+FIELDS = Settings().filter_fields
+
+
+def test_passages_keep_id_title_text_and_filter_fields(tmp_path: Path) -> None:
+    data = read_dataset(beir.write(tmp_path / "tiny"), FIELDS)
+    assert data.name == "tiny"
+    assert [chunk.id for chunk in data.chunks] == ["k21", "k23", "m23", "free"]
+    first, last = data.chunks[0], data.chunks[-1]
+    assert first.search_text == "Kenya 2021\nzebra growth 2.12%"
+    assert first.metadata == {"country_name": "Kenya", "year": 2021}
+    assert last.search_text == "giraffes eat leaves"
+
+
+def test_questions_keep_filters_and_judgements(tmp_path: Path) -> None:
+    scoped, free = read_dataset(beir.write(tmp_path / "tiny"), FIELDS).queries
+    assert scoped.relevant == {"k23"}, "a score of 0 is no judgement in favour"
+    assert scoped.scope == Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))})
+    assert scoped.text == "zebra growth in Kenya in 2023"
+    assert free.scope == Scope()
+    assert free.text == "what do giraffes eat"
+
+
+def test_lines_end_where_json_lines_end(tmp_path: Path) -> None:
+    """U+2028 and U+0085 are text, not line ends."""
+    folder = beir.write(tmp_path / "tiny", corpus='{"_id": "a", "text": "one\u2028two\x85three"}\n')
+    assert read_dataset(folder, FIELDS).chunks[0].text == "one\u2028two\x85three"
+
+
+BROKEN = {
+    "no corpus": ({"corpus": "{"}, "corpus.jsonl, line 1: not JSON"),
+    "second line": ({"corpus": '{"_id": "a", "text": "x"}\n[]\n'}, "corpus.jsonl, line 2: _id and text are required"),
+    "no text": ({"queries": '{"_id": "q1"}\n'}, "queries.jsonl, line 1: _id and text are required"),
+    "a number as id": ({"corpus": '{"_id": 5, "text": "x"}\n'}, "corpus.jsonl, line 1: _id and text are required"),
+    "two columns": ({"qrels": "query-id\tcorpus-id\tscore\nq1\tk23\n"}, "qrels/test.tsv, line 2: expected query-id"),
+    "no qrels": ({"qrels": None}, "qrels/test.tsv cannot be read"),
+    "no judged question": ({"qrels": "h\th\th\nq9\tk23\t1\n"}, "no question has a judgement"),
+    "a score that is none": ({"qrels": "h\th\th\nq1\tk23\tgood\n"}, "qrels/test.tsv, line 2"),
+}
+
+
+@pytest.mark.parametrize(("files", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_named_with_its_line(tmp_path: Path, files: dict[str, str | None], message: str) -> None:
+    folder = beir.write(tmp_path / "tiny", **files)
+    with pytest.raises(LoadError) as raised:
+        read_dataset(folder, FIELDS)
+    assert message in raised.value.message
+    assert str(folder) in raised.value.message
+
+
+def passage(document: str, text: str = "", page: int | None = None) -> Chunk:
+    return Chunk("c", document, document, document, text, page=page)
+
+
+@pytest.mark.parametrize(
+    ("target", "chunk", "holds"),
+    [
+        (Expectation("a"), passage("a"), True),
+        (Expectation("a"), passage("b"), False),
+        (Expectation("a", page=3), passage("a", page=3), True),
+        (Expectation("a", page=3), passage("a", page=4), False),
+        (Expectation("a", page=3), passage("a"), False),
+        (Expectation("a", answer="2.09 % a year"), passage("a", "It grows by 2.09 %\n  A Year."), True),
+        (Expectation("a", answer="2.09 %"), passage("a", "It grows by 2.9 %"), False),
+    ],
+)
+def test_what_a_target_asks_of_a_passage(target: Expectation, chunk: Chunk, holds: bool) -> None:
+    assert target.holds(chunk) is holds
+
+
+def test_each_target_is_found_once_at_its_first_passage() -> None:
+    targets = (Expectation("a", answer="x"), Expectation("b"))
+    query = EvaluationQuery("q", "", Scope(), targets)
+    ranking = query.ranking([passage("a", "y"), passage("b"), passage("b"), passage("a", "x")])
+    assert ranking == ["", "b", "", "a: x"]
+    assert query.relevant == {"b", "a: x"}
+    assert query.answerable
+    assert not EvaluationQuery("q", "", Scope(), ()).answerable
+
+
+# A data set's passages as registered reports.
+
+
+def chunk(number: int, **metadata: Value) -> Chunk:
+    return Chunk(str(number), str(number), f"name {number}", "title", "text", metadata=metadata)
+
+
+def test_one_report_for_what_the_passages_have_in_common(services: Services) -> None:
+    kenya = {"country_name": "Kenya", "year": 2021}
+    chunks = [chunk(1, **kenya), chunk(2, **kenya), chunk(3, country_name="Mali", year=2021), chunk(4)]
+    assert register_reports(services.storage.documents, chunks) == 3
+    assert services.storage.documents.values("country_name") == ["Kenya", "Mali"]
+    found = services.storage.documents.all(Scope.of({"country_name": Values(("Kenya",))}))
+    assert [(record.name, record.chunks, record.status) for record in found] == [("Kenya, 2021", 2, "ready")]
+    assert len(services.storage.documents.all()) == 3
+
+
+# A person's own questions.
+
+
+@pytest.fixture
+def reports(kenya: Ingested, add_report: AddReport) -> dict[str, str]:
+    """Kenya 2023 and two reports of one title, by name of the file."""
+    found = {"kenya": kenya.document_id}
+    for year in (2021, 2022):
+        text = f"# Mali: Country Report\n\n## Land\n\nDesert in {year}."
+        found[f"mali-{year}"] = add_report(text, f"mali-{year}", country_name="Mali", year=year).document_id
+    return found
+
+
+def read(services: Services, path: Path, text: str) -> Dataset:
+    path.write_text(text, encoding="utf-8")
+    return QuestionReader(services.storage.documents, services.storage.scopes, services.settings.filter_fields).read(
+        path
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "mine.csv"
+
+
+@pytest.mark.parametrize(
+    "name", ["Kenya: Country Report 2023", "kenya: country report 2023", "KENYA-2023", "test/kenya-2023"]
+)
+def test_a_report_is_named_by_title_or_file(services: Services, path: Path, reports, name: str) -> None:
+    data = read(services, path, f'question,expected_document\nHow many?,"{name}"\n')
+    assert (data.name, data.chunks) == ("mine", [])
+    (query,) = data.queries
+    assert (query.id, query.text) == ("2", "How many?")
+    assert query.targets == (Expectation(reports["kenya"]),)
+    assert query.scope == Scope()
+
+
+def test_a_report_is_named_by_its_id(services: Services, path: Path, reports) -> None:
+    (query,) = read(services, path, f"question,expected_document\nHow many?,{reports['mali-2021']}\n").queries
+    assert query.targets == (Expectation(reports["mali-2021"]),)
+
+
+def test_all_columns_with_semicolons_and_a_title_in_its_own_case(services: Services, path: Path, reports) -> None:
+    """As a spreadsheet in Europe writes it; several values are separated inside the quotes."""
+    text = (
+        "Question;Expected Document;Page;Answer;Country_Name;Year;Type;Document_Name;Answerable;Note\n"
+        'Where?;"mali-2021; mali-2022";3;In the Sahel;"KE; Mali";2021;;;Yes;two\n'
+        ";;;;;;;;;\n"
+        "How?;;;;;;;;no;\n"
+    )
+    first, second = read(services, path, text).queries
+    assert first.targets == tuple(Expectation(reports[name], 3, "In the Sahel") for name in ("mali-2021", "mali-2022"))
+    assert first.scope == Scope.of({"country_name": Values(("Kenya", "Mali")), "year": Values((2021,))})
+    assert (second.id, second.text, second.answerable) == ("4", "How?", False)
+
+
+def test_the_scope_tells_reports_of_one_title_apart(services: Services, path: Path, reports) -> None:
+    text = "question,expected_document,year\nWhere?,Mali: Country Report,2022\n"
+    assert read(services, path, text).queries[0].targets == (Expectation(reports["mali-2022"]),)
+
+
+EXPECTED = "question,expected_document"
+WRONG_ROWS = {
+    "an unknown column": (f"{EXPECTED},contry\nx,kenya-2023,KE\n", "unknown column 'contry'. Columns: question,"),
+    "no question column": ("expected_document,note\nkenya-2023,x\n", "question is missing"),
+    "a column twice": ("question,year,year\nx,1,2\n", "a column is repeated"),
+    "no question": (f"{EXPECTED}\n,kenya-2023\n", "line 2: the question is missing"),
+    "no such report": (f"{EXPECTED}\nx,Atlantis\n", "line 2: expected_document: no report is called 'Atlantis'"),
+    "two such reports": (f"{EXPECTED}\nx,Mali: Country Report\n", "2 reports are called"),
+    "no such country": (
+        f"{EXPECTED},country_name\nx,kenya-2023,Peru\n",
+        "line 2: filters.country_name: there is no report on 'Peru'",
+    ),
+    "no such year": (f"{EXPECTED},year\nx,kenya-2023,soon\n", "line 2: filters.year"),
+    "a page that is none": (f"{EXPECTED},page\nx,kenya-2023,iv\n", "line 2: page: 'iv' is not a page number"),
+    "answerable is neither": (f"{EXPECTED},answerable\nx,kenya-2023,maybe\n", "line 2: answerable: 'maybe'"),
+    "nothing expected": (f"{EXPECTED}\nx,kenya-2023\ny,\n", "line 3: a question needs either an expected_document or"),
+    "expected, not answerable": (f"{EXPECTED},answerable\nx,kenya-2023,no\n", "a question needs either"),
+    "too many cells": (f"{EXPECTED}\nx,y,kenya-2023\n", "line 2: more cells than the header"),
+    "an open quotation mark": (f'{EXPECTED}\n"x,kenya-2023\n', "not a valid CSV table from line 2"),
+    "only what has no answer": ("question,answerable\nx,no\n", "no question has an expected_document"),
+    "nothing": ("  \n", "mine.csv has no text"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG_ROWS.values(), ids=WRONG_ROWS)
+def test_what_is_wrong_is_named_with_file_and_line(services, path, reports, text: str, message: str) -> None:
+    with pytest.raises(LoadError) as raised:
+        read(services, path, text)
+    assert message in raised.value.message
+    assert raised.value.message.startswith("mine.csv")
+
+
+def test_the_filter_fields_of_the_settings_are_the_columns(services: Services, path: Path, reports) -> None:
+    path.write_text("question,expected_document,year\nx,kenya-2023,2023\n", encoding="utf-8")
+    with pytest.raises(LoadError, match="unknown column 'year'"):
+        QuestionReader(services.storage.documents, services.storage.scopes, ("country_name",)).read(path)

@@ -1,0 +1,22 @@
+"""No file of the corpus leaves its place in a prompt; and the check would see it if one did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.evaluation import injections
+from chatbot.app.evaluation.injections import broken
+from chatbot.checking import context
+
+
+def test_every_case_holds(tmp_path: Path) -> None:
+    assert broken(tmp_path) == {}
+    assert (len(injections.injections("text")), len(injections.injections("answer"))) == (40, 20)
+
+
+def test_it_sees_text_that_is_quoted_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context, "inert", lambda text: text)
+    monkeypatch.setattr(context, "on_one_line", lambda text: text)
+    assert len(broken(tmp_path)) > 15

@@ -1,0 +1,192 @@
+"""Rows of an older system: read as they are, and mended when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bson import ObjectId
+
+from chatbot.app.factory import create_app
+from chatbot.app.migration.schema import Mended, Mender
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.database import open_database
+from chatbot.database.core import Database
+from chatbot.database.rows import decode_vector
+from chatbot.domain import NO_VALUE, AnswerEvent, Question, Scope
+from chatbot.domain.request import RequestContext
+from chatbot.models.embed.hashing import HashingEmbedder
+from tests.fakes.nx_server import NxThread
+
+DIMENSIONS = 64
+MENDED = Mended(years=3, vectors=4, unregistered=4, reports=3, valueless=4)
+TEXTS = {
+    ("Kenya 2023", "Kenya", "2023"): ["Coffee grows in the highlands.", "Nairobi is the capital."],
+    ("Kenya 2022", "Kenya", "2022"): ["Tea is exported."],
+    ("Peru 2023", "Peru", 2023): ["Lima lies at the sea."],
+}
+"""(document_name, country_name, year) -> passages. Some years are text, some numbers."""
+
+
+@pytest.fixture(params=["embedded", "mongodb"])
+def services(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> Iterator[Services]:
+    settings = settings.override(embedding_model=str(DIMENSIONS))
+    if request.param == "embedded":
+        yield from opened(settings)
+    else:
+        with NxThread(tmp_path / "nx") as server:
+            yield from opened(settings.override(mongodb_uri=server.uri))
+
+
+def opened(settings: Settings) -> Iterator[Services]:
+    database = open_database(settings)
+    write_older_rows(database)
+    database.close()
+    with Services(settings) as services:
+        services.prepare()
+        yield services
+
+
+def write_older_rows(database: Database) -> None:
+    embedder = HashingEmbedder(DIMENSIONS)
+    for (name, country, year), texts in TEXTS.items():
+        for page, text in enumerate(texts, start=1):
+            id: Any = ObjectId()
+            row = {
+                "_id": str(id) if database.embedded else id,
+                "document_name": name,
+                "country_name": country,
+                "year": year,
+                "document_title": "Economy",
+                "document_page_number": page,
+                "data_labels": ["a"],
+                "data_description": "",
+                "data": text,
+                "data_embedding": [float(value) for value in embedder.embed_query(text)],
+            }
+            database["report_chatting"].insert_one(row)
+
+
+def ask(services: Services, query: str, **filters: Any) -> AnswerEvent:
+    scope = services.storage.scopes.resolve(filters)
+    question = Question(query, scope, top_k=3, retrieval_method="hybrid", mode="direct")
+    *_, last = services.runtime.agent.run(question, request=RequestContext())
+    assert isinstance(last, AnswerEvent)
+    return last
+
+
+def listed(services: Services) -> dict[str, tuple[Any, ...]]:
+    records = services.storage.documents.all()
+    return {r.id: (r.name, r.metadata["country_name"], r.metadata["year"], r.chunks, r.status) for r in records}
+
+
+def mend(services: Services, *, dry_run: bool = False) -> Mended:
+    mender = Mender(
+        services.storage.database,
+        collections=services.settings.chunk_collections,
+        filter_fields=services.settings.filter_fields,
+        dry_run=dry_run,
+    )
+    return mender.run(lambda rows: None)
+
+
+def test_the_reports_are_listed_with_their_countries_and_years(services: Services) -> None:
+    assert sorted(listed(services).values()) == [
+        ("Kenya 2022", "Kenya", 2022, 1, "ready"),
+        ("Kenya 2023", "Kenya", 2023, 2, "ready"),
+        ("Peru 2023", "Peru", 2023, 1, "ready"),
+    ]
+    facets = services.storage.documents.facets(Scope())
+    assert facets["country_name"] == [{"value": "Kenya", "documents": 2}, {"value": "Peru", "documents": 1}]
+    assert facets["year"] == [{"value": 2022, "documents": 1}, {"value": 2023, "documents": 2}]
+    assert (facets["documents"], facets["chunks"]) == (3, 4)
+
+
+def test_a_scope_finds_them_although_the_years_are_text(services: Services) -> None:
+    answer = ask(services, "Nairobi capital", country_name=["KE"], year=[2023]).answer
+    assert (answer.scope.documents, answer.scope.chunks) == (1, 2)
+    assert {hit.chunk.document_name for hit in answer.trace.hits} == {"Kenya 2023"}
+    assert answer.trace.hits[0].chunk.text == "Nairobi is the capital."
+    assert answer.trace.hits[0].chunk.metadata == {"country_name": "Kenya", "year": 2023}
+    assert services.runtime.store.count(services.storage.scopes.resolve({"year": {"gte": 2023}})) == 3
+    record = services.storage.documents.get(answer.trace.hits[0].chunk.document_id)
+    assert record is not None
+    assert record.name == "Kenya 2023"
+
+
+def test_a_report_can_be_deleted(services: Services) -> None:
+    ask(services, "coffee")  # the index is loaded
+    (kenya,) = (id for id, values in listed(services).items() if values[0] == "Kenya 2023")
+    assert services.ingesting.ingestor.delete(kenya) is True
+    assert "Kenya 2023" not in {values[0] for values in listed(services).values()}
+    assert "Kenya 2023" not in {hit.chunk.document_name for hit in ask(services, "Nairobi").answer.trace.hits}
+    assert services.runtime.store.count(Scope()) == 2
+    assert services.ingesting.ingestor.delete(kenya) is False
+
+
+def test_the_api_lists_them(settings: Settings) -> None:
+    database = open_database(settings)
+    write_older_rows(database)
+    database.close()
+    app = create_app(settings.override(embedding_model=str(DIMENSIONS)))
+    reports = app.test_client().get("/api/reports?country_name=Kenya&year=2023").get_json()["reports"]
+    assert [(report["document_name"], report["chunks"]) for report in reports] == [("Kenya 2023", 2)]
+    app.extensions["services"].close()
+
+
+def test_they_are_grouped_once_and_again_when_something_changes(services: Services) -> None:
+    assert len(services.storage.documents.all()) == 3
+    collection = services.storage.database["report_chatting"]
+    peru = collection.find_one({"document_name": "Peru 2023"})
+    assert peru is not None
+    collection.update_each([(peru["_id"], {"$set": {"country_name": "Chile"}})])
+    assert "Peru" in services.storage.documents.values("country_name")
+    services.storage.changes.record([])
+    assert "Chile" in services.storage.documents.values("country_name")
+
+
+def test_mending_changes_the_form_and_nothing_else(services: Services) -> None:
+    collection = services.storage.database["report_chatting"]
+    before, answer = listed(services), ask(services, "Nairobi capital", year=[2023]).answer
+    unmended = list(collection.find({}))
+    assert mend(services, dry_run=True) == MENDED
+    assert list(collection.find({})) == unmended
+    assert services.storage.database["documents"].count({}) == 0
+    assert mend(services) == MENDED
+    assert listed(services) == before
+    assert services.storage.database["documents"].count({}) == 3
+    rows = list(collection.find({}))
+    assert {row["year"] for row in rows} == {2022, 2023}
+    assert {row["type"] for row in rows} == {NO_VALUE}
+    assert services.storage.documents.values("type") == []
+    assert {row["document_id"] for row in rows} == set(before)
+    assert {type(row["data_embedding"]) is list for row in rows} == {False}
+    assert {len(decode_vector(row["data_embedding"])) for row in rows} == {DIMENSIONS}
+    mended = ask(services, "Nairobi capital", year=[2023]).answer
+    assert [hit.chunk for hit in mended.trace.hits] == [hit.chunk for hit in answer.trace.hits]
+    assert not mend(services)
+
+
+def test_an_interrupted_mend_goes_on(services: Services) -> None:
+    """Killed after the registrations and one row."""
+    before = listed(services)
+    (kenya,) = (id for id, values in before.items() if values[0] == "Kenya 2023")
+    record = services.storage.documents.get(kenya)
+    assert record is not None
+    services.storage.documents.put(record)
+    row = services.storage.database["report_chatting"].find_one({"document_name": "Kenya 2023"})
+    assert row is not None
+    services.storage.database["report_chatting"].update_each([(row["_id"], {"$set": {"document_id": kenya}})])
+    services.storage.changes.record([kenya])
+    assert listed(services) == before
+    mend(services)
+    assert listed(services) == before
+
+
+def test_rows_with_a_registration_are_left_alone(settings: Settings) -> None:
+    with Services(settings) as services:
+        services.prepare()
+        assert not mend(services)

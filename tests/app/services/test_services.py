@@ -1,0 +1,289 @@
+"""The composition root: which embedder, which model, which search, and that what was opened is closed (R-A5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.services import Runtime, Services
+from chatbot.config.settings import Settings
+from chatbot.database.repositories.corpus import StoredEmbedder
+from chatbot.domain import Matrix, Message
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.errors import EmbedderMismatchError, InvalidRequestError, SettingsError, UnknownNameError
+from chatbot.library.pipeline import Ingested
+from tests.answering.agents.conftest import question
+from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI
+
+KEY = SecretStr("sk-secret-4711")
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI(dimensions=32) as running:
+        yield running
+
+
+@pytest.fixture
+def plain(settings: Settings) -> Settings:
+    """As on a fresh machine: no provider and no chat model chosen."""
+    return settings.override(embedding_provider=None, chat_model=None)
+
+
+class TestEmbedder:
+    @pytest.mark.parametrize(
+        ("key", "model_id", "dimensions"),
+        [(None, "minilm:all-minilm-l6-v2-int8", 384), (KEY, "openai:text-embedding-ada-002", 1536)],
+    )
+    def test_it_is_the_local_one_or_with_a_key_openais(self, plain: Settings, key, model_id, dimensions) -> None:
+        with Services(plain.override(openai_api_key=key)) as services:
+            embedder = services.runtime.embedder
+            assert (embedder.model_id, embedder.dimensions) == (model_id, dimensions)
+
+    @pytest.mark.parametrize(("key", "chat_model"), [(KEY, "openai:gpt-4o"), (None, "extractive")])
+    def test_a_key_set_later_or_removed_keeps_the_databases_embedder(self, plain, kenya, key, chat_model) -> None:
+        """R-A5: it changes the chat model only. (The fixture wrote the database with ``hashing``.)"""
+        with Services(plain.override(openai_api_key=key)) as services:
+            assert services.runtime.embedder.model_id == "hashing:256"
+            assert services.answering.chat_model.model_id == chat_model
+
+    @pytest.mark.parametrize(
+        "wrong", [{"embedding_provider": "minilm"}, {"embedding_provider": "hashing", "embedding_model": "128"}]
+    )
+    def test_another_one_than_the_databases_is_an_error_with_the_remedy(self, settings, kenya, wrong) -> None:
+        with Services(settings.override(**wrong)) as services:
+            for _ in range(2):
+                with pytest.raises(EmbedderMismatchError) as raised:
+                    _ = services.runtime.embedder
+            assert "hashing:256 (256 dimensions)" in raised.value.message
+            assert "Unset EMBEDDING_PROVIDER and EMBEDDING_MODEL" in raised.value.message
+
+    def test_the_same_dimensions_do_not_make_it_the_same_model(self, settings, server) -> None:
+        """Only the stored id tells text-embedding-ada-002 and -3-small apart."""
+        openai = settings.override(embedding_provider="openai", openai_api_key=KEY, openai_base_url=server.url)
+        with Services(openai.override(embedding_model="text-embedding-ada-002")) as services:
+            services.runtime.remember_embedder()
+        with (
+            Services(openai.override(embedding_model="text-embedding-3-small")) as services,
+            pytest.raises(EmbedderMismatchError, match="text-embedding-ada-002"),
+        ):
+            _ = services.runtime.embedder
+
+    def test_a_mismatch_stops_the_start_and_is_never_an_empty_answer(self, settings, kenya) -> None:
+        with Services(settings.override(embedding_provider="minilm")) as services:
+            with pytest.raises(EmbedderMismatchError):
+                services.check()
+            with pytest.raises(EmbedderMismatchError):
+                list(services.answering.chat.stream(question(), cancel=Cancellation()))
+
+    def test_what_the_database_remembers_is_written_once(self, settings) -> None:
+        with Services(settings) as services:
+            assert services.runtime.embedder.model_id == "hashing:256"
+            assert services.storage.facts.embedder() is None
+            for _ in range(2):
+                services.runtime.remember_embedder()
+                stored = services.storage.facts.embedder()
+                assert stored is not None
+                assert (stored.provider, stored.model_id, stored.dimensions) == ("hashing", "hashing:256", 256)
+
+    def test_a_missing_key_names_it(self, settings, plain, server) -> None:
+        for missing in ({"embedding_provider": "openai"}, {"chat_model": "openai:gpt-4o"}):
+            services = Services(settings.override(**missing))
+            with services, pytest.raises(SettingsError, match="OPENAI_API_KEY"):
+                _ = services.runtime.embedder, services.answering.chat_model
+        opened = plain.override(openai_api_key=KEY, openai_base_url=server.url, embedding_model="mine")
+        with Services(opened) as services:
+            services.runtime.remember_embedder()
+        with Services(plain) as services, pytest.raises(SettingsError, match="OPENAI_API_KEY"):
+            _ = services.runtime.embedder
+
+
+class TestChatModel:
+    @pytest.mark.parametrize(
+        ("values", "model_id"),
+        [
+            ({}, "extractive"),
+            ({"openai_api_key": KEY}, "openai:gpt-4o"),
+            ({"openai_api_key": KEY, "chat_model": "extractive"}, "extractive"),
+            ({"openai_api_key": KEY, "chat_model": "openai:o-9"}, "openai:o-9"),
+            ({"openai_api_key": KEY, "chat_model": "openai:ft:gpt:x"}, "openai:ft:gpt:x"),
+            ({"openai_base_url": "http://127.0.0.1:9/v1", "chat_model": "openai:local"}, "openai:local"),
+        ],
+    )
+    def test_which(self, plain: Settings, values: dict[str, object], model_id: str) -> None:
+        with Services(plain.override(**values)) as services:
+            assert services.answering.chat_model.model_id == model_id
+
+
+@pytest.mark.parametrize(
+    ("setting", "valid"),
+    [
+        ("chat_model", ["echo", "extractive", "openai"]),
+        ("embedding_provider", ["hashing", "minilm", "openai"]),
+        ("vector_search", ["atlas", "faiss"]),
+        ("retrieval_method", ["bm25", "hybrid", "vector"]),
+        ("chunk_strategy", ["paragraph", "sections"]),
+        ("mode", ["auto", "deep", "direct"]),
+    ],
+)
+def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings, setting: str, valid: list[str]) -> None:
+    with Services(settings.override(**{setting: "clairvoyant"})) as services, pytest.raises(UnknownNameError) as raised:
+        services.check()
+    message = raised.value.message
+    assert message.startswith(setting.upper())
+    assert "'clairvoyant'" in message
+    assert all(name in message for name in valid)
+    assert set(valid) <= set(raised.value.details[0]["valid_values"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"chunk_overlap": 50}, InvalidRequestError, "overlap"),
+        ({"language": "klingon"}, SettingsError, r"LANGUAGE='klingon'.*english"),
+        ({"vector_search": "atlas"}, SettingsError, "VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI"),
+        *(({"embedding_model": model}, SettingsError, "EMBEDDING_MODEL") for model in ("x", "7", "8193", "-8")),
+    ],
+)
+def test_a_wrong_setting_stops_the_start_not_each_upload(settings, changed, error, message: str) -> None:
+    with Services(settings.override(**changed)) as services, pytest.raises(error, match=message):
+        services.check()
+
+
+class TestClosing:
+    def test_each_part_is_built_once(self, services: Services) -> None:
+        assert services.storage.database is services.storage.database
+        assert services.runtime.embedder is services.runtime.embedder
+        assert services.runtime.store is services.runtime.store
+        assert services.runtime.agent is services.runtime.agent
+
+    def test_it_can_be_used_again_after_it_was_closed(self, services: Services, kenya) -> None:
+        for _ in range(2):
+            with services as opened:
+                *_, saved = opened.answering.chat.stream(question(), cancel=Cancellation())
+                assert saved.answer.answered
+        with services:
+            conversation = services.storage.conversations.messages(saved.conversation_id)
+        assert conversation[0] == Message("user", question().query)
+
+    def test_closing_twice_or_unused_is_fine(self, settings: Settings) -> None:
+        unused = Services(settings)
+        unused.close()
+        unused.close()
+        assert not settings.data_dir.exists()
+
+    def test_the_database_file_is_let_go(self, settings: Settings) -> None:
+        with Services(settings) as services:
+            services.runtime.remember_embedder()
+            database = services.storage.database
+        assert services.storage.database is not database
+        services.close()
+
+    def test_connections_to_models_are_closed(self, settings: Settings, server: FakeOpenAI) -> None:
+        """A socket that is left open is a ResourceWarning, and warnings are errors here."""
+        openai = settings.override(
+            chat_model="openai:m",
+            embedding_provider="openai",
+            embedding_model="mine",
+            openai_api_key=KEY,
+            openai_base_url=server.url,
+            on_empty="general",
+        )
+        with Services(openai) as services:
+            list(services.answering.chat.stream(question(), cancel=Cancellation()))
+            assert (server.calls(EMBEDDINGS), server.calls(CHAT)) == (2, 1)
+            assert server.open_connections > 0
+        server.wait_until(lambda: server.open_connections == 0)
+
+
+class TestReplacedRuntime:
+    """What began with the old embedding model finishes with it, and then its store and embedder are closed (R-A5)."""
+
+    @pytest.fixture
+    def closed(self, monkeypatch: pytest.MonkeyPatch) -> list[Runtime]:
+        """The runtimes that were closed, in order."""
+        closed: list[Runtime] = []
+        monkeypatch.setattr(Runtime, "close", lambda runtime: closed.append(runtime))  # noqa: PLW0108  # a method
+        return closed
+
+    @pytest.fixture
+    def serving(self, settings: Settings, kenya: Ingested) -> Iterator[Services]:
+        """Another process than the one that wrote the report."""
+        with Services(settings) as opened:
+            yield opened
+
+    @pytest.fixture
+    def old(self, serving: Services) -> Runtime:
+        return serving.runtime
+
+    def replace(self, services: Services, old: Runtime) -> None:
+        """As `reembed` does in another process."""
+        facts = services.storage.facts
+        assert facts.replace_embedder(facts.embedder(), StoredEmbedder("hashing", "64", "hashing:64", 64, "_b"))
+        assert services.runtime is not old
+
+    def test_it_is_closed_when_the_last_that_began_with_it_ends(self, serving, old, closed) -> None:
+        with serving.hold():
+            with serving.hold():
+                self.replace(serving, old)
+            assert closed == []
+            with serving.hold():  # began with the new one
+                pass
+            assert closed == []
+        assert closed == [old]
+
+    def test_it_is_closed_at_once_if_nothing_runs(self, serving, old, closed) -> None:
+        with serving.hold():
+            pass
+        self.replace(serving, old)
+        assert closed == [old]
+
+    def test_the_process_that_wrote_the_first_passage_adopts_the_new_model(self, services, kenya) -> None:
+        self.replace(services, services.runtime)
+        assert services.runtime.embedder.model_id == "hashing:64"
+
+    def test_a_question_holds_it(self, serving, old, closed) -> None:
+        events = serving.answering.chat.stream(question(), cancel=Cancellation())
+        next(events)
+        self.replace(serving, old)
+        assert closed == []
+        *_, saved = events
+        assert (saved.answer.answered, closed) == (True, [old])
+
+    def test_an_ingestion_holds_it(self, serving, old, closed, monkeypatch) -> None:
+        closed_meanwhile: list[list[Runtime]] = []
+
+        def claim(worker: str) -> None:
+            self.replace(serving, old)
+            closed_meanwhile.append(list(closed))
+            serving.ingesting.worker.close()
+
+        monkeypatch.setattr(serving.storage.ingestions, "claim", claim)
+        serving.ingesting.worker.run()
+        assert (closed_meanwhile, closed) == ([[]], [old])
+
+    def test_a_request_for_embeddings_holds_it(self, settings, kenya, closed, monkeypatch) -> None:
+        app = create_app(settings)
+        services: Services = app.extensions["services"]
+        old, embed = services.runtime, services.runtime.embedder.embed_documents
+
+        def embed_meanwhile(texts: Sequence[str], **options: Any) -> Matrix:
+            self.replace(services, old)
+            assert closed == []
+            return embed(texts, **options)
+
+        monkeypatch.setattr(old.embedder, "embed_documents", embed_meanwhile)
+        body = {"model": old.embedder.model_id, "input": ["Kenya"]}
+        assert app.test_client().post("/v1/embeddings", json=body).status_code == 200
+        assert closed == [old]
+        close_app(app)
+
+
+def test_rerankers_that_ask_no_model_are_built_once(settings: Settings) -> None:
+    for name, same in (("mmr", True), ("llm", False)):
+        with Services(settings.override(reranker=name)) as services:
+            assert (services.runtime.reranker(name) is services.runtime.reranker(name, cached=False)) == same

@@ -1,0 +1,73 @@
+"""The application over two small reports, without a server: Flask's own client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.library.pipeline import Ingested
+from tests.answering.agents.conftest import MALI_2021, server
+from tests.app.web.contract import ERROR
+
+__all__ = ["server"]
+
+QUESTION = "What is the population growth rate?"
+Post = Callable[..., TestResponse]
+
+
+@pytest.fixture
+def app(settings: Settings) -> Iterator[Flask]:
+    created = create_app(settings)
+    yield created
+    close_app(created)
+
+
+@pytest.fixture
+def services(app: Flask) -> Services:
+    """The application's own, so that what a test ingests is what the application serves."""
+    found: Services = app.extensions["services"]
+    return found
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()
+
+
+@pytest.fixture
+def mali(add_report: Callable[..., Ingested]) -> Ingested:
+    return add_report(MALI_2021, "mali-2021", country_name="Mali", year=2021, type="country_report")
+
+
+@pytest.fixture
+def query(client: FlaskClient) -> Post:
+    """POST /query with the usual question and these fields."""
+    return lambda **fields: client.post("/query", json={"query": QUESTION, **fields})
+
+
+def error_of(response: TestResponse, status: int, code: str = "invalid_request") -> dict[str, Any]:
+    """The error of a response, whose shape is checked in passing."""
+    assert response.status_code == status, response.get_data(as_text=True)
+    assert response.mimetype == "application/json"
+    body = response.get_json()
+    assert set(body) == {"error"}
+    error: dict[str, Any] = body["error"]
+    assert set(error) == ERROR
+    assert error["code"] == code
+    assert error["message"]
+    assert error["request_id"] == response.headers["X-Request-ID"]
+    assert "Traceback" not in response.get_data(as_text=True)
+    return error
+
+
+def fields_of(response: TestResponse) -> list[str]:
+    """The fields that a 400 names."""
+    return [detail["field"] for detail in error_of(response, 400)["details"]]

@@ -1,0 +1,46 @@
+"""The objects of the HTTP contract and the fields that each has, as integrators know them.
+
+What is sent as a whole dataclass is asked of the dataclass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from chatbot.domain import Chunking, Threshold, Unsupported, Usage
+from chatbot.domain.costs import StageSums
+from chatbot.domain.figures import ReportedFigure
+
+
+def names(kind: type) -> set[str]:
+    return {field.name for field in fields(kind)}
+
+
+SOURCE = {"chunk_id", "document_id", "document_name", "title", "country_name", "year", "page", "section"}
+HIT = SOURCE | {"rank", "text", "score", "keyword_score", "fused_score", "found_by"}
+CITATION = SOURCE | {"number", "snippet", "score", "supported"}
+SCOPE = {"filters", "documents", "chunks"}
+STEP = {"name", "detail", "items", "sources", "failed"}
+USAGE, THRESHOLD, UNSUPPORTED, CHUNKING, STAGE = map(names, (Usage, Threshold, Unsupported, Chunking, StageSums))
+LEDGER = USAGE | {"stage", "runs", "ms", "cost"}
+SUMS = USAGE | {"questions", "cost", "unpriced_tokens"}
+TRACE = {
+    "mode", "retrieval_method", "query", "understood", "pipeline", "threshold", "hits", "steps", "usage", "cached",
+    "caches", "truncated", "closest_only", "stopped_by", "path", "ledger", "cost",
+}  # fmt: skip
+ANSWER = {
+    "response", "sources", "answered", "citations", "figures", "unsupported", "marks", "scope", "suggested_scope",
+    "trace",
+    "conversation_id", "message_id", "conversation_usage",
+}  # fmt: skip
+FIGURE = names(ReportedFigure)
+REPORT = {
+    "document_id", "document_name", "title", "country_name", "year", "type", "pages", "chunks", "status", "updated_at",
+}  # fmt: skip
+DOCUMENT = REPORT | {
+    "source", "collection", "labels", "description", "error", "sample", "parts", "has_file", "can_reingest",
+    "chunking", "may_change",
+}  # fmt: skip
+JOB = {"ingestion_id", "state", "created_at", "progress", "files"}
+FILE = {"name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id"}
+ERROR = {"code", "message", "details", "request_id"}

@@ -1,0 +1,40 @@
+"""The description of the API is complete."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from flask.testing import FlaskClient
+
+from chatbot.app.web.middleware import HTTP_CODES
+from chatbot.app.web.openapi import API_VERSION, ERRORS
+from chatbot.domain import errors
+
+
+def test_every_route_has_its_errors_and_every_reference_leads_somewhere(client: FlaskClient) -> None:
+    document = client.get("/openapi.json").get_json()
+    assert document["info"]["version"] == API_VERSION
+    operations = [one for path in document["paths"].values() for one in path.values()]
+    ids = [one["operationId"] for one in operations]
+    assert len(set(ids)) == len(ids) > 40
+    assert all(re.fullmatch("[a-z]+([A-Z][a-z]+)*", id) for id in ids)
+    assert {"listDocuments", "answerQuestion", "getConversation"} <= set(ids)
+    assert not {"/", "/docs", "/metrics", "/documents"} & document["paths"].keys()
+    for one in operations:
+        errors = {status for status in one["responses"] if status >= "400"}
+        assert {"400", "403", "429", "503"} <= errors, one["operationId"]
+    names = re.findall(r"#/components/schemas/(\w+)", json.dumps(document))
+    assert names
+    assert set(names) <= document["components"]["schemas"].keys()
+
+
+def test_every_status_of_an_error_is_described() -> None:
+    own = {kind.status for kind in vars(errors).values() if hasattr(kind, "status")}
+    assert (own | HTTP_CODES.keys()) - ERRORS.keys() == {405, 415, 500}  # of no described request
+
+
+def test_the_page_names_the_description_and_runs_no_script_of_its_own(client: FlaskClient) -> None:
+    page = client.get("/docs").get_data(as_text=True)
+    assert 'data-description="/openapi.json"' in page
+    assert not re.findall(r"<script(?![^>]* src=)|style=", page)

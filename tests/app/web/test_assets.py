@@ -1,0 +1,45 @@
+"""The page's files: kept for good under an address with their version, compressed for whoever takes that."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import pytest
+from flask.testing import FlaskClient
+
+from chatbot.app.web.pages import version_of_files
+
+
+def test_what_the_page_names_is_kept_for_good(client: FlaskClient) -> None:
+    page = client.get("/").get_data(as_text=True)
+    named = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+    assert len(named) > 5
+    for address in named:
+        with client.get(address) as response:
+            assert response.status_code == 200
+            assert response.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_a_file_of_another_version_is_asked_for_again(client: FlaskClient) -> None:
+    with client.get("/static/v/older/js/chat/chat.js") as response:
+        assert response.status_code == 200
+        assert response.headers["Cache-Control"] == "no-cache"
+    assert client.get("/static/v/older/js/chat/none.js").status_code == 404
+    assert client.get("/static/v/older/../../README.md").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/", *(f"/static/v/{version_of_files()}/{name}" for name in ("js/chat/turn.js", "words/es.json"))]
+)
+def test_text_is_compressed(client: FlaskClient, path: str) -> None:
+    with client.get(path) as plain:
+        plain.get_data()
+    packed = client.get(path, headers={"Accept-Encoding": "br, gzip;q=0.8"})
+    assert packed.mimetype == plain.mimetype
+    assert "Content-Encoding" not in plain.headers
+    assert gzip.decompress(packed.data) == plain.data
+    assert "Accept-Encoding" in packed.headers["Vary"]
+    with client.post("/api/chat", json={"query": "Who?"}, headers={"Accept-Encoding": "gzip, br"}) as stream:
+        assert stream.mimetype == "text/event-stream"
+        assert "Content-Encoding" not in stream.headers

@@ -1,0 +1,139 @@
+"""Knowledge collections over HTTP: what there is, and a question within some of them (R-D7, R-C5)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.library.loaders import loader_for
+from chatbot.library.pipeline import Ingested, Registration
+from chatbot.library.sources import Source, make_document
+from tests.answering.agents.conftest import MALI_2021
+from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
+from tests.conftest import write_report
+
+SEARCHED = ["chatbot_data", "report_chatting", "news"]
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    described = {"news": "Daily news.", "report_chatting": "Country reports."}
+    return settings.override(collections=described, threshold_start=0.0)
+
+
+@pytest.fixture(autouse=True)
+def reports(kenya: Ingested, services: Services, tmp_path: Path) -> None:
+    """Kenya's report among the reports, Mali's in the news."""
+    path = write_report(tmp_path / "news", MALI_2021, "mali-2021")
+    source = Source(path, "test/mali", metadata={"country_name": "Mali", "year": 2021}, listed=True)
+    services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)), Registration("news"))
+
+
+def countries(hits: list[dict[str, Any]]) -> set[str]:
+    return {hit["country_name"] for hit in hits}
+
+
+@pytest.fixture
+def search(client: FlaskClient) -> Callable[..., Any]:
+    return lambda **fields: client.post("/api/search", json={"query": QUESTION, **fields})
+
+
+def test_what_there_is_with_its_counts(client: FlaskClient) -> None:
+    assert client.get("/api/collections").get_json() == {
+        "collections": [
+            {"name": "chatbot_data", "description": "", "documents": 0, "chunks": 0},
+            {"name": "report_chatting", "description": "Country reports.", "documents": 1, "chunks": 3},
+            {"name": "news", "description": "Daily news.", "documents": 1, "chunks": 2},
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("collections", "found"),
+    [
+        (None, {"Kenya", "Mali"}),
+        (["news"], {"Mali"}),
+        (["report_chatting"], {"Kenya"}),
+        (["chatbot_data"], set()),
+        (["news", "report_chatting"], {"Kenya", "Mali"}),
+    ],
+)
+@pytest.mark.parametrize("method", ["vector", "bm25", "hybrid"])
+def test_a_search_stays_within_its_collections(search, method: str, collections: Any, found: set[str]) -> None:
+    body = search(collections=collections, retrieval_method=method).get_json()
+    assert countries(body["hits"]) == found
+    assert body["scope"].get("collections") == (sorted(collections) if collections else None)
+    assert body["scope"]["documents"] == len(found)
+
+
+def test_and_within_its_filters(search) -> None:
+    filters = {"country_name": ["Kenya", "Mali"]}
+    body = search(collections=["news"], filters={"country_name": ["KE", "ML"]}).get_json()
+    assert countries(body["hits"]) == {"Mali"}
+    assert body["scope"] == {"filters": filters, "collections": ["news"], "documents": 1, "chunks": 2}
+
+
+@pytest.mark.parametrize("path", ["/query", "/api/search", "/api/chat"])
+@pytest.mark.parametrize("wrong", [[], ["nothing"], ["news", "messages"], ["News"]])
+def test_what_there_is_not_is_refused_with_what_there_is(client: FlaskClient, path: str, wrong: list[str]) -> None:
+    error = error_of(client.post(path, json={"query": QUESTION, "collections": wrong}), 400)
+    (detail,) = error["details"]
+    assert detail["field"] == "collections"
+    assert not wrong or detail["valid_values"] == SEARCHED
+
+
+@pytest.mark.parametrize("wrong", ["news", {"$ne": "news"}, 5, ["x"] * 301])
+def test_anything_but_a_list_of_names_is_refused(search, wrong: Any) -> None:
+    assert fields_of(search(collections=wrong)) == ["collections"]
+
+
+def test_an_answer_stands_on_its_collections_and_says_what_they_leave_out(query: Post) -> None:
+    """Nothing of another collection is passed off as an answer, nor is it said that there is no such report."""
+    body = query(collections=["news"]).get_json()
+    assert body["answered"]
+    assert countries(body["citations"]) <= countries(body["trace"]["hits"]) == {"Mali"}
+    assert body["scope"]["collections"] == ["news"]
+    assert "collections" not in query().get_json()["scope"]
+    body = query(query="What is the population growth rate of Kenya?", collections=["news"]).get_json()
+    assert body["answered"] is False
+    assert "the collection news) leaves out Kenya" in body["response"]
+    body = query(collections=["chatbot_data"]).get_json()
+    assert body["answered"] is False
+    assert "There is no report for the collection chatbot\\_data." in body["response"]
+
+
+def test_a_scope_found_in_the_question_stays_within_them(query: Post) -> None:
+    body = query(
+        query="What is the population growth rate of Mali?", collections=["news", "report_chatting"], auto_scope=True
+    ).get_json()
+    assert body["scope"]["filters"] == {"country_name": ["Mali"]}
+    assert body["scope"]["collections"] == ["news", "report_chatting"]
+
+
+@pytest.mark.parametrize("path", ["/api/reports", "/api/documents"])
+def test_lists_within_collections(client: FlaskClient, path: str) -> None:
+    assert client.get(f"{path}?collections=news").get_json()["total"] == 1
+    assert client.get(f"{path}?collections=news&collections=report_chatting").get_json()["total"] == 2
+    assert client.get(f"{path}?collections=news&country_name=KE").get_json()["total"] == 0
+    assert fields_of(client.get(f"{path}?collections=x")) == ["collections"]
+
+
+def test_facets_within_collections_and_collections_under_the_rest_of_the_scope(client: FlaskClient) -> None:
+    both = [{"value": "report_chatting", "documents": 1}, {"value": "news", "documents": 1}]
+    facets = client.get("/api/facets?collections=news").get_json()
+    assert facets["country_name"] == [{"value": "Mali", "documents": 1}]
+    assert (facets["documents"], facets["chunks"], facets["collections"]) == (1, 2, both)
+    assert client.get("/api/facets?country_name=Mali").get_json()["collections"] == both[1:]
+
+
+def test_an_upload_goes_where_it_is_told(client: FlaskClient) -> None:
+    file = (io.BytesIO(b"# News\n\nA text."), "news.md")
+    refused = client.post("/api/documents", data={"collection": "elsewhere", "files": file})
+    assert error_of(refused, 400)["details"][0]["valid_values"] == SEARCHED

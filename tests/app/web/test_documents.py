@@ -1,0 +1,362 @@
+"""The knowledge base over HTTP (R-E7): list, look inside, change, delete, read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain import DocumentRecord
+from chatbot.library.chunkers import CHUNKERS
+from chatbot.library.loaders import suffixes
+from chatbot.library.pipeline import Ingested
+from chatbot.library.sources import Source
+from tests.app.web.conftest import error_of, fields_of
+from tests.app.web.contract import DOCUMENT
+from tests.app.web.knowledge import KENYA, MALI_CSV, added, ended, found_texts, rows
+from tests.conftest import KENYA_2023, write_report
+
+LONG = "# Ghana: Country Report 2022\n\n## Cocoa\n\n" + " ".join(
+    f"Sentence number {number} speaks of cocoa and of its price." for number in range(60)
+)
+
+
+@pytest.fixture
+def uploaded(client: FlaskClient) -> str:
+    """The id of Kenya 2023, uploaded as a file."""
+    (document_id,) = added(client, (KENYA, KENYA_2023), labels="people, land", description="A test.")
+    return document_id
+
+
+def get(client: FlaskClient, document_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = client.get(f"/api/documents/{document_id}").get_json()
+    return found
+
+
+def titles(client: FlaskClient, **asked: Any) -> list[str]:
+    response = client.get("/api/documents", query_string=asked)
+    assert response.status_code == 200, response.get_data(as_text=True)
+    return [document["title"] for document in response.get_json()["documents"]]
+
+
+class TestList:
+    @pytest.fixture(autouse=True)
+    def reports(self, kenya: Ingested, mali: Ingested, services: Services) -> None:
+        services.storage.documents.put(
+            DocumentRecord(
+                "b" * 20, "Chad", "Chad", "/srv/reports/chad.pdf", "chatbot_data", "failed", "1", {}, error="No."
+            )
+        )
+
+    def test_a_document_has_all_its_fields(self, client: FlaskClient, kenya: Ingested) -> None:
+        document = get(client, kenya.document_id)
+        assert set(document) == DOCUMENT
+        assert document["document_id"] == kenya.document_id
+        assert (document["country_name"], document["year"], document["type"]) == ("Kenya", 2023, "country_report")
+        assert (document["status"], document["chunks"], document["parts"]) == ("ready", 3, 1)
+        chunking = {"strategy": "sections", "size": 900, "used": 900, "unit": "characters", "overlap": 0}
+        assert document["chunking"] == chunking
+
+    def test_pages_by_title_say_how_many_there_are_in_all(self, client: FlaskClient) -> None:
+        pages = [client.get(f"/api/documents?limit=2&cursor={offset}").get_json() for offset in (0, 2, 4)]
+        listed = [document for page in pages for document in page["documents"]]
+        assert [document["title"].partition(":")[0] for document in listed] == ["Chad", "Kenya", "Mali"]
+        assert [len(page["documents"]) for page in pages] == [2, 1, 0]
+        assert {page["total"] for page in pages} == {3}
+        assert (listed[0]["error"], listed[0]["source"]) == ("No.", "chad.pdf")
+
+    @pytest.mark.parametrize(
+        ("asked", "countries"),
+        [
+            ({"country_name": "Kenya"}, ["Kenya"]),
+            ({"country_name": "ke"}, ["Kenya"]),
+            ({"country_name": ["Kenya", "Mali"]}, ["Kenya", "Mali"]),
+            ({"year": "2021"}, ["Mali"]),
+            ({"year.gte": "2022", "year.lte": "2023"}, ["Kenya"]),
+            ({"type": "country_report", "country_name": "Mali"}, ["Mali"]),
+            ({"status": "failed"}, ["Chad"]),
+            ({"status": "ready"}, ["Kenya", "Mali"]),
+            ({"status": "pending"}, []),
+            ({"q": "kenya"}, ["Kenya"]),
+            ({"q": "REPORT 20"}, ["Kenya", "Mali"]),
+            ({"q": "chad.PDF"}, ["Chad"]),
+            ({"q": "report", "year": "2021"}, ["Mali"]),
+            ({"q": "nothing"}, []),
+            ({"q": ".*"}, []),
+        ],
+    )
+    def test_filters(self, client: FlaskClient, asked: dict[str, Any], countries: list[str]) -> None:
+        assert [title.partition(":")[0] for title in titles(client, **asked)] == countries
+
+    def test_how_many_there_are_of_each_country_and_edition(self, client: FlaskClient) -> None:
+        kenya = {"country_name": "Kenya", "year": 2023, "documents": 1}
+        found = client.get("/api/coverage").get_json()["cells"]
+        assert kenya in found
+        cells = {("Kenya", 2023), ("Mali", 2021), (None, None)}
+        assert {(cell["country_name"], cell["year"]) for cell in found} == cells
+        assert client.get("/api/coverage?country_name=Mali").get_json()["cells"][0]["country_name"] == "Mali"
+
+    @pytest.mark.parametrize(
+        ("asked", "field"),
+        [
+            ({"limit": "0"}, "limit"),
+            ({"limit": "201"}, "limit"),
+            ({"limit": "ten"}, "limit"),
+            ({"limit": ""}, "limit"),
+            ({"limit": "1.0"}, "limit"),
+            ({"limit": "9" * 5000}, "limit"),
+            ({"cursor": "-1"}, "cursor"),
+            ({"cursor": "9" * 5000}, "cursor"),
+            ({"status": "fine"}, "status"),
+            ({"year": "soon"}, "year"),
+            ({"year": "1800"}, "year"),
+            ({"year": "9" * 5000}, "year"),
+            ({"country_name": "Narnia"}, "country_name"),
+            ({"colour": "red"}, "colour"),
+        ],
+    )
+    def test_what_is_wrong_is_named(self, client: FlaskClient, asked: dict[str, str], field: str) -> None:
+        assert fields_of(client.get("/api/documents", query_string=asked)) == [field]
+
+    @pytest.mark.parametrize("document_id", ["nope", "a" * 20, "a" * 65, "$ne", "%00", "..%2Fx"])
+    @pytest.mark.parametrize("path", ["", "/chunks", "/file"])
+    def test_an_unknown_id_is_not_found(self, client: FlaskClient, document_id: str, path: str) -> None:
+        error_of(client.get(f"/api/documents/{document_id}{path}"), 404, "not_found")
+
+
+class TestTable:
+    """R-B1: each row of a table is scoped by its own country and year."""
+
+    @pytest.fixture
+    def table(self, client: FlaskClient) -> str:
+        (document_id,) = added(client, ("prices.csv", MALI_CSV))
+        return document_id
+
+    def test_it_is_one_document_whose_rows_are_scoped_by_their_own_country_and_year(
+        self, client: FlaskClient, table: str
+    ) -> None:
+        document = get(client, table)
+        assert (document["country_name"], document["year"], document["parts"]) == (None, None, 2)
+        facets = client.get("/api/facets").get_json()
+        assert [each["value"] for each in facets["country_name"]] == ["Kenya", "Mali"]
+        assert [each["value"] for each in facets["year"]] == [2021, 2023]
+        assert titles(client, country_name="Mali", year="2021") == ["prices"]
+        assert titles(client, country_name="Mali", year="2023") == []
+        (text,) = found_texts(client, "inflation", filters={"country_name": "Mali", "year": 2021})
+        assert "4.1 percent" in text
+
+
+class TestPreview:
+    def test_the_passages_in_reading_order_page_by_page(self, client: FlaskClient) -> None:
+        (document_id,) = added(client, ("ghana.md", LONG), chunk_size="200")
+        whole = client.get(f"/api/documents/{document_id}/chunks?limit=100").get_json()
+        assert whole["total"] == get(client, document_id)["chunks"] == len(whole["chunks"]) > 10
+        numbers = [text for chunk in whole["chunks"] for text in chunk["text"].split() if text.isdigit()]
+        assert numbers == [str(number) for number in range(60)]
+        read = [
+            chunk
+            for offset in range(0, whole["total"] + 7, 7)
+            for chunk in client.get(f"/api/documents/{document_id}/chunks?limit=7&cursor={offset}").get_json()["chunks"]
+        ]
+        assert read == whole["chunks"]
+
+    @pytest.mark.parametrize("asked", ["limit=0", "limit=101", "cursor=x"])
+    def test_wrong_numbers_are_refused(self, client: FlaskClient, uploaded: str, asked: str) -> None:
+        assert fields_of(client.get(f"/api/documents/{uploaded}/chunks?{asked}")) == [asked.partition("=")[0]]
+
+    class TestWithSummary:
+        @pytest.fixture
+        def settings(self, settings: Settings) -> Settings:
+            return settings.override(summaries="extractive")
+
+        def test_the_summary_is_one_of_the_passages(self, client: FlaskClient, uploaded: str) -> None:
+            """R-D7."""
+            page = client.get(f"/api/documents/{uploaded}/chunks").get_json()
+            assert page["total"] == len(page["chunks"]) == 4
+            assert [chunk["section"] for chunk in page["chunks"]][-1] == "Summary"
+            last = client.get(f"/api/documents/{uploaded}/chunks?limit=2&cursor=2").get_json()["chunks"]
+            assert [chunk["section"].rpartition(" ")[2] for chunk in last] == ["Location", "Summary"]
+
+
+class TestEdit:
+    def edit(self, client: FlaskClient, document_id: str, **fields: Any) -> dict[str, Any]:
+        response = client.patch(f"/api/documents/{document_id}", json=fields)
+        assert response.status_code == 200, response.get_data(as_text=True)
+        found: dict[str, Any] = response.get_json()
+        assert get(client, document_id) == found
+        return found
+
+    @pytest.mark.parametrize(
+        ("field", "value", "stored"),
+        [
+            ("title", "A new  title", "A new title"),
+            ("country_name", "ml", "Mali"),
+            ("country_name", None, None),
+            ("year", "2020", 2020),
+            ("year", None, None),
+            ("type", "year_in_review", "year_in_review"),
+            ("type", None, None),
+            ("labels", ["x", "y", "x"], ["x", "y"]),
+            ("labels", "x, y", ["x", "y"]),
+            ("labels", [], []),
+            ("labels", None, []),
+            ("description", "Other words.", "Other words."),
+            ("description", None, ""),
+        ],
+    )
+    def test_each_field(self, client: FlaskClient, uploaded: str, field: str, value: Any, stored: Any) -> None:
+        before = get(client, uploaded)
+        after = self.edit(client, uploaded, **{field: value})
+        assert after[field] == stored
+        follows = {"title": {"document_name"}, "country_name": {"type"} if value is None else set()}
+        same = DOCUMENT - {field, "updated_at", *follows.get(field, ())}
+        assert {name: after[name] for name in same} == {name: before[name] for name in same}
+
+    def test_the_answer_has_the_time_of_the_change(self, client: FlaskClient, uploaded: str) -> None:
+        rows = client.application.extensions["services"].storage.database["documents"]
+        rows.update_one({"_id": uploaded}, {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}})
+        found = self.edit(client, uploaded, country_name="Mali", year=2020)
+        assert found["updated_at"] > "2020-01-02"
+
+    def test_the_passages_follow(self, client: FlaskClient, uploaded: str) -> None:
+        self.edit(client, uploaded, title="Renamed", country_name="Mali", year=2020)
+        hits = client.post("/api/search", json={"query": "population", "filters": {"year": 2020}}).get_json()["hits"]
+        assert {(hit["title"], hit["country_name"], hit["year"]) for hit in hits} == {("Renamed", "Mali", 2020)}
+        assert fields_of(client.get("/api/documents?country_name=Kenya")) == ["country_name"]
+
+    def test_a_report_of_a_year_and_no_country_is_a_yearly_review(self, client: FlaskClient, uploaded: str) -> None:
+        assert self.edit(client, uploaded, country_name=None, year=2020, title="World")["type"] == "year_in_review"
+        body = {"query": "population", "report_context": {"type": "year_in_review", "value": 2020}}
+        assert {hit["title"] for hit in client.post("/api/search", json=body).get_json()["hits"]} == {"World"}
+        assert self.edit(client, uploaded, country_name="Mali")["type"] is None
+        assert self.edit(client, uploaded, country_name=None, type=None)["type"] is None
+
+    def test_it_holds_when_the_same_file_comes_again(self, client: FlaskClient, uploaded: str) -> None:
+        self.edit(client, uploaded, title="Mine", year=None)
+        added(client, (KENYA, KENYA_2023 + "\n\n## More\n\nNew text.\n"), on_conflict="replace")
+        assert (get(client, uploaded)["title"], get(client, uploaded)["year"]) == ("Mine", None)
+        assert found_texts(client, "New text")[0].endswith("New text.")
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"country_name": "Narnia"}, "country_name"),
+            ({"country_name": 5}, "country_name"),
+            ({"year": "soon"}, "year"),
+            ({"year": True}, "year"),
+            ({"year": 2023.5}, "year"),
+            ({"year": 999}, "year"),
+            ({"title": ""}, "title"),
+            ({"title": ["x"]}, "title"),
+            ({"title": "x" * 301}, "title"),
+            ({"labels": {"a": 1}}, "labels"),
+            ({"labels": ["x"] * 31}, "labels"),
+            ({"description": "x" * 2001}, "description"),
+            ({"collection": "chatbot_data"}, "collection"),
+            ({"chunk_size": 200}, "chunk_size"),
+            ({"document_id": "x"}, "document_id"),
+            ({"title": "fine", "$set": {}}, "$set"),
+        ],
+    )
+    def test_what_is_wrong_is_named_and_changes_nothing(
+        self, client: FlaskClient, uploaded: str, body: dict[str, Any], field: str
+    ) -> None:
+        before = get(client, uploaded)
+        assert fields_of(client.patch(f"/api/documents/{uploaded}", json=body)) == [field]
+        assert get(client, uploaded) == before
+
+    @pytest.mark.parametrize("data", [b"[]", b"x", b"", b'{"title": "\\ud800"}', b'{"a":' * 100_000])
+    def test_a_body_that_is_no_object_of_texts(self, client: FlaskClient, uploaded: str, data: bytes) -> None:
+        path = f"/api/documents/{uploaded}"
+        error_of(client.patch(path, data=data, content_type="application/json"), 400)
+        error_of(client.patch(path, data=b'{"title": "x"}', content_type="text/plain"), 400)
+        assert get(client, uploaded)["title"] == "Kenya: Country Report 2023"
+        error_of(client.patch(f"/api/documents/{'a' * 20}", json={"title": "x"}), 404, "not_found")
+
+
+class TestDelete:
+    def test_it_is_gone_at_once_with_all_its_rows_and_can_be_added_again(
+        self, client: FlaskClient, uploaded: str, settings: Settings
+    ) -> None:
+        assert found_texts(client, "growth rate")
+        response = client.delete(f"/api/documents/{uploaded}")
+        assert (response.status_code, response.data) == (204, b"")
+        assert found_texts(client, "growth rate") == []
+        assert titles(client) == []
+        after = rows(settings)
+        assert after.get("documents", 0) == after.get("report_chatting", 0) == after.get("chatbot_data", 0) == 0
+        for path in ("", "/chunks", "/file"):
+            error_of(client.get(f"/api/documents/{uploaded}{path}"), 404, "not_found")
+        error_of(client.delete(f"/api/documents/{uploaded}"), 404, "not_found")
+        assert added(client, (KENYA, KENYA_2023)) == [uploaded]
+        assert found_texts(client, "growth rate")
+
+
+class TestReingest:
+    def test_cut_in_another_way(self, client: FlaskClient) -> None:
+        (document_id,) = added(client, ("ghana.md", LONG), labels="cocoa")
+        before = get(client, document_id)
+        cut = {"chunk_strategy": "sliding_window", "chunk_size": 200, "chunk_overlap": 40}
+        started = client.post(f"/api/documents/{document_id}/reingest", json=cut)
+        job = ended(client, started)
+        assert started.headers["Location"] == f"/api/ingestions/{job['ingestion_id']}"
+        assert [(file["name"], file["outcome"]) for file in job["files"]] == [("ghana.md", "replaced")]
+        after = get(client, document_id)
+        chunking = {"strategy": "sliding_window", "size": 200, "used": 200, "unit": "characters", "overlap": 40}
+        assert after["chunking"] == chunking
+        assert after["chunks"] > before["chunks"]
+        assert (after["labels"], after["title"]) == (["cocoa"], before["title"])
+        page = client.get(f"/api/documents/{document_id}/chunks?limit=100").get_json()
+        assert max(len(chunk["text"]) for chunk in page["chunks"]) <= 200
+
+    @pytest.mark.parametrize("body", [{"json": {}}, {}])
+    def test_as_before_changes_nothing(self, client: FlaskClient, uploaded: str, body: dict[str, Any]) -> None:
+        job = ended(client, client.post(f"/api/documents/{uploaded}/reingest", **body))
+        assert [file["outcome"] for file in job["files"]] == ["unchanged"]
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"chunk_strategy": "magic"}, "chunk_strategy"),
+            ({"chunk_size": 1}, "chunk_size"),
+            ({"chunk_overlap": 5000}, "chunk_overlap"),
+            ({"title": "x"}, "title"),
+            ({"colour": "red"}, "colour"),
+        ],
+    )
+    def test_what_is_wrong_is_named(
+        self, client: FlaskClient, uploaded: str, body: dict[str, Any], field: str, settings: Settings
+    ) -> None:
+        before = rows(settings)["ingestions"]
+        response = client.post(f"/api/documents/{uploaded}/reingest", json=body)
+        code = "unknown_name" if field == "chunk_strategy" else "invalid_request"
+        assert [detail["field"] for detail in error_of(response, 400, code)["details"]] == [field]
+        assert rows(settings)["ingestions"] == before
+
+    def test_a_local_file_is_read_where_it_was_and_not_found_once_it_is_gone(
+        self, client: FlaskClient, services: Services, tmp_path: Path
+    ) -> None:
+        path = write_report(tmp_path / "local", KENYA_2023, "kenya-2023")
+        found = services.ingesting.service.ingest(Source(path, path.as_posix()))
+        path.write_text(KENYA_2023 + "\n\n## Added\n\nSince then.\n", encoding="utf-8")
+        job = ended(client, client.post(f"/api/documents/{found.document_id}/reingest", json={}))
+        assert [file["outcome"] for file in job["files"]] == ["replaced"]
+        assert found_texts(client, "Since then")
+        path.unlink()
+        assert get(client, found.document_id)["can_reingest"] is False
+        for document_id in (found.document_id, "nope"):
+            error_of(client.post(f"/api/documents/{document_id}/reingest", json={}), 404, "not_found")
+
+
+def test_formats_say_what_can_be_added(client: FlaskClient, kenya: Ingested) -> None:
+    body = client.get("/api/formats").get_json()
+    assert body["suffixes"] == list(suffixes())
+    assert {".pdf", ".md"} <= set(body["suffixes"])
+    assert body["max_bytes"] == 50 * 1024 * 1024
+    assert body["chunk_strategies"] == CHUNKERS.names()
+    assert (body["chunk_size"], body["chunk_overlap"]) == (900, 0)
+    assert body["types"] == ["country_report"]

@@ -1,0 +1,106 @@
+"""Figures as data: with an answer, and of all editions by country, indicator and year."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from chatbot.library.pipeline import Ingested
+from tests.app.web.conftest import Post, error_of, fields_of
+from tests.app.web.contract import FIGURE
+
+REPORT = """# Kenya: Country Report {edition}
+
+## Economy
+
+### Inflation rate (consumer prices)
+
+{inflation}
+
+### Median age
+
+**total:** 20.9 years (2023 est.)
+
+**male:** 20.8 years
+"""
+EDITIONS = {2023: "6.11% (2021 est.)\n\n5.4% (2020 est.)", 2025: "7.7% (2023 est.)\n\n6.1% (2021 est.)"}
+
+
+@pytest.fixture
+def editions(add_report: Callable[..., Ingested]) -> None:
+    for edition, inflation in EDITIONS.items():
+        text = REPORT.format(edition=edition, inflation=inflation)
+        add_report(text, f"kenya-{edition}", country_name="Kenya", year=edition, type="country_report")
+
+
+def told(found: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [(one["value"], one["year"], one["edition"], one["newest"]) for one in found["figures"]]
+
+
+@pytest.mark.usefixtures("editions")
+class TestFigures:
+    def test_by_year_and_edition_with_revisions_marked(self, client: FlaskClient) -> None:
+        name = "inflation%20rate%20(consumer%20prices)"
+        found = client.get(f"/api/figures?country_name=kenya&indicator={name}").get_json()
+        assert told(found) == [
+            (5.4, 2020, 2023, True), (6.11, 2021, 2023, False), (6.1, 2021, 2025, True), (7.7, 2023, 2025, True),
+        ]  # fmt: skip
+        assert set(found) == {"figures", "total", "next"}
+        assert all(set(one) == FIGURE for one in found["figures"])
+
+    def test_a_year_is_the_figures_not_the_edition(self, client: FlaskClient) -> None:
+        found = client.get("/api/figures?indicator=Median+age:+male&year=2023").get_json()["figures"]
+        texts = [(one["subject"], one["indicator"], one["text"]) for one in found]
+        assert texts == [("Kenya", "Median age: male", "20.8 years")] * 2
+
+    def test_pages(self, client: FlaskClient) -> None:
+        every = client.get("/api/figures").get_json()
+        first = client.get("/api/figures?limit=3").get_json()
+        rest = client.get("/api/figures?limit=1000&cursor=3").get_json()
+        assert (first["total"], first["next"], rest["next"]) == (8, "3", None)
+        assert [*first["figures"], *rest["figures"]] == every["figures"]
+
+    def test_as_a_file(self, client: FlaskClient) -> None:
+        response = client.get("/api/figures?indicator=Median+age:+male&format=csv")
+        assert response.mimetype == "text/csv"
+        assert response.headers["Content-Disposition"] == 'attachment; filename="figures.csv"'
+        rows = list(csv.DictReader(io.StringIO(response.get_data(as_text=True))))
+        told = client.get("/api/figures?indicator=Median+age:+male").get_json()["figures"]
+        assert [(row["subject"], float(row["value"]), row["text"]) for row in rows] == [
+            (one["subject"], one["value"], one["text"]) for one in told
+        ]
+
+    @pytest.mark.parametrize(
+        ("asked", "field"),
+        [
+            ("format=xlsx", "format"),
+            ("country_name=Narnia", "country_name"),
+            ("country=Kenya", "country"),
+            ("indicator=inflaton+rate", "indicator"),
+            ("year=now", "year"),
+            ("year=2021&year=2023", "year"),
+            ("limit=0", "limit"),
+        ],
+    )
+    def test_what_is_unknown_is_named(self, client: FlaskClient, asked: str, field: str) -> None:
+        assert fields_of(client.get(f"/api/figures?{asked}")) == [field]
+        error = error_of(client.get("/api/figures?indicator=inflation"), 400)
+        assert error["details"][0]["valid_values"] == ["Inflation rate (consumer prices)"]
+
+    def test_too_many_passages_ask_for_a_country(self, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("chatbot.app.services.library.MAX_PARSED", 3)
+        assert fields_of(client.get("/api/figures")) == ["country_name"]
+        assert client.get("/api/figures?indicator=Median+age").status_code == 200
+
+    def test_an_answer_has_those_of_what_it_cites(self, query: Post) -> None:
+        body = query(query="What is the median age of Kenya?", filters={"year": 2025}).get_json()
+        cited = {citation["number"]: citation["chunk_id"] for citation in body["citations"]}
+        assert body["figures"]
+        assert all(cited[one["citation"]] == one["chunk_id"] for one in body["figures"])
+        [total] = [one for one in body["figures"] if one["indicator"] == "Median age"]
+        assert (total["value"], total["unit"], total["year"], total["estimate"]) == (20.9, "years", 2023, True)

@@ -1,0 +1,282 @@
+"""Client JSON never becomes a query: every wrong field is a 400 that names it (DESIGN, Trust)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from chatbot.answering.agents import AGENTS
+from chatbot.app.factory import create_app
+from chatbot.config.settings import Settings
+from chatbot.domain.json import MAX_PROBLEMS
+from chatbot.library.loaders import loader_for
+from chatbot.library.sources import Source, make_document
+from chatbot.search import RETRIEVAL_METHODS
+from tests.answering.agents.conftest import MALI_2021
+from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
+from tests.conftest import KENYA_2023, write_report
+
+HUGE = 10**30
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    """One application for the whole table: nothing here is to change anything."""
+    folder = tmp_path_factory.mktemp("validation")
+    app = create_app(
+        Settings(data_dir=folder / "data", embedding_provider="hashing", chat_model="echo", sample_data="off")
+    )
+    services = app.extensions["services"]
+    for text, country, year in ((KENYA_2023, "Kenya", 2023), (MALI_2021, "Mali", 2021)):
+        path = write_report(folder, text, country)
+        source = Source(path, country, metadata={"country_name": country, "year": year, "type": "country_report"})
+        services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+    yield app.test_client()
+    services.close()
+
+
+WRONG_FIELDS = [
+    ({"query": ""}, "query"),
+    ({"query": "  \n"}, "query"),
+    ({"query": "x" * 4001}, "query"),
+    ({"query": 5}, "query"),
+    ({"query": None}, "query"),
+    ({"query": ["a"]}, "query"),
+    ({"query": {"$ne": ""}}, "query"),
+    ({"querry": "a"}, "querry"),
+    ({"$where": "1"}, "$where"),
+    ({"limit": 0}, "limit"),
+    ({"limit": 51}, "limit"),
+    ({"limit": -1}, "limit"),
+    ({"limit": "5"}, "limit"),
+    ({"limit": 5.0}, "limit"),
+    ({"limit": True}, "limit"),
+    ({"limit": HUGE}, "limit"),
+    ({"conversation_id": "../../etc/passwd"}, "conversation_id"),
+    ({"conversation_id": "a b"}, "conversation_id"),
+    ({"conversation_id": "a\n"}, "conversation_id"),
+    ({"conversation_id": "x" * 65}, "conversation_id"),
+    ({"conversation_id": ""}, "conversation_id"),
+    ({"conversation_id": 5}, "conversation_id"),
+    ({"conversation_id": {"$ne": None}}, "conversation_id"),
+    ({"mode": "clairvoyant"}, "mode"),
+    ({"mode": 1}, "mode"),
+    ({"mode": ["deep"]}, "mode"),
+    ({"auto_scope": "yes"}, "auto_scope"),
+    ({"retrieval_method": "magic"}, "retrieval_method"),
+    ({"retrieval_method": "__init__"}, "retrieval_method"),
+    ({"retrieval_method": ["vector"]}, "retrieval_method"),
+    ({"report_context": "Kenya"}, "report_context"),
+    ({"report_context": {"type": "country"}}, "report_context.value"),
+    ({"report_context": {"value": "Kenya"}}, "report_context.type"),
+    ({"report_context": {"type": "planet", "value": "x"}}, "report_context.type"),
+    ({"report_context": {"type": "country", "value": "Narnia"}}, "report_context.value"),
+    ({"report_context": {"type": "country", "value": "France"}}, "report_context.value"),
+    ({"report_context": {"type": "country", "value": 5}}, "report_context.value"),
+    ({"report_context": {"type": "country", "value": {"$ne": ""}}}, "report_context.value"),
+    ({"report_context": {"type": "country", "value": ["Kenya"]}}, "report_context.value"),
+    ({"report_context": {"type": "year_in_review", "value": "soon"}}, "report_context.value"),
+    ({"report_context": {"type": "year_in_review", "value": 1900}}, "report_context.value"),
+    ({"report_context": {"type": "year_in_review", "value": True}}, "report_context.value"),
+    ({"report_context": {"type": "country", "value": "Kenya", "x": 1}}, "report_context.x"),
+    ({"filters": []}, "filters"),
+    ({"filters": "country_name"}, "filters"),
+    ({"filters": {"planet": "x"}}, "filters.planet"),
+    ({"filters": {"data_embedding": "x"}}, "filters.data_embedding"),
+    ({"filters": {"$or": [{}]}}, "filters.$or"),
+    ({"filters": {"$where": "sleep(1000)"}}, "filters.$where"),
+    ({"filters": {"country_name": []}}, "filters.country_name"),
+    ({"filters": {"country_name": ""}}, "filters.country_name"),
+    ({"filters": {"country_name": "Narnia"}}, "filters.country_name"),
+    ({"filters": {"country_name": ["Kenya", "Narnia"]}}, "filters.country_name"),
+    ({"filters": {"country_name": 5}}, "filters.country_name"),
+    ({"filters": {"country_name": None}}, "filters.country_name"),
+    ({"filters": {"country_name": True}}, "filters.country_name"),
+    ({"filters": {"country_name": {"$ne": ""}}}, "filters.country_name"),
+    ({"filters": {"country_name": [{"$ne": ""}]}}, "filters.country_name"),
+    ({"filters": {"country_name": [["Kenya"]]}}, "filters.country_name"),
+    ({"filters": {"country_name": {"gte": "A"}}}, "filters.country_name"),
+    ({"filters": {"country_name": ["Kenya"] * 301}}, "filters.country_name"),
+    ({"filters": {"year": True}}, "filters.year"),
+    ({"filters": {"year": 2023.0}}, "filters.year"),
+    ({"filters": {"year": [2023.5]}}, "filters.year"),
+    ({"filters": {"year": [True]}}, "filters.year"),
+    ({"filters": {"year": "20 23"}}, "filters.year"),
+    ({"filters": {"year": "2023; drop"}}, "filters.year"),
+    ({"filters": {"year": "-2023"}}, "filters.year"),
+    ({"filters": {"year": "\u00b2"}}, "filters.year"),
+    ({"filters": {"year": "9" * 5000}}, "filters.year"),
+    ({"filters": {"year": HUGE}}, "filters.year"),
+    ({"filters": {"year": 1999}}, "filters.year"),
+    ({"filters": {"year": {}}}, "filters.year"),
+    ({"filters": {"year": {"gt": 2000}}}, "filters.year"),
+    ({"filters": {"year": {"$gte": 2000}}}, "filters.year"),
+    ({"filters": {"year": {"gte": True}}}, "filters.year"),
+    ({"filters": {"year": {"gte": None}}}, "filters.year"),
+    ({"filters": {"year": {"gte": [2000]}}}, "filters.year"),
+    ({"filters": {"year": {"gte": "\u00b3"}}}, "filters.year.gte"),
+    ({"filters": {"year": {"gte": 2023, "lte": 2021}}}, "filters.year"),
+    ({"filters": {"year": {"gte": 2024}}}, "filters.year"),
+    ({"filters": {"year": {"gte": -HUGE}}}, "filters.year.gte"),
+    ({"filters": {"year": {"gte": 2021, "lte": HUGE}}}, "filters.year.lte"),
+    ({"report_context": {"type": "year_in_review", "value": HUGE}}, "report_context.value"),
+    ({"filters": {"document_name": "../../etc/passwd"}}, "filters.document_name"),
+    ({"filters": {"type": {"$regex": ".*"}}}, "filters.type"),
+    ({"previous_messages": "hello"}, "previous_messages"),
+    ({"previous_messages": [{"role": "tool", "content": "x"}]}, "previous_messages.0.role"),
+    ({"previous_messages": [{"role": "user"}]}, "previous_messages.0.content"),
+    ({"previous_messages": [{"role": "user", "content": 5}]}, "previous_messages.0.content"),
+    ({"previous_messages": [{"role": "user", "content": "x" * 20_001}]}, "previous_messages.0.content"),
+    ({"previous_messages": [{"role": "user", "content": "x"}] * 201}, "previous_messages"),
+    ({"version": {"$gt": 0}}, "version"),
+    ({"chatbot_type": 5}, "chatbot_type"),
+]
+
+
+def named(parameter: object) -> str | None:
+    return json.dumps(parameter)[:60] if isinstance(parameter, dict) else None
+
+
+@pytest.mark.parametrize(("fields", "named_field"), WRONG_FIELDS, ids=named)
+@pytest.mark.parametrize("path", ["/query", "/api/chat"])
+def test_a_wrong_field_is_named(client: FlaskClient, path: str, fields: dict[str, object], named_field: str) -> None:
+    response = client.post(path, json={"query": QUESTION, **fields})
+    if "mode" in fields or "retrieval_method" in fields:
+        code = "invalid_request" if not isinstance(next(iter(fields.values())), str) else "unknown_name"
+        assert error_of(response, 400, code)["details"][0]["field"] == named_field
+    else:
+        assert fields_of(response) == [named_field]
+        assert not re.search("Input should|Value error|Field required|should (?:have|match)", response.text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"filters": []}, "must be an object."),
+        ({"budget": {"seconds": "x"}}, "must be a number."),
+        ({"report_context": {"type": "country", "value": []}}, "must be text or a whole number."),
+        ({"cache": 1}, "must be true or false."),
+        ({"limit": 51}, "must be 50 or less."),
+        ({"conversation_id": "a b"}, "must be 1 to 64 letters, digits, _ or -."),
+        ({"language": "xx"}, "unknown. Valid: en, es, fr."),
+        ({"attachments": [{}]}, "give either url or text."),
+        ({"attachments": [{"url": "ftp://x"}]}, "must be an address, http(s)."),
+        ({"previous_messages": [{"role": "user"}]}, "is required."),
+        ({"previous_messages": [{"role": "user", "content": "x" * 20_001}]}, "must have at most 20000 characters."),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_plain_sentence(
+    client: FlaskClient, fields: dict[str, object], message: str
+) -> None:
+    (detail,) = error_of(client.post("/query", json={"query": QUESTION, **fields}), 400)["details"]
+    assert detail["message"] == message
+
+
+def test_of_very_many_mistakes_some_are_told(client: FlaskClient) -> None:
+    """60,000 of them made an error of 34 MB, which took six seconds."""
+    response = client.post("/query", json={f"field{number}": 1 for number in range(6_000)})
+    assert len(error_of(response, 400)["details"]) == MAX_PROBLEMS
+
+
+def test_every_wrong_field_is_named_at_once(client: FlaskClient) -> None:
+    response = client.post("/query", json={"limit": 0, "filters": {"year": 2.5}, "colour": "red"})
+    assert sorted(fields_of(response)) == ["colour", "filters.year", "limit", "query"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "valid"),
+    [
+        ({"report_context": {"type": "planet", "value": "x"}}, ["country", "year_in_review"]),
+        ({"report_context": {"type": "country", "value": "Narnia"}}, ["Kenya", "Mali"]),
+        ({"filters": {"year": 1999}}, [2021, 2023]),
+        ({"filters": {"planet": "x"}}, ["country_name", "year", "document_name", "type"]),
+        ({"filters": {"year": {"gte": 2024}}}, [2021, 2023]),
+        ({"mode": "magic"}, AGENTS.names()),
+        ({"retrieval_method": "magic"}, RETRIEVAL_METHODS.names()),
+    ],
+)
+def test_the_valid_values_are_listed(query: Post, fields: dict[str, object], valid: list[object]) -> None:
+    """R-D4."""
+    code = "unknown_name" if "magic" in fields.values() else "invalid_request"
+    error = error_of(query(**fields), 400, code)
+    assert error["details"][0]["valid_values"] == valid
+    assert all(str(value) in error["message"] for value in valid)
+
+
+@pytest.mark.parametrize(
+    "text", ["a\u0000b", "\U0001f600", "\u202eabc", "'; DROP TABLE x; --", "${x}", "{{7*7}}", "x" * 4000]
+)
+def test_odd_questions_are_questions(client: FlaskClient, text: str) -> None:
+    response = client.post("/query", json={"query": text})
+    assert response.status_code == 200
+    assert text in response.get_json()["response"]
+
+
+@pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
+def test_a_question_that_is_too_long_is_refused_with_what_helps(client: FlaskClient, path: str) -> None:
+    """R-A7: never cut."""
+    error = error_of(client.post(path, json={"query": "x" * 4001}), 400)
+    said = "longer than 4,000 characters (4,001): shorten it, or attach the text as a file"
+    assert error["details"][0]["field"] == "query"
+    assert error["details"][0]["message"].startswith(said)
+    assert error["message"].startswith(f"query: {said}")
+
+
+@pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
+class TestBodies:
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"", b"{", b"null", b"[]", b'"query"', b"5", b"\xff\xfe", b'{"query": NaN', b"[" * 100_000,
+            b'{"query":' * 50_000, b'{"limit": ' + b"9" * 5000 + b"}",
+        ],
+        ids=lambda data: repr(data[:20]),
+    )  # fmt: skip
+    def test_a_body_that_is_no_json_object(self, client: FlaskClient, path: str, data: bytes) -> None:
+        error = error_of(client.post(path, data=data, content_type="application/json"), 400)
+        assert error["message"] == "The body must be a JSON object, sent as application/json."
+
+    @pytest.mark.parametrize(
+        "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+    )
+    def test_a_body_that_is_not_sent_as_json(self, client: FlaskClient, path: str, content_type: str) -> None:
+        """So that no form of another site can ask a question in a person's name."""
+        response = client.post(path, data=json.dumps({"query": QUESTION}), content_type=content_type)
+        assert "application/json" in error_of(response, 400)["message"]
+
+    def test_a_body_that_is_too_large(self, client: FlaskClient, path: str) -> None:
+        data = json.dumps({"query": QUESTION, "padding": "x" * 1_000_000})
+        error_of(client.post(path, data=data, content_type="application/json"), 413, "too_large")
+
+    def test_a_field_that_is_there_twice(self, client: FlaskClient, path: str) -> None:
+        data = json.dumps({"query": QUESTION, "filters": {"country_name": "Kenya"}})[:-1] + ', "filters": {}}'
+        assert fields_of(client.post(path, data=data, content_type="application/json")) == ["filters"]
+
+    def test_a_lone_surrogate_is_no_text(self, client: FlaskClient, path: str) -> None:
+        data = b'{"query": "\\ud800"}'
+        response = client.post(path, data=data, content_type="application/json")
+        assert fields_of(response) == ["query"]
+        assert "half a character" in error_of(response, 400)["message"]
+
+    def test_the_wrong_method_says_which_one_is_right(self, client: FlaskClient, path: str) -> None:
+        response = client.get(path)
+        error_of(response, 405, "method_not_allowed")
+        assert "POST" in response.headers["Allow"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"filters": {"country_name": "A" * 100_000}},
+        {"report_context": {"type": "B" * 100_000, "value": "Kenya"}},
+        {"mode": "C" * 100_000},
+    ],
+)
+def test_of_a_wrong_value_the_error_repeats_the_beginning(query: Post, kenya, wrong: dict[str, Any]) -> None:
+    """900 kB of a filter became an answer of 1.8 MB."""
+    assert len(query(**wrong).text) < 3_000

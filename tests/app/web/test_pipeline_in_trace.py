@@ -1,0 +1,148 @@
+"""What MongoDB's search engine was asked stands in the trace, wherever a trace is shown, and on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from chatbot.app.cli import main
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.database.mongo import MongoDatabase
+from chatbot.stores.atlas.definitions import index_plans
+from chatbot.stores.atlas.indexes import ensure_indexes
+from tests.fakes.mongomock_search import SearchClient
+from tests.library.helpers import ingest, passages_of, write
+
+QUESTION = "Where does the zebra3 live?"
+
+
+@pytest.fixture
+def engine_client(monkeypatch: pytest.MonkeyPatch) -> SearchClient:
+    """Whatever opens a database gets this one."""
+    made = SearchClient()
+    monkeypatch.setattr("chatbot.app.services.storage.open_database", lambda settings: MongoDatabase(made, "traced"))
+    return made
+
+
+@pytest.fixture
+def app(settings: Settings, engine_client: SearchClient, tmp_path: Path) -> Iterator[Flask]:
+    changed = settings.override(
+        vector_search="atlas", embedding_provider="hashing", embedding_model="64", create_indexes=False
+    )
+    created = create_app(changed)
+    services: Services = created.extensions["services"]
+    ensure_indexes(services.storage.database, index_plans(changed, {"": 64}))
+    kenya = passages_of(*(f"zebra{n}" for n in range(8)), title="Kenya")
+    ingest(services, write(tmp_path / "a", kenya), {"country_name": "Kenya", "year": 2023})
+    yield created
+    close_app(created)
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()
+
+
+def traces(client: FlaskClient, **fields: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The trace of each endpoint that has one."""
+    yield "/query", client.post("/query", json={"query": QUESTION, **fields}).get_json()["trace"]
+    stream = client.post("/api/chat", json={"query": QUESTION, **fields}).get_data(as_text=True)
+    yield "/api/chat", json.loads(stream.rpartition("data: ")[2])["trace"]
+    yield "/api/search", client.post("/api/search", json={"query": QUESTION, **fields}).get_json()["trace"]
+
+
+def shortened(pipeline: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    text = json.dumps(pipeline)
+    for vector in vectors_in(pipeline):
+        text = text.replace(json.dumps(vector), json.dumps([*vector[:3], f"{len(vector)} numbers"]))
+    found: list[dict[str, Any]] = json.loads(text)
+    return found
+
+
+def vectors_in(part: Any) -> Iterator[list[float]]:
+    for name, value in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
+        if name == "queryVector":
+            yield value
+        else:
+            yield from vectors_in(value)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_every_trace_has_what_was_sent_with_the_vector_cut_short(
+    client: FlaskClient, engine_client: SearchClient, fused: bool
+) -> None:
+    engine_client.engine.rank_fusion = fused
+    for path, trace in traces(client, filters={"country_name": ["Kenya"]}):
+        sent = [
+            {"collection": name, "pipeline": shortened(asked)}
+            for name, asked, _ in engine_client.engine.asked
+            if "report_chat_probe" not in json.dumps(asked)
+        ]
+        assert trace["pipeline"], path
+        assert trace["pipeline"] == sent[-len(trace["pipeline"]) :], path
+        assert "64 numbers" in json.dumps(trace["pipeline"]), path
+        stages = {next(iter(one["pipeline"][0])) for one in trace["pipeline"]}
+        assert stages == ({"$rankFusion"} if fused else {"$vectorSearch", "$search"}), path
+
+
+def test_an_answer_that_is_given_again_tells_how_it_was_found(client: FlaskClient) -> None:
+    first, second = (client.post("/query", json={"query": QUESTION}).get_json()["trace"] for _ in range(2))
+    assert second["pipeline"] == first["pipeline"] != []
+
+
+def test_preset_adaptive_is_the_seeds_pipeline_to_the_letter(client: FlaskClient) -> None:
+    """Seed 003 (R-D3): approximate also in a small collection, 1000 candidates, 5 results, one query a collection."""
+    for path, trace in traces(client, preset="adaptive", filters={"country_name": ["Kenya"], "year": [2023]}):
+        for one in trace["pipeline"]:
+            search, *rest = one["pipeline"]
+            assert search["$vectorSearch"].pop("queryVector")[3:] == ["64 numbers"], path
+            assert search == {
+                "$vectorSearch": {
+                    "index": "vector_index",
+                    "path": "data_embedding",
+                    "filter": {"country_name": {"$eq": "Kenya"}, "year": {"$eq": 2023}},
+                    "numCandidates": 1000,
+                    "limit": 5,
+                }
+            }
+            assert rest == [
+                {"$addFields": {"score": {"$meta": "vectorSearchScore"}}},
+                {"$sort": {"score": -1, "_id": 1}},
+                {"$project": {"data_embedding": 0, "data_embedding_b": 0}},
+            ]
+        assert len({one["collection"] for one in trace["pipeline"]}) == len(trace["pipeline"]) == 2
+
+
+def test_the_command_line_prints_them_whole_and_explained(
+    app: Flask, engine_client: SearchClient, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in app.extensions["services"].settings.model_dump(exclude_defaults=True).items():
+        if value and not isinstance(value, tuple):
+            monkeypatch.setenv(name.upper(), str(value))
+    engine_client.engine.asked.clear()
+
+    def run(*arguments: str) -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert not ended.value.code
+        return capsys.readouterr().out
+
+    printed = run("index", "pipeline", QUESTION, "--explain")
+    shown = json.loads("[" + printed.replace("\n}\n{", "\n},{") + "]")
+    sent = [
+        (name, asked)
+        for name, asked, _ in engine_client.engine.asked
+        if any(len(one) == 64 for one in vectors_in(asked))
+    ]
+    assert [(one["collection"], one["pipeline"]) for one in shown] == sent
+    assert all(len(one["explain"]["stages"]) == len(one["pipeline"]) for one in shown)
+    assert json.loads(run("ask", QUESTION, "--json"))["trace"]["pipeline"]

@@ -1,0 +1,70 @@
+"""Around a question: what it would add to the scope, and what can be asked after its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from tests.app.web.conftest import error_of
+from tests.app.web.knowledge import added
+
+REPORT = (
+    "# {country}: Country Report {year}\n\n## Inflation rate\n\n{rate}% ({year} est.)\n\n"
+    "## GDP per capita\n\n$5,700, growing like the inflation rate of {country}.\n"
+)
+QUESTION = "What is the inflation rate of Kenya?"
+
+
+@pytest.fixture
+def reports(client: FlaskClient) -> dict[str, str]:
+    """A report's id by country and year."""
+    found = {}
+    for country, year, rate in (("Kenya", 2021, 6.1), ("Kenya", 2023, 7.7), ("Mali", 2023, 2.1)):
+        name, text = f"{country.lower()}-{year}.md", REPORT.format(country=country, year=year, rate=rate)
+        (found[f"{country} {year}"],) = added(client, (name, text), country_name=country, year=str(year))
+    return found
+
+
+def test_what_a_question_adds_to_the_scope(client: FlaskClient, reports: dict[str, str]) -> None:
+    def scope(**asked: Any) -> dict[str, Any]:
+        found: dict[str, Any] = client.get("/api/scope", query_string=asked).get_json()
+        return found
+
+    everything = scope()
+    assert (everything["filters"], everything["documents"]) == ({}, 3)
+    kenya = {"country_name": ["Kenya"]}
+    narrowed = scope(q=QUESTION)
+    assert (narrowed["filters"], narrowed["documents"], narrowed["from_question"]) == (kenya, 2, kenya)
+    assert "from_question" not in scope(q=QUESTION, country_name="Kenya")
+    error_of(client.get("/api/scope", query_string={"q": "x" * 2001}), 400, "invalid_request")
+
+
+def further(client: FlaskClient, document_id: str, heading: str = "Inflation rate", **asked: Any) -> list[str]:
+    chunks = client.get(f"/api/documents/{document_id}/chunks").get_json()["chunks"]
+    chunk_id = next(chunk["chunk_id"] for chunk in chunks if heading in (chunk["section"] or ""))
+    response = client.get(f"/api/chunks/{chunk_id}/further", query_string={"q": QUESTION, **asked})
+    return [one["question"] for one in response.get_json()["questions"]]
+
+
+def test_what_can_be_asked_next(client: FlaskClient, reports: dict[str, str]) -> None:
+    assert further(client, reports["Kenya 2023"]) == [
+        "What does the report of 2021 say about inflation rate in Kenya?",
+        "Compare Kenya and Mali: inflation rate",
+        "What do the reports say about GDP per capita in Kenya?",
+    ]
+
+
+def test_the_scope_that_was_chosen_is_never_left(client: FlaskClient, reports: dict[str, str]) -> None:
+    chosen = {"country_name": "Kenya", "year": "2023"}
+    assert further(client, reports["Kenya 2023"], **chosen) == [
+        "What do the reports say about GDP per capita in Kenya?"
+    ]
+
+
+def test_nothing_is_offered_that_no_report_says(client: FlaskClient) -> None:
+    alone = "# Chad: Country Report 2023\n\n## Lakes\n\nLake Chad is shared by four countries.\n"
+    (document_id,) = added(client, ("chad-2023.md", alone), country_name="Chad", year="2023")
+    added(client, ("mali-2023.md", "# Mali\n\n## Rivers\n\nThe Niger.\n"), country_name="Mali", year="2023")
+    assert further(client, document_id, "Lakes") == []

@@ -1,0 +1,369 @@
+"""Figures, dates and quotations that the cited passages do not have, sentence by sentence (beyond the seeds, 3)."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatbot.checking.citations import MAX_CHECKED_CHARACTERS, check
+from chatbot.domain import Question, Range, Scope, Unsupported, Values
+from tests.checking.conftest import context
+
+ECONOMY = (
+    "Real GDP growth rate: 5.6% (2023 est.)\nReal GDP growth rate: 4.9% (2022 est.)\n"
+    "Exports: $11.983 billion (2022 est.)\nInflation fell from 7.7% in 2022 to 6.9 percent in 2023.\n"
+    "Budget deficit: -5.4% of GDP. Debt: EUR 1.2 bn. Elections were held on 9 August 2022 and will be in August 2027.\n"
+    "The parliament has two chambers with three hundred and sixty-seven members in 2019-21. "
+    "Aid of 35 to 40 million dollars went to 12 counties."
+)
+
+
+def unsupported(
+    response: str, *texts: str, question: Question | None = None, **fields: object
+) -> tuple[Unsupported, ...]:
+    return check(response, context(*texts, **fields), question).unsupported
+
+
+def asked(query: str, scope: Scope = Scope()) -> Question:  # noqa: B008  # frozen and empty
+    return Question(query, scope, 5, "hybrid", "direct")
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Growth was 5.6 % in 2023, after 4.9 per cent in 2022 [1].",
+        "Growth was 5.6% (2023), after 4.9% (2022 est.) [1].",
+        "Exports were worth $11.983 billion (2022) [1].",
+        "Exports were worth US$ 11,983 million [1].",
+        "Exports were worth 11.983 billion dollars [1].",
+        "Exports were worth USD 11,983,000,000 [1].",
+        "Inflation fell from 7.7 to 6.9% [1].",
+        "Exports make 12 $ [1].",
+        "The deficit was 5.4% of GDP [1].",
+        "The balance was \u22125.4 % of GDP [1].",
+        "The debt is \u20ac1.2 billion [1].",
+        "The debt is \u20ac1,200 million [1].",
+        "They voted on August 9, 2022 [1].",
+        "They voted on 2022-08-09 [1].",
+        "They voted on 9.8.2022 [1].",
+        "Sie w\u00e4hlten am 9. August 2022 [1].",
+        "They voted in August 2022 and vote again in August 2027 [1].",
+        "The 2 chambers sat from 2019 to 2021 [1].",
+        "Aid was $35-40 million [1].",
+        "About 12 billion dollars were exported [1].",
+        "Exports of almost $12 billion [1].",
+        "Exports of more than $11.9 billion [1].",
+        "One of them, twelve in all, got aid [1].",
+        "Le d\u00e9ficit est de 5,4 % [1].",
+        "COVID-19 is not the topic; 5.6% is [1].",
+        "Growth was 5.6% (2023), 0.7 percentage points more than 4.9% (2022) [1].",
+        "Growth rose by 0.7 points from 4.9% to 5.6% [1].",
+        "Growth and inflation, 5.6% and 6.9%, make 12.5% together [1].",
+        "Inflation fell by 0.8 points [1].",
+        "Exports were worth $12 billion [1].",
+        "Growth was 56 per 1,000 in 2023 [1].",
+        "An estimated 5% or so was growth in 2022 [1].",
+        "1. **Growth:** 5.6% [1]",
+        "**2.** Growth: 5.6% [1]",
+        "### 3. Growth: 5.6% [1]",
+        "| 1 | Growth | 5.6% | [1] |",
+    ],
+)
+def test_figures_in_other_spellings_are_supported(claim: str) -> None:
+    assert unsupported(claim, ECONOMY) == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "figure"),
+    [
+        ("Growth was 6.5% [1].", "6.5%"),
+        ("Growth was 56% [1].", "56%"),
+        ("Growth was 5.6% in 2022 [1].", "5.6%"),
+        ("Growth was 4.9% (2023 est.) [1].", "4.9%"),
+        ("Exports were worth $11.983 million [1].", "$11.983 million"),
+        ("Exports were worth \u20ac11.983 billion [1].", "\u20ac11.983 billion"),
+        ("Exports were worth about $13 billion [1].", "$13 billion"),
+        ("Exports of more than $12 billion [1].", "$12 billion"),
+        ("Exports of almost $11.9 billion [1].", "$11.9 billion"),
+        ("Growth was -5.6% [1].", "-5.6%"),
+        ("Growth rose by 0.8 points from 4.9% to 5.6% [1].", "0.8"),
+        ("Growth rose by $0.7 from 4.9% to 5.6% [1].", "$0.7"),
+        ("The balance was 5.4% of GDP [1].", "5.4%"),
+        ("The debt is \u20ac1.2 million [1].", "\u20ac1.2 million"),
+        ("They voted on 8 August 2022 [1].", "8 August 2022"),
+        ("They voted on 9 August 2023 [1].", "9 August 2023"),
+        ("They voted on 9 July 2022 [1].", "9 July 2022"),
+        ("Exports make 11.983% of it [1].", "11.983%"),
+        ("They sat in 2020 [1].", "2020"),
+        ("Inflation fell by 0.9 points [1].", "0.9"),
+        ("Growth was 5.6 per thousand in 2023 [1].", "5.6"),
+        ("The 2022 report has growth of 5.6% [1].", "2022 report"),
+        ("Twelve million got aid [1].", "Twelve million"),
+    ],
+)
+def test_figures_that_say_something_else_are_not(claim: str, figure: str) -> None:
+    """A word that says how a figure is rounded is held to, and a single digit needs one."""
+    (found,) = unsupported(claim, ECONOMY)
+    assert (found.figures, found.quotations, found.numbers) == ((figure,), (), (1,))
+
+
+def test_a_year_is_held_against_a_figure_only_where_the_passage_binds_it_to_another() -> None:
+    prose = "In 2023 the economy recovered. Growth reached 5.6%, up from 4.9% in 2022. Debt: 41% (2019-21)."
+    assert unsupported("Growth reached 5.6% in 2023 [1].", prose) == ()
+    assert unsupported("Debt was 41% (2021) [1].", prose) == ()
+    assert [u.figures for u in unsupported("Growth was 4.9% in 2023 [1].", prose)] == [("4.9%",)]
+    shares = "Partners: Uganda 12%, Pakistan 9%, United States 8% (2021)\nUganda 10%, Pakistan 9% (2019)"
+    assert unsupported("Pakistan took 9% in 2019 and 9% (2021), Uganda 12% (2021) [1].", shares) == ()
+    assert [u.figures for u in unsupported("Uganda took 12% in 2019 [1].", shares)] == [("12%",)]
+
+
+def test_the_unit_of_a_table_may_stand_in_its_head() -> None:
+    table = "GDP (US$ million): 1,234.5; Growth (%): 2.1"
+    assert unsupported("GDP was $1,234.5 million and grew by 2.1% [1].", table) == ()
+    assert unsupported("GDP was $1.2345 billion [1].", table) == ()
+    assert unsupported("GDP was 1,234.5 [1].", table) == ()
+    assert [u.figures for u in unsupported("GDP was $1,234.5 billion [1].", table)] == [("$1,234.5 billion",)]
+    years = "| Growth | 2021 | 2022 |\n|---|---|---|\n| since 2001 | 2.1 | 3.4 |"
+    assert unsupported("Growth was 3.4% in 2022 [1].", years) == ()
+
+
+def test_numbers_with_a_decimal_comma_are_read_as_their_language_does() -> None:
+    german = (
+        "Die Bev\u00f6lkerung betr\u00e4gt 52.428.290, das Wachstum 2,09 Prozent, "
+        "die Fl\u00e4che 580.367 km\u00b2, der Anteil 1,5 %."
+    )
+    assert unsupported("The population is 52,428,290, growth 2.09%, the area 580,367 km\u00b2 [1].", german) == ()
+    assert unsupported("Das Wachstum betr\u00e4gt 2,09 %, die Fl\u00e4che 580 367 km\u00b2 [1].", german) == ()
+    assert unsupported("The area is 580.367 km\u00b2, growth 2.09% [1].", german)
+    assert unsupported("Das Wachstum betr\u00e4gt 20,9 % [1].", german)
+
+
+def test_a_quotation_has_the_decimal_mark_of_its_passage_not_of_the_answer() -> None:
+    comma, point = "Schulen: 187; Kinder: 80.410; Anteil: 51,2 %", "Pupils: 80410; Share: 51.2%; Rest: 1.5%"
+    answer = f"- **Report:** “{comma}” [1]\n- **Report:** “{point}” [2]"
+    assert unsupported(answer, comma, point, title="Report") == ()
+    assert unsupported(answer.replace("80.410", "80.420"), comma, point, title="Report")
+
+
+def test_a_quotation_stands_there_word_for_word() -> None:
+    text = "The country\u2019s \u201cBig Four\u201d agenda \u2013 health, housing \u2013 costs 25% (2017 est.)."
+    for right in (
+        "\"The country's 'Big Four' agenda - health, housing - costs\"",
+        "\u00ab Big Four agenda \u00bb",
+        "\u201ebig four\u201c",
+        "\u2018the country\u2019s Big Four\u2019",
+        "\u201cThe country\u2019s \u2026 agenda [\u2026] costs 25 % [in all] (2017 est.)\u201d",
+        "\u201c[t]he country\u2019s\u201d",
+    ):
+        assert unsupported(f"It says {right} [1].", text) == (), right
+    for wrong in (
+        "\u201cagenda of health, housing\u201d",
+        "\u201chousing, health\u201d",
+        "\u201ccosts \u2026 agenda\u201d",
+        "\u201c5% (2017 est.)\u201d",
+        "\u201cThe count\u201d",
+        "\u00abBig Five agenda\u00bb",
+    ):
+        (found,) = unsupported(f"It says {wrong} [1].", text)
+        assert found.quotations == (wrong[1:-1],)
+
+
+def test_a_quotation_comes_from_one_passage_a_figure_from_any() -> None:
+    texts = ("Kenya grows by 2.09% a year.", "Mali grows by 2.95% a year.")
+    assert unsupported("Growth: 2.09% and 2.95% [1][2].", *texts) == ()
+    assert unsupported("\u201cKenya grows\u201d and \u201cMali grows\u201d [1][2].", *texts) == ()
+    assert unsupported("\u201cKenya grows \u2026 Mali grows\u201d [1][2].", *texts)
+
+
+class TestTheQuestionsOwn:
+    """What the question says is not held against the answer."""
+
+    SCOPE = Scope.of({"year": Range(2021, 2023), "country_name": Values(("Kenya",))})
+
+    def test_years_of_the_scope_and_counts_of_the_question(self) -> None:
+        question = asked("What were the top 5 exports in 2019?", self.SCOPE)
+        assert unsupported("The top 5 exports of 2019, 2021 and 2023: tea [1].", "Tea.", question=question) == ()
+        assert unsupported("The top 6 exports of 2018: tea [1].", "Tea.", question=question)[0].figures == ("6", "2018")
+
+    def test_amounts_of_the_question_are_claims_like_any_other(self) -> None:
+        question = asked("Is it true that 60 million people live there, 12%?")
+        (found,) = unsupported("Yes, 60 million, 12% [1].", "52 million", question=question)
+        assert found.figures == ("60 million", "12%")
+
+    def test_a_name_that_the_question_quotes(self) -> None:
+        question = asked('What is the "Big Five" plan?')
+        assert unsupported('No "Big Five" plan is mentioned [1].', "Tea.", question=question) == ()
+        assert unsupported('No "Big Six" plan is mentioned [1].', "Tea.", question=question)
+
+
+class TestWhatIsTold:
+    def test_the_sentence_as_it_is_read_with_all_that_is_missing(self) -> None:
+        text = "It is so [1].\n\n- **Growth** is *9%*, or 8.5\\% \u201cnever said\u201d since 3 May 1999 [1, 2]. Good."
+        assert unsupported(text, "2%", "3%") == (
+            Unsupported(
+                "Growth is 9%, or 8.5% \u201cnever said\u201d since 3 May 1999 [1, 2].",
+                (1, 2),
+                ("9%", "8.5%", "3 May 1999"),
+                ("never said",),
+            ),
+        )
+
+    def test_a_number_that_no_passage_has_is_told_and_accuses_no_other(self) -> None:
+        checked = check("It is 2% [1][7]. It is 3% [8].", context("2%"))
+        assert checked.unsupported == (
+            Unsupported("It is 2% [1][7].", (1,), unknown=(7,)),
+            Unsupported("It is 3% [8].", (), unknown=(8,)),
+        )
+        assert [(c.number, c.supported) for c in checked.citations] == [(1, True)]
+
+    def test_a_link_is_read_by_its_text(self) -> None:
+        (found,) = unsupported("See [the 9% page](http://x.example/77) [1].", "2%")
+        assert (found.sentence, found.figures) == ("See the 9% page [1].", ("9%",))
+
+    def test_a_figure_or_a_name_needs_a_source(self) -> None:
+        assert unsupported("It is 9%. It is 2% [1].", "2%") == (Unsupported("It is 9%.", (), no_source=True),)
+        assert [u.no_source for u in unsupported("It lies near Nairobi. It is 2% [1].", "2%")] == [True]
+        assert unsupported("## Growth of 2023\n\nThis is what they say:\n\nIt is low. It is 2% [1].", "2%") == ()
+
+
+class TestClauses:
+    """Each against its own [n]."""
+
+    TEXTS = ("Kenya grows by 2.09% (2023 est.).", "Mali grows by 2.95% (2023 est.).")
+
+    @pytest.mark.parametrize(
+        ("response", "blamed"),
+        [
+            ("Kenya grows by 2.09% [1] and Mali by 2.95% [2].", []),
+            ("Kenya grows by 2.95% [1] and Mali by 2.95% [2].", [(1,)]),
+            ("Kenya grows by 2.09% (2023 est.) [1] and Mali by 2.9% more [2].", [(2,)]),
+            ("Kenya grows by 2.09% (2023 est.) [1] and falls by 7% in Mali.", [(1,)]),
+            ("Kenya [1] grows by 2.09% and Mali [2] by 2.95%.", []),
+            ("| Country | 2023 |\n|---|---|\n| Kenya | 2.09% [1] |\n| Mali | 2.09% [2] |", [(2,)]),
+            ("Kenya grows by 2.09% \u30101\u3011 and Mali by 2.5% [Passage 2].", [(2,)]),
+            ("Kenya grows by 2.09%\u00b9. Mali grows by 2.5%\u00b2.", [(2,)]),
+            ("Both grow, by 2.09% and 2.95% [1-2].", []),
+        ],
+    )
+    def test_only_the_passage_of_the_clause_is_blamed(self, response: str, blamed: list[tuple[int, ...]]) -> None:
+        assert [found.numbers for found in unsupported(response, *self.TEXTS)] == blamed
+
+
+TURNED = (
+    "In 2015, 39% of the people of Rwanda lived below the poverty line, compared to 57% in 2006. "
+    "The Senate approved the loan of $25 million in May 2016. Exports rose to $4 billion in 2019."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "otherwise"),
+    [
+        ("In 2015, 57% of the people of Rwanda lived below the poverty line, compared to 39% in 2006", "57%"),
+        ("In 2015, 39% of the people of Rwanda lived above the poverty line, compared to 57% in 2006", "above"),
+        ("In 2015, 39% of the people of Uganda lived below the poverty line, compared to 57% in 2006", "Uganda"),
+        ("The Senate did not approve the loan of $25 million in May 2016", "not"),
+        ("The Senate approved the loan of $25 million in May 2019", "2019"),
+        ("The Assembly approved the loan of $25 million in May 2016", "Assembly"),
+        ("Sales abroad fell to $4 billion, and exports fell to $4 billion in 2019", "$4 billion"),
+        ("According to UNICEF, exports rose to $4 billion in 2019", "UNICEF"),
+        ("The share rose from 57% to 39%", "39%"),
+    ],
+)
+def test_what_a_passage_says_otherwise(claim: str, otherwise: str) -> None:
+    (found,) = unsupported(f"{claim} [1].", TURNED)
+    assert otherwise in {*found.names, *found.contradicted, *found.figures}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "In 2006, 57% of the people of Rwanda lived below the poverty line, compared to 39% in 2015",
+        "Compared to 57% in 2006, 39% of the Rwandan people were poor in 2015",
+        "A loan of $25 million was approved by the Senate in May 2016",
+        "En 2015, el 39 % de la poblaci\u00f3n de Ruanda era pobre",
+        "Poverty fell from 57% to 39%, by 18 points",
+    ],
+)
+def test_the_same_in_other_words_is_borne(claim: str) -> None:
+    assert unsupported(f"{claim} [1].", TURNED) == ()
+
+
+@pytest.mark.parametrize(
+    ("response", "answered"),
+    [
+        ("It is 2% [1].", True),
+        ("The loan of $25 million was approved by the Senate.", True),
+        ("The passages do not state the homicide rate [1].", False),
+        ("I could not find this in the reports [1].", False),
+        ("Tea comes from Ceylon.", False),
+    ],
+)
+def test_what_counts_as_an_answer(response: str, answered: bool) -> None:
+    assert check(response, context(TURNED)).answered is answered
+
+
+NUMBERS = st.integers(11, 99_999_999)
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=8, unique=True), st.data())
+def test_every_figure_of_a_passage_may_be_cited_in_any_grouping(numbers: list[int], data: st.DataObject) -> None:
+    group = data.draw(st.sampled_from(["", ",", "\u202f", "\u00a0", "'"]))
+    text = "; ".join(f"row {chr(97 + place)}: {number:,}" for place, number in enumerate(numbers))
+    claims = " and ".join(f"{number:,}".replace(",", group) for number in numbers)
+    assert unsupported(f"They are {claims} [1].", text) == ()
+
+
+@given(NUMBERS, NUMBERS.filter(lambda n: n != 2023), st.sampled_from(["%", " percent", " million", "", " people"]))
+def test_another_figure_is_never_supported(true: int, said: int, unit: str) -> None:
+    """But for 2023, which is in the title of each passage."""
+    found = unsupported(f"They are {said}{unit} [1].", f"They are {true:,}{unit}.")
+    assert bool(found) == (true != said)
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_nothing_written_makes_the_check_fail(response: str, text: str) -> None:
+    check(f"{response} [1].", context(text), asked(response))
+    check(response, context(text))
+
+
+def calls(response: str) -> int:
+    """How many functions the check of an answer calls."""
+    made = Counter[str]()
+    sys.setprofile(lambda frame, event, argument: made.update([event]))
+    try:
+        check(response, context(TURNED))
+    finally:
+        sys.setprofile(None)
+    return made["call"]
+
+
+@pytest.mark.parametrize(
+    "piece", ["7 August {} ", "{}.5% ", "{} in Kenya, Uganda ", "{} [1], ", "{}. [1] (", "| {} [1] "]
+)
+def test_a_long_answer_is_checked_in_linear_time(piece: str) -> None:
+    once, twice = ("".join(map(piece.format, range(1900, 1900 + count))) + "[1]." for count in (40, 80))
+    calls(once)  # what is read or cached once
+    assert calls(twice) < 2.5 * calls(once)
+
+
+def test_a_passage_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Counter[str]()
+    monkeypatch.setattr("chatbot.checking.citations.Evidence", lambda passage: read.update([passage.wider_text]))
+    found = check("It grew by 9% [1].", context("It grew by 5%. " * MAX_CHECKED_CHARACTERS))
+    assert (found.unsupported, found.citations[0].supported, read.total()) == ((), True, 0)
+
+
+INFLATION = "4.5% (2024 est.)\n\n7.7% (2023 est.)\n\n7.7% (2022 est.)\n\nnote: annual % change based on consumer prices"
+HEADING = "Economy › Inflation rate (consumer prices)"
+
+
+def test_a_line_of_a_list_of_years_is_quoted_as_it_stands() -> None:
+    """Behind its title and heading, which are longer than the line."""
+    lines = ("4.5% (2024 est.)", "7.7% (2023 est.)", "7.7% (2022 est.)")
+    quotes = "\n".join(f"- **Kenya: Report, Inflation rate (consumer prices):** “{line}” [1]" for line in lines)
+    cited = context(INFLATION, title="Kenya: Report", section=HEADING)
+    assert check(quotes, cited).unsupported == ()

@@ -1,5 +1,0 @@
-"""The same services as the agents' tests."""
-
-from tests.agents.conftest import server, settings
-
-__all__ = ["server", "settings"]

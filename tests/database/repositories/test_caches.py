@@ -1,0 +1,65 @@
+"""The cache's rows: by level, bounded in age and number (R-B10)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.database.core import Database
+from chatbot.database.mongo import MongoDatabase
+from chatbot.database.repositories.caches import CacheRepository
+from chatbot.domain.request import RequestContext
+from tests.fakes.mongomock_search import SearchClient
+
+
+@pytest.fixture
+def database(services: Services) -> Database:
+    return services.storage.database
+
+
+def test_a_value_comes_back_at_its_level_only(database: Database) -> None:
+    cache, request = CacheRepository(database, seconds=60, entries=10), RequestContext()
+    cache.put("query", "k", {"answer": ["ü", 1]})
+    assert cache.get("query", "k", request=request) == {"answer": ["ü", 1]}
+    assert cache.get("response", "k", request=request) is None
+    assert request.meter.lookups == {"query hit": 1, "response miss": 1}
+    assert CacheRepository(database, seconds=60, entries=10).get("query", "k") is not None, "another worker sees it"
+
+
+def test_an_old_value_is_gone(database: Database) -> None:
+    CacheRepository(database, seconds=60, entries=10).put("query", "k", "v")
+    database["cache"].update_one({"_id": "query:k"}, {"$set": {"at": 1.0}})
+    cache = CacheRepository(database, seconds=60, entries=10)
+    assert cache.get("query", "k") is None
+    assert cache.prune() == 1
+    assert list(database["cache"].find()) == []
+
+
+def test_the_oldest_make_room(database: Database) -> None:
+    cache = CacheRepository(database, seconds=60, entries=5)
+    for n in range(50):
+        cache.put("query", f"k{n:02d}", n)
+    left = sorted(row["value"] for row in database["cache"].find())
+    assert left == [45, 46, 47, 48, 49]
+
+
+@pytest.mark.parametrize("off", [{"seconds": 0, "entries": 10}, {"seconds": 60, "entries": 0}])
+def test_switched_off_it_neither_keeps_nor_counts(database: Database, off: dict[str, int]) -> None:
+    cache, request = CacheRepository(database, **off), RequestContext()
+    cache.put("query", "k", "v")
+    assert cache.get("query", "k", request=request) is None
+    assert list(database["cache"].find()) == []
+    assert request.meter.lookups == {}
+
+
+def test_on_a_server_rows_have_a_date_after_which_it_deletes_them() -> None:
+    """mongodb.com/docs/manual/core/index-ttl: a BSON date, and an index with expireAfterSeconds."""
+    client = SearchClient()
+    cache = CacheRepository(MongoDatabase(client, "test"), seconds=60, entries=10)
+    cache.ensure_indexes()
+    cache.put("query", "k", "v")
+    row = client["test"]["cache"].find_one({})
+    assert 55 < (row["expires"].replace(tzinfo=UTC) - datetime.now(UTC)).total_seconds() <= 60
+    assert client["test"]["cache"].index_information()["expires_1"]["expireAfterSeconds"] == 0

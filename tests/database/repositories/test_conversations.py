@@ -1,0 +1,203 @@
+"""Conversations and their messages; and sums by day: of the meter and of the answers, whoever adds at the same time."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.database.core import Database
+from chatbot.database.repositories.conversations import ConversationRepository
+from chatbot.database.repositories.usage import UsageRepository
+from chatbot.domain import LedgerRow, Message, Usage
+from chatbot.domain.costs import StageSums, Sums
+from chatbot.domain.errors import NotFoundError
+
+
+def said(content: str, role: str = "user", **extra: Any) -> list[dict[str, Any]]:
+    return [{"role": role, "content": content, **extra}]
+
+
+def begin(repository: ConversationRepository, title: str = "a") -> str:
+    return repository.add(None, said(title)).conversation_id
+
+
+def test_messages_come_back_in_their_order(services: Services) -> None:
+    repository = services.storage.conversations
+    repository.ensure_indexes()
+    repository.ensure_indexes()
+    assert repository.messages("0" * 32) == []
+    conversation = begin(repository, "message 0")
+    repository.add(conversation, said("message 1", "assistant"))
+    for number in range(2, 12, 2):
+        repository.add(conversation, said(f"message {number}") + said(f"message {number + 1}", "assistant"))
+    assert repository.messages(conversation) == [
+        Message("user" if number % 2 == 0 else "assistant", f"message {number}") for number in range(12)
+    ]
+
+
+def test_conversations_are_apart_and_ids_cannot_be_guessed(services: Services) -> None:
+    one, two = begin(services.storage.conversations), begin(services.storage.conversations)
+    assert one != two
+    assert len(one) == len(two) == 32
+    services.storage.conversations.add(one, said("hello"))
+    assert services.storage.conversations.messages(two) == [Message("user", "a")]
+    assert services.storage.conversations.exists(one)
+    assert not services.storage.conversations.exists("0" * 32)
+
+
+def test_what_belongs_to_a_message_is_kept_with_it(services: Services) -> None:
+    answer = said("text", "assistant", citations=[{"number": 1}], answered=True)
+    added = services.storage.conversations.add(None, said("x" * 200) + answer)
+    row = services.storage.database["messages"].find_one({"_id": added.message_id})
+    assert row is not None
+    assert (row["citations"], row["answered"], row["ordinal"]) == ([{"number": 1}], True, 2)
+    stored = services.storage.database["conversations"].find_one({"_id": added.conversation_id})
+    assert stored is not None
+    assert (stored["title"], stored["messages"]) == ("x" * 80, 2)
+
+
+def test_concurrent_messages_each_get_a_place(services: Services) -> None:
+    conversation = begin(services.storage.conversations, "m0")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: services.storage.conversations.add(conversation, said(f"m{n}")), range(1, 32)))
+    rows = list(services.storage.database["messages"].find({"conversation_id": conversation}))
+    assert sorted(row["ordinal"] for row in rows) == list(range(1, 33))
+    assert {message.content for message in services.storage.conversations.messages(conversation)} == {
+        f"m{n}" for n in range(32)
+    }
+
+
+def test_a_conversation_outlives_the_process(settings: Settings, services: Services) -> None:
+    """State is only in the database."""
+    conversation = begin(services.storage.conversations, "hello")
+    with Services(settings) as other:
+        assert ConversationRepository(other.storage.database).messages(conversation) == [Message("user", "hello")]
+
+
+def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(database: Database) -> None:
+    """R-C7."""
+    repository = ConversationRepository(database)
+    conversation, other = begin(repository, "hello"), begin(repository)
+    one = Sums(1, Usage(100, 10, 5, calls=2, cached_calls=1, failed_calls=1), 0.25, 3)
+    repository.book(other, one)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: repository.book(conversation, one), range(31)))
+    assert repository.add(conversation, said("and?"), one).sums == Sums.total([one] * 32)
+    assert [message.content for message in repository.messages(conversation)] == ["hello", "and?"]
+
+
+def test_a_conversation_that_is_gone_does_not_come_back(database: Database) -> None:
+    repository = ConversationRepository(database)
+    repository.book("gone", Sums(questions=1))
+    with pytest.raises(NotFoundError):
+        repository.add("gone", said("a"))
+    assert not repository.exists("gone")
+    assert repository.messages("gone") == []
+
+
+def test_a_conversation_is_its_owners_and_nobodys_is_whoever_knows_its_id(database: Database) -> None:
+    repository = ConversationRepository(database)
+    mine = repository.add(None, said("secret"), owner="visitor:a").conversation_id
+    nobodys = begin(repository, "open")
+    database["conversations"].replace_many([{"_id": "old", "title": "before there were owners", "messages": 1}])
+    database["messages"].replace_many([{"_id": "m", "conversation_id": "old", "ordinal": 1, **said("b")[0]}])
+    assert [message.content for message in repository.messages(mine, "visitor:a")] == ["secret"]
+    for other in ("", "visitor:b"):
+        assert not repository.exists(mine, other)
+        assert repository.messages(mine, other) == []
+        with pytest.raises(NotFoundError):
+            repository.add(mine, said("intruded"), owner=other)
+        for free in (nobodys, "old"):
+            assert repository.exists(free, other)
+            repository.add(free, said("more"), owner=other)
+    assert len(repository.messages("old", "visitor:c")) == 3
+    assert len(repository.messages(mine, "visitor:a")) == 1
+
+
+ROWS = (
+    LedgerRow("embed", 2, 1.25, Usage(embedding_tokens=9), 0.0),
+    LedgerRow("generate", 1, 100.5, Usage(1000, 100, calls=2, failed_calls=1), 0.0035),
+    LedgerRow("fuse", 1, 0.0, Usage(), 0.0),
+)
+
+
+def day(ago: int = 0) -> str:
+    return (datetime.now(UTC).date() - timedelta(days=ago)).isoformat()
+
+
+def test_nothing_used_is_no_day(database: Database) -> None:
+    usage = UsageRepository(database)
+    usage.add(0)
+    usage.book((), questions=0)
+    assert (usage.today(), usage.days(366)) == (0, [])
+
+
+def test_the_meter_and_the_answers_are_counted_apart(database: Database) -> None:
+    usage = UsageRepository(database)
+    usage.book(ROWS, questions=1)
+    assert usage.today() == 0
+    usage.add(1100)
+    usage.add(50)
+    (found,) = usage.days(1)
+    assert (found.day, found.metered_tokens, usage.today()) == (day(), 1150, 1150)
+    assert found.sums == Sums(1, Usage(1000, 100, 9, 2, 0, 1), 0.0035)
+
+
+def test_stages_are_kept_the_longest_first(database: Database) -> None:
+    usage = UsageRepository(database)
+    for _ in range(2):
+        usage.book(ROWS, questions=1)
+    (found,) = usage.days(1)
+    assert found.stages == (
+        StageSums("generate", 2, 4, 2200, 0, 201.0),
+        StageSums("embed", 4, 0, 0, 18, 2.5),
+        StageSums("fuse", 2),
+    )
+    assert found.sums.questions == 2
+
+
+def test_a_question_of_many_stages_is_counted_whole(database: Database) -> None:
+    """The embedded database forgets the paths of an update beyond its 64th, or writes their dots into the name."""
+    usage = UsageRepository(database)
+    rows = [LedgerRow(f"stage_{number}", 1, 1.5, Usage(1, 1, 1, calls=1), 0.25) for number in range(40)]
+    for _ in range(3):
+        usage.book(rows, questions=1)
+    (found,) = usage.days(1)
+    assert {stage.stage for stage in found.stages} == {row.stage for row in rows}
+    assert {(s.runs, s.calls, s.tokens, s.embedding_tokens, s.ms) for s in found.stages} == {(3, 3, 6, 3, 4.5)}
+    assert (found.sums.usage.calls, found.sums.cost) == (120, 30.0)
+
+
+def test_days_are_newest_first_and_as_many_as_asked_for(database: Database) -> None:
+    for ago in (0, 1, 6, 7, 400):
+        database["usage"].insert_one({"_id": day(ago), "tokens": ago})
+    usage = UsageRepository(database)
+    assert [found.day for found in usage.days(1)] == [day()]
+    assert [found.day for found in usage.days(7)] == [day(), day(1), day(6)]
+    assert [found.metered_tokens for found in usage.days(366)] == [0, 1, 6, 7]
+
+
+def test_a_day_of_an_older_version_has_tokens_only(database: Database) -> None:
+    database["usage"].insert_one({"_id": day(), "tokens": 4711})
+    (found,) = UsageRepository(database).days(1)
+    assert (found.metered_tokens, found.sums, found.stages) == (4711, Sums(), ())
+
+
+def test_many_writers_at_once_lose_nothing(database: Database) -> None:
+    usage = UsageRepository(database)
+
+    def work(number: int) -> None:
+        usage.book(ROWS, questions=1)
+        usage.add(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(80)))
+    (found,) = usage.days(1)
+    assert (found.metered_tokens, usage.today()) == (sum(range(80)), sum(range(80)))
+    assert found.sums == Sums(80, Usage(80_000, 8_000, 720, 160, 0, 80), 0.28)
+    assert {stage.stage: stage.runs for stage in found.stages} == {"generate": 80, "embed": 160, "fuse": 80}

@@ -1,0 +1,179 @@
+"""The change log, the facts every process must agree on, and calibrations."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.database.core import Database
+from chatbot.database.repositories.corpus import (
+    ABANDONED_SECONDS,
+    KEPT_CHANGES,
+    CorpusChanges,
+    CorpusFacts,
+    StoredEmbedder,
+)
+from chatbot.domain.documents import Calibration, ErrorRates
+
+
+@pytest.fixture
+def changes(services: Services) -> CorpusChanges:
+    return services.storage.changes
+
+
+@pytest.fixture
+def facts(services: Services) -> CorpusFacts:
+    return services.storage.facts
+
+
+def test_an_empty_log(changes: CorpusChanges) -> None:
+    assert changes.position() == 0
+    assert changes.since(0) == (0, set())
+
+
+def test_since_names_the_documents_changed_after_a_position(changes: CorpusChanges) -> None:
+    assert changes.record(["a"]) == 1
+    assert changes.record(["b", "c"]) == 2
+    assert changes.record(["a"]) == 3
+    assert changes.position() == 3
+    assert changes.since(0) == (3, {"a", "b", "c"})
+    assert changes.since(1) == (3, {"a", "b", "c"})
+    assert changes.since(2) == (3, {"a"})
+    assert changes.since(3) == (3, set())
+
+
+def test_a_reader_too_far_behind_is_told_to_load_everything(changes: CorpusChanges) -> None:
+    for number in range(KEPT_CHANGES + 2):
+        changes.record([f"d{number}"])
+    position = KEPT_CHANGES + 2
+    assert changes.since(1) == (position, None)
+    found = changes.since(2)
+    assert found[1] is not None
+    assert len(found[1]) == KEPT_CHANGES
+    assert "d1" not in found[1]
+
+
+def test_a_position_of_another_database_means_load_everything(changes: CorpusChanges) -> None:
+    """The database was emptied or restored: the log is shorter than the reader remembers."""
+    assert changes.since(5) == (0, None)
+    changes.record(["a"])
+    assert changes.since(5) == (1, None)
+
+
+def test_concurrent_records_each_get_a_position_of_their_own(changes: CorpusChanges) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        positions = list(pool.map(lambda n: changes.record([f"d{n}"]), range(64)))
+    assert sorted(positions) == list(range(1, 65))
+    assert changes.since(0) == (64, {f"d{n}" for n in range(64)})
+
+
+def test_the_corpus_id_is_made_once(services: Services, changes: CorpusChanges) -> None:
+    first = changes.corpus_id()
+    assert len(first) == 32
+    assert CorpusChanges(services.storage.database).corpus_id() == first
+
+
+def test_the_first_write_decides_the_embedder(facts: CorpusFacts) -> None:
+    """R-A5: the database remembers its embedder."""
+    assert facts.embedder() is None
+    first = StoredEmbedder("minilm", "m", "minilm:m", 384)
+    facts.remember_embedder(first)
+    facts.remember_embedder(StoredEmbedder("openai", "x", "openai:x", 1536))
+    assert facts.embedder() == first
+
+
+def test_a_lease_has_one_owner(facts: CorpusFacts) -> None:
+    assert facts.acquire_lease("work", "a", 60) is True
+    assert facts.acquire_lease("work", "b", 60) is False
+    assert facts.acquire_lease("work", "a", 60) is True, "the owner renews it"
+    assert facts.acquire_lease("other", "b", 60) is True, "leases have names"
+
+
+def test_a_lease_of_before_the_clock_was_set_back_is_not_waited_for(
+    facts: CorpusFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts.acquire_lease("work", "dead", 60)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 3600)
+    assert facts.acquire_lease("work", "b", 60) is True
+    assert facts.acquire_lease("work", "c", 60) is False
+
+
+def test_only_the_owner_gives_a_lease_back(facts: CorpusFacts) -> None:
+    facts.acquire_lease("work", "a", 60)
+    facts.release_lease("work", "b")
+    assert facts.acquire_lease("work", "b", 60) is False
+    facts.release_lease("work", "a")
+    assert facts.acquire_lease("work", "b", 60) is True
+
+
+def test_an_expired_lease_is_free(facts: CorpusFacts) -> None:
+    facts.acquire_lease("work", "a", 0.05)
+    time.sleep(0.1)
+    assert facts.acquire_lease("work", "b", 60) is True
+    assert facts.acquire_lease("work", "a", 60) is False
+
+
+def test_of_many_at_once_one_gets_the_lease(facts: CorpusFacts) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(lambda n: facts.acquire_lease("work", f"owner-{n}", 60), range(16)))
+    assert won.count(True) == 1
+
+
+def test_a_lease_that_ended_frees_no_other_one(facts: CorpusFacts) -> None:
+    """A killed process leaves one behind: with it every lease of the embedded database was free for all."""
+    assert facts.acquire_lease("left behind", "dead", -1) is True
+    assert facts.acquire_lease("y", "me", 60) is True
+    assert facts.acquire_lease("x", "another", 60) is True
+    assert facts.acquire_lease("x", "me", 60) is False
+    assert facts.acquire_lease("x", "third", 60) is False
+    assert facts.acquire_lease("left behind", "third", 60) is True
+
+
+def test_leases_of_dead_processes_are_forgotten(services: Services, facts: CorpusFacts) -> None:
+    facts.acquire_lease("long dead", "dead", -2 * ABANDONED_SECONDS)
+    facts.acquire_lease("just dead", "dead", -1)
+    facts.acquire_lease("alive", "another", 60)
+    facts.acquire_lease("mine", "me", 60)
+    facts.release_lease("mine", "me")
+    left = [row["_id"] for row in services.storage.database["meta"].find() if row["_id"].startswith("lease:")]
+    assert sorted(left) == ["lease:alive", "lease:just dead"]
+
+
+FOUND = Calibration(
+    "openai:some/model.v1",
+    0.6,
+    0.7,
+    "measured",
+    "mine",
+    "2026-01-02",
+    {"answerable": 30},
+    (ErrorRates(0.5, 0.0, 1.0, 0.0, 0.9), ErrorRates(0.6, 0.1, 0.2, 0.3, 0.4)),
+)
+
+
+def test_it_comes_back_as_it_was_put_from_another_worker(database: Database) -> None:
+    CorpusFacts(database).put_calibration(FOUND)
+    assert CorpusFacts(database).calibration(FOUND.model_id) == FOUND
+
+
+def test_the_latest_counts_and_other_models_have_none(database: Database) -> None:
+    facts = CorpusFacts(database)
+    facts.put_calibration(FOUND)
+    facts.put_calibration(replace(FOUND, floor=0.65, errors=()))
+    found = facts.calibration(FOUND.model_id)
+    assert found is not None
+    assert (found.floor, found.errors) == (0.65, ())
+    assert facts.calibration("openai:some/model") is None
+
+
+def test_it_can_be_forgotten(database: Database) -> None:
+    facts = CorpusFacts(database)
+    facts.put_calibration(FOUND)
+    assert facts.delete_calibration(FOUND.model_id)
+    assert facts.calibration(FOUND.model_id) is None
+    assert not facts.delete_calibration(FOUND.model_id)

@@ -1,0 +1,167 @@
+"""Original files in the database: in pieces, once, and only as long as somebody needs them."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+
+import pytest
+
+from chatbot.database.core import Database
+from chatbot.database.repositories import files as module
+from chatbot.database.repositories.files import PIECE_BYTES, FileRepository
+from chatbot.domain.errors import NotFoundError
+from tests.library.helpers import running
+
+PIECE = 1000
+
+
+@pytest.fixture
+def files(database: Database, monkeypatch: pytest.MonkeyPatch) -> FileRepository:
+    monkeypatch.setattr(module, "PIECE_BYTES", PIECE)
+    return FileRepository(database)
+
+
+def on_disk(tmp_path: Path, size: int, seed: int = 0) -> Path:
+    path = tmp_path / f"{size}-{seed}"
+    path.write_bytes(random.Random(seed).randbytes(size))
+    return path
+
+
+def rows(database: Database) -> tuple[int, int]:
+    return database["files"].count({}), database["file_pieces"].count({})
+
+
+@pytest.mark.parametrize(("size", "pieces"), [(0, 0), (1, 1), (PIECE, 1), (PIECE + 1, 2), (5 * PIECE, 5)])
+def test_a_file_comes_back_as_it_was_in_pieces(
+    files: FileRepository, database: Database, tmp_path: Path, size: int, pieces: int
+) -> None:
+    path = on_disk(tmp_path, size)
+    file_id = files.put(path)
+    assert file_id == hashlib.sha256(path.read_bytes()).hexdigest()
+    read = list(files.read(file_id))
+    assert b"".join(read) == path.read_bytes()
+    assert len(read) == pieces
+    assert rows(database) == (1, pieces)
+    files.copy_to(file_id, tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == path.read_bytes()
+
+
+def test_pieces_fit_into_what_mongodb_takes() -> None:
+    assert PIECE_BYTES <= 8 << 20
+
+
+def test_the_same_content_is_stored_once(files: FileRepository, database: Database, tmp_path: Path) -> None:
+    one, two = on_disk(tmp_path, 2500), tmp_path / "another name"
+    two.write_bytes(one.read_bytes())
+    assert files.put(one) == files.put(two)
+    assert rows(database) == (1, 3)
+    files.put(on_disk(tmp_path, 2500, seed=1))
+    assert rows(database) == (2, 6)
+
+
+def test_the_same_content_at_once(files: FileRepository, database: Database, tmp_path: Path) -> None:
+    path = on_disk(tmp_path, 20 * PIECE)
+    with running(*(lambda: files.put(path) for _ in range(4))) as errors:
+        pass
+    assert errors == []
+    assert rows(database) == (1, 20)
+    assert b"".join(files.read(files.put(path))) == path.read_bytes()
+
+
+def test_an_unknown_file_is_not_found_before_the_first_piece(files: FileRepository, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="is not kept"):
+        files.read("unknown")
+    with pytest.raises(NotFoundError, match="is not kept"):
+        files.copy_to("unknown", tmp_path / "copy")
+
+
+def test_a_file_removed_while_it_is_read_is_said(
+    files: FileRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file_id = files.put(on_disk(tmp_path, 2500))
+    pieces = files.read(file_id)
+    next(pieces)
+    monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
+    assert files.keep_only(lambda: []) == 1
+    with pytest.raises(NotFoundError, match="removed while it was read"):
+        list(pieces)
+
+
+class KilledError(BaseException):
+    pass
+
+
+def test_an_upload_that_was_killed_is_no_file_and_is_completed_or_tidied(
+    files: FileRepository, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = on_disk(tmp_path, 2500)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_piece", _killing(module._piece, after=2))
+        with pytest.raises(KilledError):
+            files.put(path)
+    file_id = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(NotFoundError):
+        files.read(file_id)
+    assert rows(database)[1] == 2
+    assert b"".join(files.read(files.put(path))) == path.read_bytes()
+    other = on_disk(tmp_path, 2500, seed=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_piece", _killing(module._piece, after=2))
+        with pytest.raises(KilledError):
+            files.put(other)
+    monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
+    assert files.keep_only(lambda: [file_id]) == 1
+    assert rows(database) == (1, 3), "no piece is left that nobody knows of"
+
+
+def _killing(make, after: int):  # type: ignore[no-untyped-def]
+    def name(file_id: str, number: int) -> str:
+        if number == after:
+            raise KilledError
+        return str(make(file_id, number))
+
+    return name
+
+
+def test_only_what_is_wanted_is_kept_after_its_grace(
+    files: FileRepository, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, doomed = (files.put(on_disk(tmp_path, 1500, seed)) for seed in range(2))
+    assert files.keep_only(lambda: [kept]) == 0, "both are new: one may be about to be registered"
+    monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
+    assert files.keep_only(lambda: [kept]) == 1
+    assert rows(database) == (1, 2)
+    assert list(files.read(kept))
+    with pytest.raises(NotFoundError):
+        files.read(doomed)
+
+
+def test_what_was_wanted_once_has_no_grace(files: FileRepository, database: Database, tmp_path: Path) -> None:
+    by_document, by_job = (files.put(on_disk(tmp_path, 1500, seed)) for seed in range(2))
+    files.copy_to(by_job, tmp_path / "copy")
+    assert files.keep_only(lambda: [by_document, by_job]) == 0
+    assert files.keep_only(lambda: []) == 2
+    assert rows(database) == (0, 0)
+
+
+def test_putting_a_file_again_begins_a_new_grace(files: FileRepository, database: Database, tmp_path: Path) -> None:
+    path = on_disk(tmp_path, 1500)
+    file_id = files.put(path)
+    files.keep_only(lambda: [file_id])
+    files.put(path)
+    assert files.keep_only(lambda: []) == 0
+    assert b"".join(files.read(file_id)) == path.read_bytes()
+
+
+def test_what_comes_to_be_used_while_another_process_tidies_is_kept(files: FileRepository, tmp_path: Path) -> None:
+    """It asked for what is wanted before there was a job for the file, which then was begun at once."""
+    file_id = files.put(on_disk(tmp_path, 1500))
+
+    def wanted() -> list[str]:
+        files.copy_to(file_id, tmp_path / "copy")
+        return []
+
+    assert files.keep_only(wanted) == 0
+    assert list(files.read(file_id))

@@ -1,0 +1,80 @@
+"""COLLECTIONS: how it is written, and which names there cannot be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.migration.copy import DERIVED, OTHERS
+from chatbot.config.settings import Settings
+from chatbot.config.settings_types import OWN_COLLECTIONS
+from chatbot.database import open_database
+from chatbot.domain.errors import SettingsError
+
+PACKAGE = Path(__file__).parent.parent.parent / "chatbot"
+MONGODB = {"MONGODB_URI": "mongodb://localhost"}
+STANDARD = ("chatbot_data", "report_chatting")
+
+
+def test_names_and_descriptions_from_the_environment() -> None:
+    assert (Settings().collections, Settings().chunk_collections) == ((), STANDARD)
+    text = " news: Daily  news: 2020 on ; laws ;; report_chatting:The reports.; "
+    settings = Settings.from_env({"COLLECTIONS": text})
+    assert settings.collections == (("news", "Daily news: 2020 on"), ("laws", ""), ("report_chatting", "The reports."))
+    assert settings.chunk_collections == (*STANDARD, "news", "laws")
+
+
+def test_a_mapping_in_python_means_the_same() -> None:
+    settings = Settings(collections={"news": "Daily; and more.", "laws": ""})
+    assert settings.collections == (("news", "Daily; and more."), ("laws", ""))
+    assert settings.override(top_k=3).collections == settings.collections
+    assert settings.fingerprint != Settings().fingerprint
+
+
+WRONG = {
+    "the program's own": ("documents", "keeps its own documents there. Taken: audit, batch_items, batches, cache"),
+    "the program's own in capitals": ("Messages", "keeps its own messages there"),
+    "twice": ("news: a; news: b", "COLLECTIONS names a collection twice"),
+    "capitals only": ("news; News", "'news' and 'News' differ in capital letters only"),
+    "capitals only, of a standard one": ("Chatbot_Data", "'chatbot_data' and 'Chatbot_Data' differ in capital"),
+    "no name": (": a description", "'' cannot be the name"),
+    "too long": ("n" * 121, "1 to 120 characters"),
+    "a control character": ("a\x00b", "1 to 120 characters"),
+    "a dollar": ("a$b", "MongoDB takes none with a $"),
+    "a system collection": ("system.views", "with system. in front"),
+    "a table of SQLite's own": ("SQLite_x", "with sqlite_ in front"),
+}
+
+
+@pytest.mark.parametrize("of_the_database", [{}, MONGODB], ids=["embedded", "mongodb"])
+@pytest.mark.parametrize(("value", "part"), WRONG.values(), ids=WRONG)
+def test_a_name_that_cannot_be_stops_the_start(value: str, part: str, of_the_database: dict[str, str]) -> None:
+    with pytest.raises(SettingsError, match=re.escape(part)):
+        Settings.from_env({"COLLECTIONS": value, **of_the_database})
+
+
+@pytest.mark.parametrize("name", ["news", "Laws_2020", "a-b", "a b", "2020", "üb", "select", "my_files", 'a"', "a'[]"])
+def test_what_is_accepted_works_in_the_embedded_database(name: str, tmp_path: Path) -> None:
+    settings = Settings.from_env({"COLLECTIONS": name, "DATA_DIR": str(tmp_path)})
+    database = open_database(settings)
+    rows = database[name]
+    rows.create_index([("document_id", 1), ("ordinal", 1)])
+    rows.replace_many([{"_id": "1", "document_id": "d", "x": 1}])
+    rows.update_one({"_id": "1"}, {"$set": {"x": 2}})
+    assert [row["x"] for row in rows.find({"document_id": "d"})] == [2]
+    database.close()
+
+
+def test_the_standard_ones_are_checked_too_and_may_be_the_same() -> None:
+    for name in ("MONGODB_COLLECTION", "REPORT_COLLECTION"):
+        with pytest.raises(SettingsError, match="keeps its own meta there"):
+            Settings.from_env({name: "meta"})
+    assert Settings(report_collection="chatbot_data").chunk_collections == ("chatbot_data", "chatbot_data")
+
+
+def test_every_collection_of_the_program_is_taken() -> None:
+    sources = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    named = {name for source in sources for name in re.findall(r'database\["(\w+)"\]', source)}
+    assert {*named, *OTHERS, *DERIVED} == OWN_COLLECTIONS

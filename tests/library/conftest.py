@@ -1,0 +1,12 @@
+"""What the tests of the ingestion share: the embedding model's calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.library.helpers import Embedding
+
+
+@pytest.fixture
+def embedding(monkeypatch: pytest.MonkeyPatch) -> Embedding:
+    return Embedding(monkeypatch)

@@ -1,0 +1,144 @@
+"""Where a fetch may go, and that it goes to the very address that was checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatbot.domain.errors import LoadError
+from chatbot.library.fetching import fetch, fetch_by
+from chatbot.library.fetching.addresses import Rules, is_public
+from chatbot.library.fetching.transport import Deadline
+from tests.fakes.web_server import Page, WebServer, redirect
+from tests.library.fetching.helpers import HERE, PUBLIC, Resolver, lookup, refused
+
+
+class TestTheAddressThatWasCheckedIsTheOneConnectedTo:
+    def test_a_name_is_looked_up_once_and_stays_in_the_host_header(self, server: WebServer, tmp_path: Path) -> None:
+        """The name exists nowhere else: a second lookup on the way to the connection would fail."""
+        server.pages["/a"] = Page(b"x")
+        resolve = lookup(reports_example=HERE)
+        found = fetch(server.url("/a", host="Reports.Example"), tmp_path, allow_private=True, resolve=resolve)
+        assert resolve.asked == ["reports.example"]
+        assert server.requests[0].headers["host"] == f"reports.example:{server.port}"
+        assert found.url == server.url("/a", host="reports.example")
+
+    def test_a_name_that_changes_its_address_after_the_check(self, server: WebServer, tmp_path: Path) -> None:
+        with WebServer(address="127.0.0.2") as other:
+            server.pages["/a"] = Page(b"checked")
+            resolve = lookup(rebinding_example=f"{HERE} 127.0.0.2")
+            url = server.url("/a", host="rebinding.example")
+            found = fetch(url, tmp_path, allow_private=True, resolve=resolve)
+            assert found.path.read_bytes() == b"checked"
+            assert (resolve.asked, other.connections) == (["rebinding.example"], 0)
+
+    def test_it_is_checked_again_at_a_redirect_to_the_same_host(self, server: WebServer, tmp_path: Path) -> None:
+        server.pages["/a"] = redirect("/b")
+        resolve = lookup(rebinding_example=f"{HERE} 10.0.0.1")
+        rules = Rules(resolve, permitted=lambda address: address == HERE, ports=None)
+        with pytest.raises(LoadError, match=r"rebinding\.example is not on the public Internet"):
+            fetch_by(rules, server.url("/a", host="rebinding.example"), tmp_path, deadline=Deadline(5.0, None))
+        assert [request.path for request in server.requests] == ["/a"]
+
+    @pytest.mark.parametrize("answer", [[PUBLIC, HERE], [HERE, PUBLIC], [PUBLIC, "::1"], [PUBLIC, "fe80::1%eth0"]])
+    def test_one_private_address_among_public_ones(self, answer: list[str], tmp_path: Path) -> None:
+        message = refused(tmp_path, "http://mixed.example/", resolve=Resolver({"mixed.example": [answer]}))
+        assert "mixed.example is not on the public Internet" in message
+        assert not any(address in message for address in answer)
+
+    def test_the_next_address_is_tried(self, server: WebServer, tmp_path: Path) -> None:
+        server.pages["/a"] = Page(b"x")
+        resolve = Resolver({"two.example": [["127.0.0.3", HERE]]})
+        fetch(server.url("/a", host="two.example"), tmp_path, allow_private=True, resolve=resolve)
+        assert len(server.requests) == 1
+
+
+ADDRESSES = {
+    "8.8.8.8 93.184.215.14 2606:4700::1111 ::ffff:8.8.8.8 64:ff9b::808:808": True,
+    "127.0.0.1 127.255.0.1 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 100.100.100.200": False,
+    "0.0.0.0 0.1.2.3 255.255.255.255 224.0.0.1 239.1.1.1 240.0.0.1 198.18.0.1 192.0.2.1 203.0.113.1": False,
+    "192.0.0.192 192.88.99.1 168.63.129.16": False,
+    "::1 :: fc00::1 fd00:ec2::254 fe80::1 fec0::1 ff02::1 ff0e::1 2001:db8::1 3fff::1 5f00::1 100::1": False,
+    "::ffff:127.0.0.1 ::ffff:a9fe:a9fe ::127.0.0.1 64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b:1::808:808": False,
+    "2002:7f00:1:: 2002:a00:1::1 2001:0:4136:e378:8000:63bf:3fff:fdd2": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("address", "public"), [(each, said) for row, said in ADDRESSES.items() for each in row.split()]
+)
+def test_public_addresses(address: str, public: bool) -> None:
+    assert is_public(address) is public
+
+
+ODD_HOSTS = """
+    127.0.0.1 localhost 2130706433 0x7f.1 0x7f000001 0177.0.0.1 127.1 0 127.0.0.1. 169.254.169.254 １２７.０.０.１
+    ①②⑦.⓪.⓪.① [::1] [fe80::1] [::ffff:127.0.0.1] [::ffff:7f00:1]
+"""
+
+
+@pytest.mark.parametrize("host", ODD_HOSTS.split())
+def test_every_way_to_write_a_private_address(host: str, tmp_path: Path) -> None:
+    """With the operating system's own lookup, which reads the odd forms."""
+    assert "is not on the public Internet" in refused(tmp_path, f"http://{host}/")
+
+
+class TestUrls:
+    @pytest.mark.parametrize(
+        ("url", "said"),
+        {
+            "ftp://files.example/a": "begin with http:// or https://",
+            "file:///etc/passwd": "begin with http:// or https://",
+            "gopher://files.example/": "begin with http:// or https://",
+            "reports.example/a": "begin with http:// or https://",
+            "": "begin with http:// or https://",
+            "http://": "no valid host name",
+            "http:///a": "no valid host name",
+            "http://a..b/": "no valid host name",
+            f"http://{'a' * 64}.example/": "no valid host name",
+            "http://a\\b/": "no valid host name",
+            "http://[::1%25eth0]/": "host",
+            "http://[::1/": "not a valid web address",
+            "http://[1.2.3]/": "not a valid web address",
+            "http://a:b/": "not a valid web address",
+            "http://a:99999/": "not a valid web address",
+            "http://\u2100.example/": "not a valid web address",
+            "http://xn--\u00e4.example/": "host",
+            "http://a.example/b c": "blanks or control characters",
+            "http://a.example/b\r\nX-Evil: 1": "blanks or control characters",
+            "http://a.example/\0": "blanks or control characters",
+            "http://a.example:22/": "port 22 is not fetched from, only 80, 443, 8080, 8443",
+            "http://a.example:0/": "port 0 is not fetched from",
+            "http://a.example/" + "x" * 2_000: "longer than 2,000 characters",
+        }.items(),
+    )
+    def test_refused_before_any_lookup(self, url: str, said: str, tmp_path: Path) -> None:
+        resolve = Resolver({})
+        assert said in refused(tmp_path, url, resolve=resolve)
+        assert resolve.asked == []
+
+    @pytest.mark.parametrize("port", [80, 443, 8080, 8443])
+    def test_ports_of_the_web(self, port: int, tmp_path: Path) -> None:
+        message = refused(tmp_path, f"http://a.example:{port}/", resolve=lookup(a_example=HERE))
+        assert "is not on the public Internet" in message
+
+    @pytest.mark.parametrize(
+        "url", ["http://anna:s3cret@a.example/x", "http://s3cret@a.example/", "anna:s3cret@a.example"]
+    )
+    def test_user_name_and_password_are_refused_and_not_repeated(self, url: str, tmp_path: Path) -> None:
+        message = refused(tmp_path, url)
+        assert "s3cret" not in message
+        assert "anna" not in message
+        assert "a.example" in message
+
+    def test_names_in_other_scripts_and_odd_characters(self, server: WebServer, tmp_path: Path) -> None:
+        server.pages["/C%C3%B4te?x=%22%C3%A9%22"] = Page(b"x")
+        resolve = Resolver({"xn--fa-hia.example": [[HERE]]})
+        url = server.url('/Côte?x="é"', host="faß.example")
+        assert fetch(url, tmp_path, allow_private=True, resolve=resolve).name == "Côte.html"
+
+    def test_a_message_is_one_line_of_bounded_length(self, tmp_path: Path) -> None:
+        message = refused(tmp_path, "http://a.example/" + "x\n" * 5_000)
+        assert len(message) < 500
+        assert "\n" not in message

@@ -1,0 +1,133 @@
+"""What arrived: types, file names, encodings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatbot.domain.errors import LoadError
+from chatbot.library.fetching import Fetched, fetch
+from tests.fakes.web_server import Page, WebServer
+
+OFFICE = "application/vnd.openxmlformats-officedocument"
+
+
+def fetched(server: WebServer, folder: Path, page: Page, path: str = "/a") -> Fetched:
+    server.pages[path] = page
+    return fetch(server.url(path), folder, allow_private=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "name"),
+    [
+        ("/a", "text/html", "a.html"),
+        ("/a.php", "Text/HTML; charset=utf-8", "a.php.html"),
+        ("/a.htm", "application/xhtml+xml", "a.html"),
+        ("/a.pdf", "application/pdf", "a.pdf"),
+        ("/download", "application/pdf;name=x", "download.pdf"),
+        ("/a", f"{OFFICE}.wordprocessingml.document", "a.docx"),
+        ("/a", f"{OFFICE}.spreadsheetml.sheet", "a.xlsx"),
+        ("/a", f"{OFFICE}.presentationml.presentation", "a.pptx"),
+        ("/a", "text/csv", "a.csv"),
+        ("/a.json", "application/json", "a.json"),
+        ("/README.markdown", "text/markdown", "README.md"),
+        ("/v1.2", "text/plain", "v1.2.txt"),
+        ("/README.md", "text/plain; charset=utf-8", "README.md"),
+        ("/a.csv", "text/plain", "a.csv"),
+        ("/a.pdf", "text/plain", "a.txt"),
+        ("/A.PDF", "application/octet-stream", "A.pdf"),
+        ("/a.docx", None, "a.docx"),
+        ("/a.csv", "application/vnd.ms-excel", "a.csv"),
+        ("/", "text/html", "127.0.0.1.html"),
+        ("/.html", "text/html", "html.html"),
+    ],
+)
+def test_the_type_gives_the_suffix(
+    path: str, content_type: str | None, name: str, server: WebServer, tmp_path: Path
+) -> None:
+    found = fetched(server, tmp_path, Page(b"x", content_type), path)
+    assert (found.path.name, found.name) == (name, name)
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "said"),
+    [
+        ("/a.html", "image/png", "its type is image/png, which is not read"),
+        ("/a.pdf", "video/mp4", "its type is video/mp4"),
+        ("/a.exe", "application/octet-stream", "its type is application/octet-stream"),
+        ("/a", None, "the server does not say what it is"),
+        ("/a", "html", "the server does not say what it is"),
+    ],
+)
+def test_other_types_are_refused_with_those_that_are_read(
+    path: str, content_type: str | None, said: str, server: WebServer, tmp_path: Path
+) -> None:
+    with pytest.raises(LoadError) as caught:
+        fetched(server, tmp_path, Page(b"x", content_type), path)
+    assert said in caught.value.message
+    assert "Readable: HTML, PDF, Word (.docx)" in caught.value.message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("disposition", "name"),
+    {
+        'attachment; filename="Kenya 2023.pdf"': "Kenya 2023.pdf",
+        "inline; filename=kenya.pdf": "kenya.pdf",
+        "attachment; filename=\"x.pdf\"; filename*=UTF-8''C%C3%B4te%20d%E2%80%99Ivoire.pdf": "Côte d’Ivoire.pdf",
+        'attachment; filename="../../etc/passwd"': "etc-passwd.pdf",
+        'attachment; filename="..\\..\\boot.pdf"': "boot.pdf",
+        "attachment; filename*=UTF-8''..%2F..%2F.ssh%2Fkey%00.pdf": "ssh-key.pdf",
+        "attachment; filename*=UTF-8''%E2%80%AEfdp.exe": "fdp.exe.pdf",
+        "attachment; filename*=UTF-8''a%0D%0Ab%E2%80%A8c": "a-b c.pdf",
+        'attachment; filename="..."': "page.pdf",
+        'attachment; filename=""': "a.pdf",
+        "attachment": "a.pdf",
+    }.items(),
+)
+def test_names_stay_in_the_folder(disposition: str, name: str, server: WebServer, tmp_path: Path) -> None:
+    headers = {"Content-Disposition": disposition}
+    found = fetched(server, tmp_path, Page(b"x", "application/pdf", headers=headers))
+    assert found.name == name
+    assert found.path == tmp_path / name
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("letter", ["a", "%E0%A4%95"])
+def test_a_long_name_is_cut_between_characters(letter: str, server: WebServer, tmp_path: Path) -> None:
+    found = fetched(server, tmp_path, Page(b"x"), "/" + letter * 150)
+    assert len(found.name.encode()) <= 105
+    assert len(set(found.path.stem)) == 1
+
+
+@pytest.mark.parametrize(
+    ("charset", "data", "text"),
+    [
+        ("iso-8859-1", "Côte d’Ivoire".encode("windows-1252"), "Côte d’Ivoire"),
+        ("Shift_JIS", "日本の人口".encode("shift_jis"), "日本の人口"),
+        ('"windows-1251"', "Украина".encode("windows-1251"), "Украина"),
+        ("utf-16le", "Kenya".encode("utf-16le"), "Kenya"),
+        ("iso-8859-1", "Côte".encode(), "Côte"),
+        ("utf-8", "Côte".encode(), "Côte"),
+    ],
+)
+def test_a_text_whose_encoding_only_the_header_tells(
+    charset: str, data: bytes, text: str, server: WebServer, tmp_path: Path
+) -> None:
+    found = fetched(server, tmp_path, Page(data, f"text/plain; charset={charset}"))
+    assert found.path.read_text(encoding="utf-8-sig") == text
+
+
+@pytest.mark.parametrize(
+    ("content_type", "data"),
+    [
+        ("text/plain; charset=windows-1252", b"\x81\x8d"),
+        ("text/plain; charset=unicode_escape", b"\xe4"),
+        ("text/plain; charset=iso-8859-99", b"\xe4"),
+        ("application/pdf; charset=iso-8859-1", b"%PDF\xe4"),
+    ],
+    ids=str,
+)
+def test_other_bytes_stay_as_they_came(content_type: str, data: bytes, server: WebServer, tmp_path: Path) -> None:
+    assert fetched(server, tmp_path, Page(data, content_type)).path.read_bytes() == data

@@ -1,0 +1,84 @@
+"""What a page draws is the same as where pdfminer's own lexer reads it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pdfplumber
+import pytest
+from pdfminer.pdfinterp import PDFPageInterpreter
+from pdfminer.psexceptions import PSException
+
+from chatbot.library.loaders.pdf import drawing
+from chatbot.library.loaders.pdf.content import ContentInterpreter, UnusualError
+from tests.library.loaders.pdfs import Page, write
+
+INLINE = "BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI"
+CONTENTS = {
+    "numbers": "BT /F1 10 Tf +72 700. Td -.5 Tc 1.5-3 Td (a b) Tj 0Tc(c)Tj ET",
+    "strings": r"BT /F1 10 Tf 72 700 Td (a\(b\)\\ \101\8\q\053) Tj <41 42  43> Tj (x\r\ny) ' 1 2 (z) " + '" ET',
+    "arrays": "BT /F1 10 Tf 72 700 Td [(W) -120 (o) 3.5 <72> (d)] TJ T* [] TJ ET",
+    "marked content": "/P <</MCID 0 /ActualText (a > b) /E <FEFF>>> BDC BT /F1 9 Tf 72 700 Td (x) Tj ET EMC",
+    "turned": "BT /F1 10 Tf 0 1 -1 0 100 500 Tm (up) Tj 1 0 0 -1 100 300 Tm (mirror) Tj 1 .2 0 1 9 9 Tm (slant) Tj ET",
+    "shapes": "% a comment\n72 700 100 20 re f 1 0 0 1 5 5 cm 10 10 m 90 10 l S 10 20 m 20 30 30 40 50 60 c h B*",
+    "too few operands and no operator": "7 Td 3 nothing BT /F1 10 Tf 72 700 Td (x) Tj ET Q Q",
+}
+UNUSUAL = {
+    "a picture": f"BT /F1 10 Tf 72 700 Td (a) Tj ET {INLINE} BT /F1 10 Tf 72 600 Td (b) Tj ET",
+    "a string in a string": "BT /F1 10 Tf 72 700 Td (a (b) c) Tj ET",
+    "a name with a sign": "BT /F#31 10 Tf 72 700 Td (a) Tj ET",
+    "odd digits": "BT /F1 10 Tf 72 700 Td <414> Tj ET",
+    "an array in an array": "BT /F1 10 Tf 72 700 Td [(a) [1] (b)] TJ ET",
+    "damage": "BT /F1 10 Tf 72 700 Td ) (a) Tj > [ (b) Tj ET",
+}
+
+
+def drawn(path: Path) -> tuple[object, ...]:
+    """The letters and shapes of the only page; where pdfminer gives up, what it raises."""
+    with path.open("rb") as file:
+        page = next(drawing.pages_of(pdfplumber.open(file)))
+        try:
+            return page.objects, page.letters
+        except (PSException, TypeError, ValueError, AssertionError) as error:
+            return (type(error),)
+
+
+def by_pdfminer(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, ...]:
+    with monkeypatch.context() as patch:
+        patch.setattr(drawing, "ContentInterpreter", PDFPageInterpreter)
+        return drawn(path)
+
+
+@pytest.mark.parametrize("ops", CONTENTS.values(), ids=CONTENTS)
+def test_a_page_is_drawn_as_pdfminer_draws_it(ops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "p.pdf", [Page([ops])])
+    expected = by_pdfminer(path, monkeypatch)
+    monkeypatch.delattr(drawing, "PDFPageInterpreter")  # it is not needed
+    assert drawn(path) == expected
+    assert any(expected)
+
+
+@pytest.mark.parametrize("ops", UNUSUAL.values(), ids=UNUSUAL)
+def test_what_is_unusual_is_left_to_pdfminer(ops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "p.pdf", [Page([ops])])
+    read = list[bool]()
+
+    def noted(self: ContentInterpreter, page: object) -> None:
+        with pytest.raises(UnusualError):
+            PDFPageInterpreter.process_page(self, page)  # type: ignore[arg-type]
+        read.append(True)
+        raise UnusualError
+
+    monkeypatch.setattr(ContentInterpreter, "process_page", noted)
+    assert drawn(path) == by_pdfminer(path, monkeypatch)
+    assert read
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_mixture_of_tokens_is_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(seed)
+    pieces = [word for ops in (*CONTENTS.values(), *(UNUSUAL.values() if seed % 2 else ())) for word in ops.split(" ")]
+    ops = " ".join(chance.choices(pieces, k=60)) + " BT /F1 10 Tf 72 700 Td (end) Tj ET"
+    path = write(tmp_path / "p.pdf", [Page([ops])])
+    assert drawn(path) == by_pdfminer(path, monkeypatch)

@@ -1,0 +1,127 @@
+"""PDF: pages, titles and headings; what cannot be read is refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatbot.domain import Loaded
+from chatbot.domain.errors import LoadError
+from chatbot.library.loaders.pdf import PdfLoader
+from tests.library.loaders.pdfs import Page, prose, write
+
+
+def load(path: Path) -> Loaded:
+    return PdfLoader().load(path)
+
+
+def sections(loaded: Loaded) -> list[tuple[tuple[str, ...], int | None, str]]:
+    return [(section.path, section.page, section.text) for section in loaded.sections]
+
+
+def body(*pages: Page) -> list[Page]:
+    """The pages with enough text to tell the body from the headings."""
+    return [page.lines(72, 500, prose("Body", 6, each=60)) for page in pages]
+
+
+def test_headings_become_paths_and_a_section_goes_on_over_pages(tmp_path: Path) -> None:
+    first = Page().text(72, 100, "Land Report", size=24).text(72, 140, "People", size=16)
+    first.text(72, 170, "Growth", size=13, bold=True).text(72, 190, "It was 2.09 percent.")
+    first.text(72, 220, "Births", size=13, bold=True)
+    second = Page().text(72, 100, "There were 26.").text(72, 140, "Land", size=16).text(72, 160, "It is big.")
+    loaded = load(write(tmp_path / "report.pdf", [first, second]))
+    assert (loaded.title, loaded.pages) == ("Land Report", 2)
+    assert sections(loaded) == [
+        (("People", "Growth"), 1, "It was 2.09 percent."),
+        (("People", "Births"), 2, "There were 26."),
+        (("Land",), 2, "It is big."),
+    ]
+
+
+def test_short_bold_lines_are_headings_and_bold_words_in_a_line_are_none(tmp_path: Path) -> None:
+    page = Page().text(72, 100, "Background", bold=True).text(72, 115, "Note:", bold=True).text(102, 115, "a word.")
+    loaded = load(write(tmp_path / "report.pdf", body(page)))
+    assert [(path, text.split(" Body")[0].split("\n")[0]) for path, _, text in sections(loaded)] == [
+        (("Background",), "Note: a word.")
+    ]
+
+
+def test_a_heading_with_nothing_below_it_is_kept_as_text(tmp_path: Path) -> None:
+    page = Page().text(72, 100, "Jane Roe", size=14).text(72, 130, "May 2024", size=14).text(72, 160, "One", size=14)
+    page.text(72, 180, "First comes the text of this section.").text(72, 220, "The end", size=14)
+    assert sections(load(write(tmp_path / "r.pdf", [page], title="A Report"))) == [
+        ((), 1, "Jane Roe\n\nMay 2024"),
+        (("One",), 1, "First comes the text of this section."),
+        ((), 1, "The end"),
+    ]
+
+
+TITLES = {
+    "Kenya: Country Report 2024": "Kenya: Country Report 2024",
+    "  Two\tspaces ": "Two spaces",
+    "": "The Heading",
+    "untitled": "The Heading",
+    "Microsoft Word - draft.doc": "The Heading",
+    "annual_report_v3": "The Heading",
+    "about:blank": "The Heading",
+    "final.indd": "The Heading",
+    "kenya-2024": "The Heading",
+    "06AUP1": "The Heading",
+}
+
+
+@pytest.mark.parametrize(("said", "title"), TITLES.items())
+def test_the_title_is_what_the_file_says_if_that_is_a_title(tmp_path: Path, said: str, title: str) -> None:
+    pages = body(Page().text(72, 80, "The Heading", size=20))
+    assert load(write(tmp_path / "kenya-2024.pdf", pages, title=said)).title == title
+
+
+def test_without_title_and_heading_the_file_name_is_the_title(tmp_path: Path) -> None:
+    assert load(write(tmp_path / "minutes.pdf", body(Page()))).title == "minutes"
+
+
+def test_a_heading_that_repeats_the_title_is_no_section(tmp_path: Path) -> None:
+    pages = body(Page().text(72, 80, "Annual  REPORT", size=20))
+    loaded = load(write(tmp_path / "r.pdf", pages, title="Annual Report"))
+    assert [path for path, _, _ in sections(loaded)] == [()]
+
+
+def test_a_password_against_changes_only_does_not_keep_the_text_back(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.pdf", body(Page()), title="Sealed Report", user="", owner="secret")
+    loaded = load(path)
+    assert b"Sealed Report".hex().encode() not in path.read_bytes()
+    assert loaded.title == "Sealed Report"
+    assert loaded.sections[0].text.startswith("Body 00 lorem")
+
+
+def test_a_password_to_open_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = write(tmp_path / "closed.pdf", body(Page()), user="open sesame", owner="secret")
+    with pytest.raises(LoadError) as raised:
+        load(path)
+    assert raised.value.message == "closed.pdf is protected with a password. Save it without one and load that file."
+
+
+STAMPED = [Page().scan().text(72, 780, "Downloaded from example.org on 3 May 2024") for _ in range(4)]
+SCANS = {
+    "pictures": ([Page().scan(), Page().scan()], "r.pdf has no text: it is a scan or holds pictures only. Run OCR"),
+    "with a stamp on each page": (STAMPED, "r.pdf has no text"),
+    "most pages": (
+        [*body(Page()), Page().scan(), Page().scan()],
+        "r.pdf: 2 of 3 pages are scans without text. Run OCR",
+    ),
+    "a blank page": ([Page()], "r.pdf has no text"),
+}
+
+
+@pytest.mark.parametrize(("pages", "message"), SCANS.values(), ids=SCANS)
+def test_a_scan_is_named_with_what_to_do(tmp_path: Path, pages: list[Page], message: str) -> None:
+    with pytest.raises(LoadError) as raised:
+        load(write(tmp_path / "r.pdf", pages))
+    assert raised.value.message.startswith(message)
+
+
+def test_a_picture_page_among_text_is_skipped_and_text_over_a_picture_is_read(tmp_path: Path) -> None:
+    loaded = load(write(tmp_path / "r.pdf", [*body(Page()), Page().scan(), *body(Page().scan())]))
+    assert [section.page for section in loaded.sections] == [1, 3]
+    assert loaded.pages == 3

@@ -1,0 +1,68 @@
+"""Small files of every format, whole and by the book."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import docx
+import openpyxl
+import pptx
+
+from tests.data import data_set
+from tests.library.loaders.pdfs import Page, content_of
+
+FORMATS = data_set("sample_corpus", "formats")
+"""Real reports, taken along where they are."""
+CASES = data_set("loader_cases")
+"""Real files that readers stumble over."""
+
+
+def good_files() -> dict[str, bytes]:
+    """One small file of each kind by name, and the shared samples that are quickly read."""
+    page = "<h1>Kenya</h1><h2>People</h2><p>Many people live in Kenya, more each year.</p><table><tr><td>1</table>"
+    files = {
+        "a.pdf": content_of(
+            [Page().text(72, 92, "People", size=24).text(72, 132, "Many people live in Kenya, more each year.")]
+        ),
+        "a.docx": _saved(_word()),
+        "a.xlsx": _saved(_workbook()),
+        "a.pptx": _saved(_slides()),
+        "a.html": f"<!DOCTYPE html><html><head><title>Kenya</title></head><body>{page * 3}</body></html>".encode(),
+        "a.md": b"---\ntitle: Kenya\nyear: 2024\n---\n# Kenya\n\n## People\n\n**Many** people.\n\n```\ncode\n```\n",
+        "a.txt": "Größe: 580,367 sq km. Many people live here.\n".encode() * 5,
+        "a.csv": 'country,year,Text\nKenya,2015,"It grew, a lot"\nCôte d\'Ivoire,2016,Größe\n'.encode() * 3,
+        "a.json": json.dumps({"name": "Kenya", "parts": [{"title": "Land", "text": "Big"}], "year": 2024}).encode(),
+        "a.jsonl": b'{"Title": "a", "Text": "b"}\n' * 5,
+    }
+    shared = ("nigeria-2024.html", "peru-2024.docx", "kenya-2024.json", "indicators-2010-latest.csv")
+    return files | {name: (FORMATS / name).read_bytes() for name in shared if (FORMATS / name).is_file()}
+
+
+def _saved(document: docx.document.Document | openpyxl.Workbook | pptx.presentation.Presentation) -> bytes:
+    content = io.BytesIO()
+    document.save(content)
+    return content.getvalue()
+
+
+def _word() -> docx.document.Document:
+    document = docx.Document()
+    document.add_heading("People", 1)
+    document.add_paragraph("Many people live in Kenya.")
+    document.add_table(2, 2).cell(0, 0).text = "a"
+    return document
+
+
+def _workbook() -> openpyxl.Workbook:
+    workbook = openpyxl.Workbook()
+    for row in (("Country", "Year", "GDP"), ("Kenya", 2015, 6.3), ("Mali", 2016, 1.2)):
+        workbook.worksheets[0].append(row)
+    return workbook
+
+
+def _slides() -> pptx.presentation.Presentation:
+    presentation = pptx.Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[1])
+    slide.shapes.title.text = "People"
+    slide.placeholders[1].text = "Many people live in Kenya."
+    return presentation

@@ -1,0 +1,112 @@
+"""CSV as programs and people write it. What rows become is tested in test_records.py."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatbot.domain import Loaded, Section, document_text
+from chatbot.domain.errors import LoadError
+from chatbot.library.loaders.csv import CsvLoader, choose_delimiter
+
+
+def load(tmp_path: Path, content: str | bytes, name: str = "data.csv") -> Loaded:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return CsvLoader().load(path)
+
+
+def texts(loaded: Loaded) -> list[str]:
+    return [section.text for section in loaded.sections]
+
+
+def test_a_knowledge_base(tmp_path: Path) -> None:
+    """R-B1."""
+    loaded = load(
+        tmp_path, '\ufeffTitle,Text,Source\r\nGrowth,"It grew,\r\na ""lot"".",bank.org\r\n\r\n,It shrank.,\r\n'
+    )
+    assert loaded.title == "data"
+    assert loaded.sections == (
+        Section(("Row 1: Growth",), 'It grew,\na "lot".\nSource: bank.org', start=14),
+        Section(("Row 2",), "It shrank.", start=56),
+    )
+    text = document_text(loaded.sections)
+    assert all(text[s.start : s.start + len(s.text)] == s.text for s in loaded.sections)
+
+
+DIALECTS = {
+    "comma": ("a,b\n1,2\n", ["a: 1; b: 2"]),
+    "semicolon with decimal commas": ("a;b\n1,5;2,5\n3,5;4,5\n", ["a: 1,5; b: 2,5", "a: 3,5; b: 4,5"]),
+    "tab": ("a\tb, c\n1\t2, 3\n", ["a: 1; b, c: 2, 3"]),
+    "bar": ("a|b\n1|2,2\n", ["a: 1; b: 2,2"]),
+    "comma with semicolons in the text": ('a,b\n"x; y; z",1\n"x; y",2\n', ["a: x; y; z; b: 1", "a: x; y; b: 2"]),
+    "lone carriage returns": ("a,b\r1,2\r3,4", ["a: 1; b: 2", "a: 3; b: 4"]),
+    "quoted names": ('"a, b";"c"\n"1";"2"', ["a, b: 1; c: 2"]),
+    "one column": ("Text\nHello, world\nOne; two, three\n", ["Hello, world", "One; two, three"]),
+    "one column of pairs": ("Text\nHello, world\nBye, moon\n", ["Hello, world", "Bye, moon"]),
+    "one column, quoted": ('Text\n"Hello\nworld"\n', ["Hello\nworld"]),
+    "missing and double names": ("a,,a\n1,2,3\n", ["a: 1; Column 2: 2; a (2): 3"]),
+    "ragged": ("a,b\n1\n1,2,3\n4,5\n", ["a: 1", "a: 1; b: 2; Column 3: 3", "a: 4; b: 5"]),
+    "a quotation mark within": ('a,b\n5" pipe,2\n', ['a: 5" pipe; b: 2']),
+    "bare quotation marks between tabs": ('a\tb\n"x y\tz\n"p" q\tr\n', ['a: "x y; b: z', 'a: "p" q; b: r']),
+    "lines above the header": (
+        '"Source","World Development"\n\n"Updated",2024\n\n'
+        + ",".join("abcdefg") + "\n" + "1,2,3,4,5,6,7\n" * 2,
+        ["Source; World Development\nUpdated; 2024", *["a: 1; b: 2; c: 3; d: 4; e: 5; f: 6; g: 7"] * 2],
+    ),
+    "a title above the header": ("Our data\na;b;c\n1;2;3\n4;5;6\n7;8;9\n1;2;3\n4;5;6\n", None),
+    "latin-1": ("pays;année\nSénégal;2015\n".encode("latin-1"), ["pays: Sénégal; année: 2015"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "expected"), DIALECTS.values(), ids=DIALECTS)
+def test_dialects(tmp_path: Path, content: str | bytes, expected: list[str] | None) -> None:
+    found = texts(load(tmp_path, content))
+    assert found == expected or (expected is None and found[:2] == ["Our data", "a: 1; b: 2; c: 3"])
+
+
+def test_a_huge_field_is_read(tmp_path: Path) -> None:
+    (text,) = texts(load(tmp_path, f"Text\n{'word ' * 200_000}\n"))
+    assert len(text) == 999_999
+
+
+@given(
+    st.sampled_from(",;\t|"),
+    st.integers(2, 6).flatmap(
+        lambda width: st.lists(
+            st.lists(st.text("ab1 ,;|\t\"'\n.", max_size=8), min_size=width, max_size=width), min_size=3, max_size=20
+        )
+    ),
+)
+def test_quoted_tables_come_back_whatever_is_in_them(delimiter: str, rows: list[list[str]]) -> None:
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows(rows)
+    assert choose_delimiter(buffer.getvalue()) == delimiter
+
+
+BROKEN = {
+    "an open quotation mark": (
+        'a,b\n1,2\n3,"4\n5,6\n',
+        "data.csv is not a valid CSV table from line 3 on (unexpected end of data). A quoted value must be closed",
+    ),
+    "text behind a quoted value": ('a,b\n"x" y,2\n', "data.csv is not a valid CSV table from line 2 on ("),
+    "a header alone": ("a,b\n", "data.csv has no values below its header. Columns found: a, b."),
+    "no text": (
+        "Title,Text\nx,\ny,\n",
+        'data.csv has a column "Text", but no row has any text in it. Columns found: Title, Text.',
+    ),
+    "blank": ("\n \n", "data.csv has no text."),
+    "separators alone": (",,\n,,\n", "data.csv has no values below its header. Columns found: Column 1, Column 2"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
+def test_what_is_no_table_is_refused_by_name(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(LoadError) as raised:
+        load(tmp_path, content)
+    assert raised.value.message.startswith(message)

@@ -1,0 +1,286 @@
+"""Web pages: the content arrives whole and in order, the furniture of the site and what is hidden never."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from lxml import html as lxml_html
+
+from chatbot.domain.errors import LoadError
+from chatbot.library.loaders.formats import Fit, Sample
+from chatbot.library.loaders.html import MAX_MARKUP, HtmlLoader, page_sections
+from tests.data import data_set, needs
+
+NIGERIA = data_set("sample_corpus", "formats", "nigeria-2024.html")
+
+
+def read(html: str) -> list[tuple[tuple[str, ...], str]]:
+    return [(section.path, section.text) for section in page_sections(html.encode(), name="page.html").sections]
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+", text))
+
+
+@needs(NIGERIA)
+def test_every_word_of_a_real_report_arrives() -> None:
+    loaded = HtmlLoader().load(NIGERIA)
+    assert loaded.title == "Nigeria: Country Report 2024"
+    by_path = {section.path: section.text for section in loaded.sections}
+    assert by_path["Geography", "Coastline"] == "853 km"
+    assert by_path["Geography", "Area"].split("\n\n")[1] == "land: 910,768 sq km"
+    main = lxml_html.fromstring(NIGERIA.read_bytes().decode()).find(".//main")
+    for line_break in main.iter("br"):
+        line_break.tail = f"\n{line_break.tail or ''}"
+    names = {path[:depth] for path in by_path for depth in range(1, len(path) + 1)}
+    arrived = words(" ".join([loaded.title, *(name[-1] for name in names), *by_path.values()]))
+    wanted = words(" ".join(main.itertext()))
+    assert (wanted & arrived).total() >= 0.99 * wanted.total()
+    assert not arrived - wanted
+    assert "Home" not in arrived
+
+
+FURNISHED = """<!DOCTYPE html><html><head><title>Kenya | The Site</title><style>p {color: red}</style></head>
+<body class="cookie-consent-open with-sidebar">
+<div id="cookie-banner" class="cookie-banner"><p>We use cookies.</p><button>Accept</button></div>
+<header><a href="/">The Site</a>
+<nav><ul><li><a href="/a">Home</a></li><li><a href="/b">Reports</a></li></ul></nav></header>
+<div class="breadcrumbs"><a href="/">Start</a> / <a href="/k">Kenya</a></div>
+{content}
+<aside><h2>Popular</h2><p>Ten things you missed</p></aside>
+<div class="share"><a href="#">Post</a> <a href="#">Mail</a></div>
+<footer><h2>About us</h2><p>Imprint</p></footer>
+<script>var tracked = "script text";</script><noscript>Please enable scripts</noscript>
+<template><p>template text</p></template>
+</body></html>"""
+CONTENT = """<h1>Kenya</h1><header><p>By the desk</p></header><p>Fifty-five million people live there, most of them
+on farms.</p><h2 class="menu">Market share</h2><p class="share">Tea has a <a href="/t">share</a> of a fifth of what
+is exported, as before.</p><div hidden>secret</div><p style="color: red; display:none">secret</p>
+<p aria-hidden="true">secret</p>"""
+
+
+@pytest.mark.parametrize("tag", ["main", "article", "div", 'div role="main"'])
+def test_only_the_content_of_a_furnished_page_arrives(tag: str) -> None:
+    html = FURNISHED.replace("{content}", f"<{tag}>{CONTENT}</{tag.partition(' ')[0]}>")
+    loaded = page_sections(html.encode(), name="page.html")
+    assert loaded.title == "Kenya"
+    text = " ".join(section.text for section in loaded.sections)
+    assert ("By the desk" in text) == (tag != "div")  # without any mark of the content, a header is the site's
+    assert [(section.path, " ".join(section.text.split()[-4:])) for section in loaded.sections] == [
+        ((), "of them on farms."),
+        (("Market share",), "is exported, as before."),
+    ]
+    gone = (
+        "cookies Accept Site Home Reports Start Popular missed Post Mail About Imprint tracked enable template secret"
+    )
+    assert not words(gone) & words(text)
+
+
+def test_furniture_inside_of_the_content() -> None:
+    html = """<body><main><h1>T</h1><nav>Contents</nav><h2>A<a class="headerlink" href="#a">¶</a></h2><p>Text that is
+    long enough to be the content of this page.</p><aside><p>A remark that belongs to it.</p></aside>
+    <aside><a href="/x">Read this as well, it is much better</a></aside></main></body>"""
+    assert read(html) == [
+        (("A",), "Text that is long enough to be the content of this page.\n\nA remark that belongs to it.")
+    ]
+
+
+def test_a_page_that_is_all_furniture_by_name_still_arrives() -> None:
+    assert read('<body><div class="sidebar"><p>All there is.</p></div></body>') == [((), "All there is.")]
+
+
+BLOCKS = {
+    "paragraphs": ("<p>a<p>b", "a\n\nb"),
+    "line breaks": ("<p>a<br>b<br/><br>c", "a\nb\n\nc"),
+    "inline marks": ("<p>km<sup>2</sup> <b>to</b>tal <span>x</span><span>y</span>", "km2 total xy"),
+    "entities": ("<p>R&eacute;union &amp; &#8211; &rsquo;s&nbsp;x &lt;b&gt;", "Réunion & – ’s x <b>"),
+    "a list": ("<p>x<ul><li>a<li><p>b</p><ol><li>c</ol></ul><p>y", "x\n\n- a\n- b\n  - c\n\ny"),
+    "terms": ("<dl><dt>Area:<dd>5 km<dd>6 km<dt>Land<dd>4 km</dl>", "Area: 5 km\n6 km\nLand: 4 km"),
+    "code": ("<pre>a\n  b</pre>", "a\n  b"),
+    "a comment": ("<p>a<!-- no --><?php no ?>b", "ab"),
+    "a script in a paragraph": ("<p>a <script>no</script>b", "a b"),
+    "a form": ("<form><p>text<input value=no><select><option>no</select><textarea>no</textarea></form>", "text"),
+}
+
+
+@pytest.mark.parametrize(("html", "text"), BLOCKS.values(), ids=BLOCKS)
+def test_blocks(html: str, text: str) -> None:
+    assert read(f"<body>{html}</body>") == [((), text)]
+
+
+TABLES = {
+    "headings": ("<tr><th>Country<th>2023<tr><td>Chad<td>5<tr><td>Mali<td>6",
+        "Country: Chad; 2023: 5\nCountry: Mali; 2023: 6"),
+    "no headings": ("<tr><td>total<td>5<tr><td>land<td>4", "total | 5\nland | 4"),
+    "names of rows": ("<tr><th>Capital<td>Lima<tr><th>Area<td>5 km", "Capital: Lima\nArea: 5 km"),
+    "a caption and a group": (
+        "<caption>Table 1</caption><tr><th>Country<th>2023<tr><th colspan=2>Africa<tr><td>Chad<td>5",
+        "Table 1\nAfrica\nCountry: Chad; 2023: 5"),
+    "two rows of headings": (
+        "<thead><tr><th rowspan=2>Country<th colspan=2>People<tr><th>Male<th>Female<tbody><tr><td>Chad<td>5<td>6",
+        "Country: Chad; People Male: 5; Female: 6"),
+    "a cell down": ("<tr><th>Region<th>Country<th>n<tr><td rowspan=2>Africa<td>Chad<td>5<tr><td>Mali<td>6",
+        "Region: Africa; Country: Chad; n: 5\nRegion: Africa; Country: Mali; n: 6"),
+    "a frame": ("<tr><td><h2>no path</h2>x</td><td>y", None),
+    "a cell of lines": ("<tr><th>A<th>B<tr><td>x<br>y<td><p>z</p>", "A: x y; B: z"),
+    "a list and a table in cells": (
+        "<tr><th>Name<th>Habitat<tr><td>Teal<td><ul><li>Pond<li>Marsh</ul><tr><td>Coot"
+        "<td><table><tr><td>Lake<td>7</table>", "Name: Teal; Habitat: Pond, Marsh\nName: Coot; Habitat: Lake 7"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("html", "text"), TABLES.values(), ids=TABLES)
+def test_tables(html: str, text: str | None) -> None:
+    expected = [((), text)] if text else [(("no path",), "x\n\ny")]
+    assert read(f"<body><table>{html}</table></body>") == expected
+
+
+def test_headings_become_paths() -> None:
+    html = "<h1>A</h1>a<h2>B <br>b</h2>b<h3></h3><h4>D</h4>d<h1>E</h1>e"
+    assert read(html) == [(("A",), "a"), (("A", "B b"), "b"), (("A", "B b", "D"), "d"), (("E",), "e")]
+
+
+def test_a_heading_that_is_not_closed_does_not_swallow_the_page() -> None:
+    ((path, text),) = read(f"<body><h2>Name<div>{'word ' * 200}</div></body>")
+    assert path == ()
+    assert text.count("word") == 200
+
+
+HEADS = {
+    "the heading": ("<title>t</title><meta property='og:title' content='o'>", "<h1>h</h1>", "h"),
+    "for sharing": ("<title>t</title><meta property='og:title' content='o'>", "", "o"),
+    "of the window": ("<title>\n t </title>", "", "t"),
+    "in the site's header": ("", "<header><h1>s</h1></header>", "s"),
+    "the name": ("", "", "page"),
+}
+
+
+@pytest.mark.parametrize(("head", "body", "title"), HEADS.values(), ids=HEADS)
+def test_titles(head: str, body: str, title: str) -> None:
+    html = f"<html><head>{head}</head><body>{body}<p>text</p></body></html>"
+    assert page_sections(html.encode(), name="page.html").title == title
+
+
+def test_the_page_says_what_it_is_about() -> None:
+    html = "<head><meta name=description content=' All of\nit '><meta name=keywords content='a, b,,a'></head><p>x"
+    loaded = page_sections(html.encode(), name="page.html")
+    assert (loaded.description, loaded.labels) == ("All of it", ("a", "b"))
+
+
+CHARSETS = {
+    "utf-8, undeclared": ("Côte Łódź", "utf-8", ""),
+    "utf-8, declared otherwise": ("Côte Łódź", "utf-8", "<meta charset=iso-8859-1>"),
+    "latin-1, declared": ("Côte “d’Ivoire”", "cp1252", "<meta charset='iso-8859-1'>"),
+    "latin-1, undeclared": ("Côte d’Ivoire, the name of a country that has a coast", "cp1252", ""),
+    "http-equiv": ("Łódź", "iso8859-2", '<meta http-equiv="Content-Type" content="text/html; charset=ISO-8859-2">'),
+    "xml declaration": ("Łódź", "iso8859-2", '<?xml version="1.0" encoding="iso-8859-2"?>'),
+    "a mark": ("Łódź", "utf-16", "<meta charset=iso-8859-1>"),
+    "a mark in utf-8": ("Łódź", "utf-8-sig", "<meta charset=iso-8859-1>"),
+    "a made-up name": ("Łódź", "utf-8", "<meta charset=klingon>"),
+    "chinese": ("中国", "gb18030", "<meta charset=gb2312>"),
+}
+
+
+@pytest.mark.parametrize(("text", "encoding", "head"), CHARSETS.values(), ids=CHARSETS)
+def test_charsets(text: str, encoding: str, head: str) -> None:
+    html = f"{head}<html><body><p>{text}</p></body></html>".encode(encoding)
+    assert page_sections(html, name="page.html").sections[0].text == text
+
+
+def test_one_wrong_byte_does_not_make_a_page_unreadable() -> None:
+    html = b"<meta charset=utf-8><p>C\xc3\xb4te \xff d'Ivoire"
+    assert page_sections(html, name="page.html").sections[0].text == "Côte \ufffd d'Ivoire"
+
+
+REFUSED = {
+    "nothing": (b"", "has no text"),
+    "no words": (b"<html><body><script>x</script></body></html>", "has no text"),
+    "a comment": (b"<!-- x -->", "has no text"),
+    "an image": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not a text file"),
+    "too deep": (b"<div>x" * 3000, "nests its elements too deep"),
+    "too deep, after errors": (b"</foo>&bad" * 500 + b"<div>x" * 3000, "nests its elements too deep"),
+    "too many tags": (b"<b>" * (MAX_MARKUP + 1), "too large"),
+}
+
+
+@pytest.mark.parametrize(("html", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_page_is_refused_by_name(html: bytes, message: str) -> None:
+    with pytest.raises(LoadError, match=rf"^page\.html .*{message}"):
+        page_sections(html, name="page.html")
+
+
+SLOW = {
+    "mains in mains": "<main>" * 1500 + "<p>word word" * 20_000,
+    "asides": "<aside>" * 1500 + "<p>word word" * 20_000,
+    "scripts between words": "<p>" + "<script>x</script>word" * 50_000,
+    "cells that reach down": "<table><tr>" + "<td rowspan=60000 colspan=64>" * 500 + "<tr><td>x" * 20_000,
+    "tables in tables": "<table><tr><td>" * 600 + "<p>word" * 20_000,
+    "open links": "<a>word" * 1900,
+}
+
+
+@pytest.mark.parametrize("html", SLOW.values(), ids=SLOW)
+def test_pages_made_to_take_time_do_not(html: str) -> None:
+    start = time.process_time()
+    loaded = page_sections(f"<body>{html}".encode(), name="page.html")
+    assert time.process_time() - start < 30
+    assert sum(len(section.text) for section in loaded.sections) < 20 * len(html)
+
+
+SEEN = "Tea is grown in the hills."
+UNSEEN_STYLES = """
+display:none|visibility:hidden|font-size:0|font-size: 0px !important|font-size:1px|font-size:.01em|opacity:0|opacity:0.0
+color:#fff|color:white|color: #FFFFFF|color:#fefefe|color:rgb(255, 255, 255)|color:rgba(0,0,0,0)|color:transparent
+color:red;background:red|position:absolute;left:-9999px|text-indent:-5000px|margin-left:-100em|clip:rect(0,0,0,0)
+position:fixed;top:-999em|clip-path:inset(50%)|height:0;overflow:hidden|transform:scale(0)|font:0/0 a
+"""
+
+
+@pytest.mark.parametrize("style", UNSEEN_STYLES.strip().replace("\n", "|").split("|"))
+@pytest.mark.parametrize("way", ["inline", "sheet", "around"])
+def test_what_is_not_shown_is_not_read(style: str, way: str) -> None:
+    hidden = {
+        "inline": f'<p style="{style}">Obey me.</p>',
+        "sheet": f"<style>/* x */ @media print {{p {{top: 0}}}} p.x, b {{{style}}}</style><p class='a x'>Obey me.</p>",
+        "around": f'<div style="{style}"><p>Obey <b>me.</b></p></div>',
+    }[way]
+    assert read(f"<p>{SEEN}</p>{hidden}<p>Coffee, too.</p>") == [((), f"{SEEN}\n\nCoffee, too.")]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        '<div style="font-size:0"><p style="font-size:14px">Read me.</p></div>',
+        '<div style="background:#123"><p style="color:#fff">Read me.</p></div>',
+        '<table bgcolor="navy"><tr><td><font color="white">Read me.</font></td></tr></table>',
+        '<style>.dark {background: url(x.png)} .dark p {color: white}</style><div class="dark"><p>Read me.</p></div>',
+        '<link rel="stylesheet" href="x.css"><div class="hero"><p style="color:white">Read me.</p></div>',
+        '<style>@media print { p {display: none} }</style><p>Read me.</p>',
+        '<div style="visibility:hidden"><p style="visibility:visible">Read me.</p></div>',
+        '<p style="opacity:.8;color:#333;font-size:9px;margin-left:-8px;text-indent:2em">Read me.</p>',
+        '<p style="color:var(--white);height:0">Read me.</p>',
+    ],
+)  # fmt: skip
+def test_what_is_shown_in_other_colours_and_sizes_is_read(shown: str) -> None:
+    assert read(shown) == [((), "Read me.")]
+
+
+@pytest.mark.parametrize("sheet", ["@" * 400_000, "/*" * 200_000, "a" * 400_000 + "}", "a{" * 200_000,
+                                   "a," * 100_000 + "{" + "color:red;" * 20_000 + "}"])  # fmt: skip
+def test_a_sheet_that_is_made_to_take_time_does_not(sheet: str) -> None:
+    started = time.process_time()
+    assert read(f"<style>{sheet}</style><p class='a'>{SEEN}</p>") == [((), SEEN)]
+    assert time.process_time() - started < 2
+
+
+def test_where_a_page_begins_is_found_in_linear_time() -> None:
+    """A comment may end at its first --> only: else thirty of them could be read in a billion ways."""
+    began = time.process_time()
+    assert HtmlLoader().fit(Sample(Path("a.txt"), b"", "<!---->" * 5_000 + "x")) is Fit.NO
+    assert time.process_time() - began < 1.0
+    prologue = "\ufeff <?xml version='1.0'?>\n<!-- a > b -- c -->\n<!---->\n<!DOCTYPE html><p>It.".lstrip("\ufeff")
+    assert HtmlLoader().fit(Sample(Path("a.txt"), b"", prologue)) is Fit.CERTAIN

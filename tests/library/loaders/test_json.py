@@ -1,0 +1,133 @@
+"""JSON records, documents and JSON Lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot.domain import Loaded, document_text
+from chatbot.domain.errors import LoadError
+from chatbot.library.loaders.json import JsonLoader
+
+
+def load(tmp_path: Path, content: Any, name: str = "data.json") -> Loaded:
+    path = tmp_path / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return JsonLoader().load(path)
+
+
+def found(loaded: Loaded) -> list[tuple[tuple[str, ...], str]]:
+    return [(section.path, section.text) for section in loaded.sections]
+
+
+RECORDS = {
+    "records": ([{"a": 1, "b": "x"}, {"b": "y", "c": [1, 2]}], [(("x",), "a: 1; b: x"), (("y",), "b: y; c: 1, 2")]),
+    "passages": (
+        [{"url": "u", "raw_content": "Body", "title": "T", "image_urls": []}], [(("Row 1: T",), "Body\nSource: u")]
+    ),
+    "an object within": (
+        [{"Text": "t", "metadata": {"country": "Kenya", "page": 3}}], [(("Row 1",), "t\ncountry: Kenya; page: 3")]
+    ),
+    "nothing in some": ([{"a": None, "b": ""}, {"a": True, "b": 2.50}], [(("yes",), "a: yes; b: 2.5")]),
+    "nested deeper": (
+        [{"name": "Kenya", "parts": [{"title": "Land", "text": "Big"}]}], [(("Kenya", "Land"), "Big")]
+    ),
+    "strings": (["one", "two", ["three"]], [((), "one"), ((), "two"), ((), "three")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "sections"), RECORDS.values(), ids=RECORDS)
+def test_lists(tmp_path: Path, content: Any, sections: list[tuple[tuple[str, ...], str]]) -> None:
+    loaded = load(tmp_path, content)
+    assert found(loaded) == sections
+    assert loaded.title == "data"
+
+
+def test_rows_have_metadata_of_their_own(tmp_path: Path) -> None:
+    loaded = load(tmp_path, [{"Text": "t", "metadata": {"country": "Kenya", "year": 2020}}])
+    assert loaded.sections[0].metadata == {"country_name": "Kenya", "year": 2020}
+
+
+def test_a_document_has_headings_lines_and_rows(tmp_path: Path) -> None:
+    content = {
+        "name": "Kenya", "country": "Kenya", "year": 2024, "birth_rate": 26.39, "langs": ["Swahili", "English"],
+        "summary": "A **short** text, not 2**10.",
+        "history": "long " * 60,
+        "people": {"population": 52, "growth": {"rate": "2.09%"}},
+        "categories": [
+            {"title": "Land", "fields": [{"name": "Area", "content": "580,367 sq km"}, {"name": "", "content": "x"}]},
+            {"Heading": "Sea", "depth": 5},
+        ],
+        "indicators": [{"year": 2015, "gdp": 6.3}, {"year": 2016, "gdp": 7}],
+        "codes": [["a", 1], {"x": {"y": "z"}}, "w"],
+        "empty": [{"text": ""}, None],
+        "nothing": None,
+    }  # fmt: skip
+    loaded = load(tmp_path, content)
+    assert loaded.title == "Kenya"
+    assert loaded.metadata == {"country_name": "Kenya", "year": 2024}
+    own = "Country: Kenya\nYear: 2024\nBirth rate: 26.39\nLangs: Swahili, English\nA short text, not 2**10."
+    assert found(loaded) == [
+        ((), own), (("History",), ("long " * 60).strip()), (("People",), "Population: 52"),
+        (("People", "Growth"), "Rate: 2.09%"), (("Land", "Area"), "580,367 sq km"), (("Land", "Fields 2"), "x"),
+        (("Sea",), "Depth: 5"), (("Indicators", "Row 1"), "year: 2015; gdp: 6.3"),
+        (("Indicators", "Row 2"), "year: 2016; gdp: 7"), (("Codes 1",), "a, 1"), (("Codes 2", "X"), "Y: z"),
+        (("Codes 3",), "w"),
+    ]  # fmt: skip
+    text = document_text(loaded.sections)
+    assert all(text[s.start : s.start + len(s.text)] == s.text for s in loaded.sections)
+
+
+LINES = {
+    "json lines": ("data.jsonl", '{"a": "x"}\n\n{"a": "y"}\n'),
+    "json lines called json": ("data.json", '{"a": "x"}\n{"a": "y"}'),
+    "windows line ends": ("data.ndjson", '{"a": "x"}\r\n{"a": "y"}\r\n'),
+    "a line separator in a string": ("data.jsonl", '{"a": "x"}\n{"a": "y", "b": "\u2028"}'),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), LINES.values(), ids=LINES)
+def test_json_lines(tmp_path: Path, name: str, content: str) -> None:
+    assert found(load(tmp_path, content, name)) == [(("x",), "a: x"), (("y",), "a: y")]
+
+
+def test_what_cannot_be_stored_is_replaced(tmp_path: Path) -> None:
+    loaded = load(tmp_path, '{"k\\u0000": "a\\u0000b \\ud800 c\\r\\nd"}')
+    assert found(loaded) == [(("K",), "a b \ufffd c\nd")]
+
+
+def test_numbers_stay_as_they_are_written(tmp_path: Path) -> None:
+    loaded = load(tmp_path, '{"a": 2.10, "b": 1e999, "c": NaN, "d": -Infinity, "e": 12345678901234567890}')
+    assert found(loaded) == [((), "A: 2.10\nB: 1e999\nC: NaN\nD: -Infinity\nE: 12345678901234567890")]
+
+
+BROKEN = {
+    "cut": ('{"a": [1, 2', "data.json is not valid JSON: line 1: Expecting ',' delimiter."),
+    "a wrong line": ('{"a":\n x}', "data.json is not valid JSON: line 2: Expecting value."),
+    "a wrong line of several": (
+        '{"a": 1}\n{"a": 2}\n{"a": ', "data.json is not valid JSON Lines: line 3: Expecting value."
+    ),
+    "two objects on a line": ('{"a": 1} {"a": 2}', "data.json is not valid JSON: line 1: Extra data."),
+    "deep": ("[" * 100_000 + "]" * 100_000, "data.json is nested too deeply to be read."),
+    "deep objects": ('{"a":' * 990 + "1" + "}" * 990, "data.json is nested too deeply to be read."),
+    "a huge number": (f'{{"a": {"9" * 5000}}}', "data.json has a number with thousands of digits."),
+    "a huge number in a line": (
+        f'{{"a": 1}}\n{{"a": {"9" * 5000}}}', "data.json is not valid JSON Lines: line 2: a number with thousands"
+    ),
+    "a string": ('"Hello"', "data.json is a single JSON value, not an object or a list."),
+    "an empty object": ("{}", "data.json has no text: all its values are empty."),
+    "an empty list": ("[]", "data.json has no text"),
+    "empty records": ("[{}, {}]", "data.json has no values below its header. Columns found: none."),
+    "records without text": ('[{"Text": ""}]', 'data.json has a column "Text", but no row has any text in it.'),
+    "nothing inside": ('{"a": [{"b": null}], "c": {}}', "data.json has no text"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
+def test_what_is_not_read_is_named(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(LoadError) as raised:
+        load(tmp_path, content)
+    assert raised.value.message.startswith(message)

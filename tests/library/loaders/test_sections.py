@@ -1,0 +1,196 @@
+"""Rows of a table to lines that name their columns, or to sections of their own (R-B1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot.domain import Section
+from chatbot.library.loaders.sections import (
+    LEVEL,
+    column_key,
+    column_names,
+    is_number,
+    looks_like_header,
+    record_sections,
+    row_metadata,
+    row_sections,
+    row_text,
+    table_text,
+)
+
+ROWS = {
+    "header and value": (["Country", "Year"], ["Kenya", "2023"], "Country: Kenya; Year: 2023"),
+    "an empty cell": (["Country", "Capital", "Year"], ["Kenya", " ", "2023"], "Country: Kenya; Year: 2023"),
+    "white space": (["GDP\n(USD)"], [" 1\u00a0 2\n3 "], "GDP (USD): 1 2 3"),
+    "no header": (["", "Year"], ["Kenya", "2023"], "Kenya; Year: 2023"),
+    "more cells than names": (["Country"], ["Kenya", "2023"], "Country: Kenya; 2023"),
+    "fewer cells than names": (["Country", "Year"], ["Kenya"], "Country: Kenya"),
+    "a colon in the name": (["total :"], ["5 km"], "total: 5 km"),
+    "nothing": (["Country"], [""], ""),
+}
+
+
+@pytest.mark.parametrize(("header", "cells", "text"), ROWS.values(), ids=ROWS)
+def test_a_row_names_its_columns(header: list[str], cells: list[str], text: str) -> None:
+    assert row_text(header, cells) == text
+
+
+TABLES = {
+    "a header": ([["Country", "2019"], ["Kenya", "5"], ["", "6"]], "Country: Kenya; 2019: 5\n2019: 6"),
+    "an empty corner": ([["", "2019", "2020"], ["Kenya", "5", "6"]], "Kenya; 2019: 5; 2020: 6"),
+    "numbers first": ([["total", "1,285 "], ["land", "1,279"]], "total | 1,285\nland | 1,279"),
+    "a hole in the first row": ([["a", "", "b"], ["c", "d", "e"]], "a | b\nc | d | e"),
+    "one row": ([["Country", "Year"]], "Country | Year"),
+    "prose first": ([["x" * 121, "b"], ["c", "d"]], f"{'x' * 121} | b\nc | d"),
+    "a caption": ([["Table 1", ""], ["Country", "Year"], ["Chad", "2020"]], "Table 1\nCountry: Chad; Year: 2020"),
+    "groups and notes": (
+        [["Country", "Year"], ["Africa", ""], ["Chad", "2020"], ["Source: UN"]],
+        "Africa\nCountry: Chad; Year: 2020\nSource: UN",
+    ),
+    "blank rows": ([["", ""], ["Country", "Year"], [" "], ["Chad", "2020"]], "Country: Chad; Year: 2020"),
+    "nothing": ([], ""),
+}
+
+
+@pytest.mark.parametrize(("rows", "text"), TABLES.values(), ids=TABLES)
+def test_a_table_is_a_line_for_each_row(rows: list[list[str]], text: str) -> None:
+    assert table_text(rows) == text
+
+
+def test_who_knows_the_header_says_so() -> None:
+    rows = [["1", "2"], ["3", "4"]]
+    assert table_text(rows, header=True) == "1: 3; 2: 4"
+    assert table_text([["Country", "Year"], ["Chad", "2020"]], header=False) == "Country | Year\nChad | 2020"
+
+
+def test_a_long_name_of_a_column_does_not_swell_each_row() -> None:
+    assert table_text([["x" * 100_000, "b"], ["c", "d"]], header=True) == "c; b: d"
+
+
+@pytest.mark.parametrize("text", ["1,285.5", "-3", "(12)", "45 %", "$7", "2020", "−1"])
+def test_numbers_as_people_write_them(text: str) -> None:
+    assert is_number(text)
+    assert not looks_like_header([text, text])
+
+
+@pytest.mark.parametrize("text", ["Kenya", "5 km", "", "Q1", "-"])
+def test_what_is_no_number(text: str) -> None:
+    assert not is_number(text)
+
+
+Rows = list[list[str]]
+
+
+def sections(header: list[str], *rows: list[str]) -> list[Section]:
+    return record_sections(header, rows)
+
+
+def test_a_text_column_makes_each_row_a_passage() -> None:
+    """R-B1: Text is required, Title and Source are optional, the row's number is the source id."""
+    assert sections(
+        ["TITLE", "Text", "Source"],
+        ["Growth", "It grew.\nA lot.", "bank.org"],
+        ["", "It shrank.", ""],
+        ["Nothing", "  ", "x"],
+        ["Again", "It grew."],
+    ) == [
+        Section(("Row 1: Growth",), "It grew.\nA lot.\nSource: bank.org"),
+        Section(("Row 2",), "It shrank."),
+        Section(("Row 4: Again",), "It grew."),
+    ]
+
+
+def test_a_passage_keeps_what_its_other_columns_say() -> None:
+    assert sections(
+        ["id", "Text", "Author", "Country", "Year", "Type"],
+        ["7", "It grew.", "A. B.", "Kenya", "2020", "review"],
+        ["8", "It shrank.", "", "Atlantis", "20", ""],
+    ) == [
+        Section(
+            ("Row 1",),
+            "It grew.\nid: 7; Author: A. B.; Country: Kenya; Year: 2020; Type: review",
+            metadata={"country_name": "Kenya", "year": 2020, "type": "review"},
+        ),
+        Section(("Row 2",), "It shrank.\nid: 8; Country: Atlantis; Year: 20"),
+    ]
+
+
+def test_page_records_are_passages_with_their_address() -> None:
+    """R-A1: raw pages {url, raw_content, title}."""
+    assert sections(["url", "raw_content", "title"], ["https://x.org/a", "Body", "Page"]) == [
+        Section(("Row 1: Page",), "Body\nSource: https://x.org/a")
+    ]
+
+
+def test_a_row_without_a_text_column_is_a_line_named_by_country_and_year() -> None:
+    assert row_sections(
+        ["code", "Country Name", "year", "gdp"],
+        [["KE", "Kenya", "2015", "6.3"], ["", "", "", ""], ["ML", "Mali", "", "1.2"], ["XX", "", "2015", "5"]],
+        ("Sheet 1",),
+    ) == [
+        Section(
+            ("Sheet 1", "Kenya, 2015"),
+            "code: KE; Country Name: Kenya; year: 2015; gdp: 6.3",
+            metadata={"country_name": "Kenya", "year": 2015},
+        ),
+        Section(
+            ("Sheet 1", "Mali"), "code: ML; Country Name: Mali; gdp: 1.2", metadata={"country_name": "Mali"}
+        ),
+        Section(("Sheet 1", "Row 4"), "code: XX; year: 2015; gdp: 5", metadata={"year": 2015}),
+    ]  # fmt: skip
+
+
+NAMED_BY = {
+    "the first column of words": (
+        ["n", "city", "river"],
+        [["1", "Nairobi", "Athi"], ["2", "Embu", "Tana"], ["3", "7", "Tana"]],
+        "Nairobi",
+    ),
+    "not numbers with signs": (["share", "city"], [["5 %", "Nairobi"], ["-1,200.5", "Mombasa"]], "Nairobi"),
+    "nothing but numbers": (["a", "b"], [["1", "2"]], "Row 1"),
+    "prose is no name": (["remark", "b"], [["word " * 20, "2"]], "Row 1"),
+    "year alone": (["year", "b"], [["2015", "2"]], "Row 1"),
+}
+
+
+@pytest.mark.parametrize(("header", "rows", "name"), NAMED_BY.values(), ids=NAMED_BY)
+def test_rows_are_named_by_their_first_words(header: list[str], rows: Rows, name: str) -> None:
+    assert sections(header, *rows)[0].path == (name,)
+
+
+def test_headers_are_completed_and_told_apart() -> None:
+    assert column_names(["a", "", " b\n c ", "a", "a (2)", "a"], 7) == [
+        "a", "Column 2", "b c", "a (2)", "a (2) (2)", "a (3)", "Column 7",
+    ]  # fmt: skip
+    assert column_key(" Country-Name\t") == column_key("COUNTRY  name") == "country_name"
+
+
+METADATA = {
+    "name": ({"country": "Kenya"}, {"country_name": "Kenya"}),
+    "code": ({"nation": "KEN"}, {"country_name": "KEN"}),
+    "no country": ({"country": "World"}, {}),
+    "the first that is one": ({"country_name": "World", "country": "Mali"}, {"country_name": "Mali"}),
+    "year": ({"year": "1999"}, {"year": 1999}),
+    "year of a spreadsheet": ({"year": "2015.0"}, {"year": 2015}),
+    "no year": ({"year": "2015-16"}, {}),
+    "digits of another script": ({"year": "٢٠١٥"}, {}),
+    "no year, a number": ({"year": "20150"}, {}),
+    "type": ({"type": "review"}, {"type": "review"}),
+    "empty": ({"country": "", "year": "", "type": ""}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "metadata"), METADATA.values(), ids=METADATA)
+def test_metadata_is_checked(values: dict[str, str], metadata: dict[str, str | int]) -> None:
+    assert row_metadata(values) == metadata
+
+
+def test_levels_of_a_name_are_written_once_in_a_row() -> None:
+    names = ["Group", f"2007{LEVEL}Men", f"2007{LEVEL}Women", f"2009{LEVEL}Men", f"2009{LEVEL}Women"]
+    assert row_text(names, ["All", "1", "2", "3", "4"]) == "Group: All; 2007 Men: 1; Women: 2; 2009 Men: 3; Women: 4"
+    assert row_text(names, ["All", "", "2", "", "4"]) == "Group: All; 2007 Women: 2; 2009 Women: 4"
+
+
+def test_names_of_columns_without_values_are_kept() -> None:
+    table = [["Country", "Births", "Remarks"], ["Kenya", "26", ""], ["Peru", "17", ""]]
+    assert table_text(table).split("\n")[-1] == "Empty columns: Remarks"

@@ -1,0 +1,117 @@
+"""Every sample format goes in, and answers lead to the page they stand on. Real files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pypdfium2
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain import Answer, AnswerEvent, Question
+from chatbot.domain.request import RequestContext
+from chatbot.library.sources import folder_sources
+from tests.data import data_set, needs
+
+CORPUS = data_set("sample_corpus")
+pytestmark = needs(CORPUS)
+
+FILES = 11
+PAGES = {
+    "factbook-archive-summary-2026.pdf": ("What percentage is the parser coverage?", {1, 3}, "97.6"),
+    "us-024.pdf": (
+        "How many total occupied housing units with male householder had rodents seen in the unit recently?",
+        {5},
+        "3,716",
+    ),
+    "us-025.pdf": (
+        "What is the coronary heart disease rate of non-Hispanic women aged 45-54?",
+        {3},
+        "28.7",
+    ),
+    "us-018.pdf": ("What was the total pupil/teacher ratio in 1997?", {5}, "16.6"),
+    "federal-register-2020.pdf": (
+        "How many airplanes of U.S. registry does the proposed AD affect?",
+        {5},
+        "73 airplanes",
+    ),
+    "kenya-2024.pdf": ("What is the labor force?", {9}, "25.502 million"),
+    "colombia-2022.pdf": ("What is the population growth rate?", {3}, "0.59%"),
+}
+"""A question, and the pages and words of its answer."""
+CELLS = {
+    "kenya-2024.pdf": ("What is the urban population?", "29.5%"),
+    "peru-2024.docx": ("What is the lowest point?", "Pacific Ocean 0 m"),
+}
+
+
+BY_MEANING = {"us-024.pdf", "us-018.pdf"}
+"""Files whose questions need the real model; the others are found by their words, and read in a tenth of the time."""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    with opened(tmp_path_factory.mktemp("formats"), "hashing", "formats/*") as services:
+        yield services
+
+
+@pytest.fixture(scope="module")
+def by_meaning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    with opened(tmp_path_factory.mktemp("meaning"), "minilm", *(f"formats/{name}" for name in BY_MEANING)) as services:
+        yield services
+
+
+@contextmanager
+def opened(folder: Path, provider: str, *patterns: str) -> Iterator[Services]:
+    """The files of the corpus, ingested."""
+    settings = Settings(data_dir=folder, embedding_provider=provider, chat_model="extractive", sample_data="off")
+    with Services(settings) as services:
+        for pattern in patterns:
+            for source in folder_sources(CORPUS, pattern=pattern):
+                services.ingesting.service.ingest(source)
+        yield services
+
+
+def answer(services: Services, query: str, name: str) -> Answer:
+    (title,) = [record.title for record in services.storage.documents.all() if record.source.endswith(name)]
+    scope = services.storage.scopes.resolve({"document_name": title})
+    question = Question(query, scope, services.settings.top_k, services.settings.retrieval_method, "direct")
+    *_, last = services.runtime.agent.run(question, request=RequestContext())
+    assert isinstance(last, AnswerEvent)
+    return last.answer
+
+
+def test_every_file_goes_in(library: Services) -> None:
+    records = library.storage.documents.all()
+    assert len(records) == FILES
+    assert {record.status for record in records} == {"ready"}
+    assert {r.title: r.pages for r in records if r.source.endswith(".pdf")} == {
+        "CIA World Factbook Archive: Executive Summary 2026": 3,
+        "CDC MMWR: Inadequate and Unhealthy Housing, 2007 and 2009": 6,
+        "CDC MMWR: Coronary Heart Disease and Stroke Deaths, United States, 2006": 4,
+        "NCES projections: reference tables, public high school graduates": 7,
+        "Federal Register proposed rule 2020-17221 (three-column, 15 pages)": 15,
+        "Kenya: Country Report 2024": 17,
+        "Colombia: Country Report 2022": 18,
+    }
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_answer_from_a_pdf_cites_its_page(request: pytest.FixtureRequest, name: str) -> None:
+    query, pages, words = PAGES[name]
+    services = request.getfixturevalue("by_meaning" if name in BY_MEANING else "library")
+    first = answer(services, query, name).citations[0]
+    assert words in first.hit.chunk.text
+    assert first.hit.chunk.page in pages
+    with pypdfium2.PdfDocument(CORPUS / "formats" / name) as document:
+        shown = " ".join(document[first.hit.chunk.page - 1].get_textpage().get_text_range().split())
+    assert words in shown, "the test itself is wrong: another reader does not find the words on that page"
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_cells_of_tables_can_be_asked_for(library: Services, name: str) -> None:
+    query, cell = CELLS[name]
+    assert cell in answer(library, query, name).response

@@ -1,0 +1,423 @@
+"""Background ingestion over the real database: files of jobs, taken one at a time, by whoever is there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.database.repositories import files as file_repository
+from chatbot.domain import DocumentRecord
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.errors import CancelledError, EmbeddingError
+from chatbot.jobs import queue as repository
+from chatbot.jobs import worker
+from chatbot.jobs.queue import Ingestion, IngestionFile
+from chatbot.jobs.worker import MAX_TRIES, IngestionWorker
+from chatbot.library import control, versions
+from chatbot.library.control import Retries
+from chatbot.library.loaders.isolation import LoaderPool
+from chatbot.library.sources import Source, document_id, folder_sources
+from tests.library.helpers import (
+    Embedding,
+    KilledError,
+    assert_consistent,
+    passages_of,
+    raising,
+    run_together,
+    running,
+    until,
+    write,
+)
+from tests.library.helpers import record_of as registered
+
+Start = Callable[..., Ingestion]
+UPLOAD = document_id("uploads/a.md")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beats, leases and batches of tests: small."""
+    for module, name, value in (
+        (worker, "IDLE_SECONDS", 0.05),
+        (worker, "BEAT_SECONDS", 0.05),
+        (worker, "NOTE_SECONDS", 0.0),
+        (control, "LEASE_SECONDS", 0.6),
+        (control, "POLL_SECONDS", 0.02),
+        (repository, "LEASE_SECONDS", 0.5),
+        (versions, "BATCH", 2),
+    ):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr("chatbot.app.services.runtime.Retries", lambda: Retries(tries=4, first_seconds=0.01))
+
+
+@pytest.fixture
+def start(services: Services, tmp_path: Path) -> Start:
+    """``start(a="zebra", b="lion ant")``: stores these files, as an upload does, and queues them as one job."""
+    services.prepare()
+
+    def queue(**texts: str) -> Ingestion:
+        files = []
+        for name, words in texts.items():
+            file_id = services.storage.files.put(write(tmp_path, passages_of(*words.split()), f"{name}.md"))
+            files.append(IngestionFile("", "", f"{name}.md", f"uploads/{name}.md", file_id=file_id))
+        return services.storage.ingestions.create(files)
+
+    return queue
+
+
+def states(services: Services, job: Ingestion) -> list[str]:
+    return [file.state for file in services.storage.ingestions.get(job.id).files]
+
+
+def work_all(services: Services) -> None:
+    while services.ingesting.worker.work_once():
+        pass
+
+
+def only(services: Services, job: Ingestion) -> IngestionFile:
+    (file,) = services.storage.ingestions.get(job.id).files
+    return file
+
+
+def record_of(services: Services, name: str = "a") -> DocumentRecord | None:
+    return services.storage.documents.get(document_id(f"uploads/{name}.md"))
+
+
+@pytest.fixture
+def at_work(services: Services) -> Iterator[IngestionWorker]:
+    """The worker, running."""
+    with running(services.ingesting.worker.run) as errors:
+        yield services.ingesting.worker
+        services.ingesting.worker.close()
+    assert errors == []
+
+
+# The work
+
+
+def test_the_files_of_a_job_become_documents_in_order(services: Services, start: Start) -> None:
+    job = start(a="zebra", b="lion ant ibex")
+    assert (job.state, job.progress, len(services.storage.ingestions.unfinished())) == ("queued", 0.0, 2)
+    assert services.ingesting.worker.work_once() is True
+    assert states(services, job) == ["done", "queued"]
+    assert services.storage.ingestions.get(job.id).state == "running"
+    assert services.ingesting.worker.work_once() is True
+    assert services.ingesting.worker.work_once() is False
+    done = services.storage.ingestions.get(job.id)
+    assert (done.state, done.progress, len(services.storage.ingestions.unfinished())) == ("done", 1.0, 0)
+    for file, chunks in zip(done.files, (1, 3), strict=True):
+        assert (file.outcome, file.chunks, file.done_chunks) == ("added", chunks, chunks)
+        assert (file.error, file.detail) == ("", "")
+        assert file.document_id == document_id(file.identity)
+        assert_consistent(services, file.document_id)
+    record = registered(services, UPLOAD)
+    assert b"".join(services.storage.files.read(record.file_id)).decode().startswith("# Report")
+
+
+def test_a_running_worker_is_woken_and_ends_when_closed(
+    services: Services, start: Start, at_work: IngestionWorker
+) -> None:
+    job = start(a="zebra")
+    at_work.wake()
+    until(lambda: states(services, job) == ["done"])
+
+
+def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
+    services: Services, start: Start, embedding: Embedding
+) -> None:
+    """R-B3."""
+    job = start(a="zebra lion ant ibex")
+    seen: list[tuple[str, str]] = []
+
+    def refuse(texts: Sequence[str]) -> None:
+        file = only(services, job)
+        seen.append((file.state, file.detail))
+        if len(seen) in {2, 3}:
+            raise EmbeddingError("Too many requests.", retry_after=0)
+
+    embedding.before = refuse
+    services.ingesting.worker.work_once()
+    assert [state for state, _ in seen] == ["loading", "embedding", "waiting", "waiting"]
+    assert all(detail.startswith("Too many requests. Trying again in") for _, detail in seen[2:])
+    assert len(embedding.taken()) == 4
+    assert (only(services, job).state, only(services, job).detail) == ("done", "")
+
+
+def test_a_stored_file_that_vanished_is_said(services: Services, start: Start) -> None:
+    job = start(a="zebra")
+    for name in ("files", "file_pieces"):
+        services.storage.database[name].delete_many({})
+    services.ingesting.worker.work_once()
+    file = only(services, job)
+    assert (file.state, file.error) == ("failed", "The original file is not kept.")
+    assert services.storage.documents.all() == []
+
+
+def test_a_file_of_this_machine_is_read_where_it_lies(services: Services, start: Start, tmp_path: Path) -> None:
+    path = write(tmp_path, passages_of("zebra"), "local.md")
+    services.prepare()
+    job = services.storage.ingestions.create([IngestionFile("", "", "local.md", str(path), about={"title": "Local"})])
+    services.ingesting.worker.work_once()
+    record = registered(services, only(services, job).document_id)
+    assert (record.title, record.source, record.file_id) == ("Local", str(path), "")
+
+
+def test_what_a_manifest_said_holds_when_a_document_is_read_again(
+    services: Services, settings: Settings, tmp_path: Path
+) -> None:
+    write(tmp_path, passages_of("zebra"), "a.md")
+    row = '[{"file": "a.md", "title": "T", "country_name": "Kenya", "labels": ["l"], "description": "D"}]'
+    (tmp_path / "manifest.json").write_text(row, encoding="utf-8")
+    services.prepare()
+    added = services.ingesting.service.ingest(folder_sources(tmp_path)[0])
+    before = registered(services, added.document_id)
+    file = services.ingesting.originals.job_file(before)
+    assert file is not None
+    job = services.storage.ingestions.create([file])
+    services.ingesting.worker.work_once()
+    after = registered(services, added.document_id)
+    assert only(services, job).outcome == "unchanged"
+    kept = ("title", "metadata", "labels", "description", "version")
+    assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
+    assert before.labels == ("l",)
+
+
+# Who takes what
+
+
+def test_three_workers_share_a_job(settings: Settings, services: Services, start: Start, embedding: Embedding) -> None:
+    job = start(**{f"f{n}": f"w{n} x{n} y{n}" for n in range(9)})
+
+    def work() -> None:
+        with Services(settings) as other:
+            work_all(other)
+
+    run_together(work, work, work)
+    assert states(services, job) == ["done"] * 9
+    assert len(embedding.taken()) == 27, "nothing twice"
+    for n in range(9):
+        assert_consistent(services, document_id(f"uploads/f{n}.md"))
+
+
+def test_versions_of_one_document_by_two_workers_and_the_command_line_end_with_one(
+    settings: Settings, services: Services, start: Start, tmp_path: Path
+) -> None:
+    versions_of = {"zebra": "zebra1 zebra2 zebra3", "lion": "lion1 lion2", "ant": "ant1 ant2 ant3 ant4"}
+    for words in list(versions_of.values())[:2]:
+        start(a=words)
+    path = write(tmp_path / "cli", passages_of(*versions_of["ant"].split()), "a.md")
+
+    def work() -> None:
+        with Services(settings) as other:
+            work_all(other)
+
+    def command() -> None:
+        with Services(settings) as other:
+            other.ingesting.service.ingest(Source(path, "uploads/a.md"))
+
+    run_together(work, work, command)
+    record = registered(services, UPLOAD)
+    assert_consistent(services, record.id)
+    words = [chunk.text.split()[1] for chunk in services.runtime.store.get(record.chunk_ids())]
+    assert " ".join(words) in versions_of.values()
+
+
+def test_a_dead_workers_file_is_gone_on_with_where_it_ended(
+    services: Services, settings: Settings, start: Start, embedding: Embedding
+) -> None:
+    job = start(a="zebra lion ant ibex okapi")
+    embedding.at("okapi", raising(KilledError))
+    with pytest.raises(KilledError):
+        services.ingesting.worker.work_once()
+    assert services.storage.ingestions.get(job.id).state == "running"
+    embedding.plain()
+    with Services(settings) as other:
+        assert other.ingesting.worker.work_once() is False, "its lease has not ended"
+        until(other.ingesting.worker.work_once)
+    assert embedding.taken() == ["The okapi lives here."]
+    assert states(services, job) == ["done"]
+    assert_consistent(services, UPLOAD)
+
+
+def test_a_file_that_takes_its_process_with_it_is_given_up(
+    services: Services, start: Start, embedding: Embedding
+) -> None:
+    job = start(a="zebra", b="lion")
+    embedding.at("zebra", raising(KilledError))
+    for _ in range(MAX_TRIES):
+        with pytest.raises(KilledError):
+            services.ingesting.worker.work_once()
+        time.sleep(0.55)
+    work_all(services)
+    first, second = services.storage.ingestions.get(job.id).files
+    assert (first.state, first.error) == ("failed", "Reading a.md ended the process 3 times. It is not tried again.")
+    assert second.state == "done"
+    assert record_of(services) is None, "nobody would ever finish it"
+    assert record_of(services, "b") is not None
+    embedding.plain()
+    services.storage.ingestions.retry(job.id)
+    services.ingesting.worker.work_once()
+    assert states(services, job) == ["done", "done"]
+
+
+def test_a_worker_that_slept_too_long_leaves_everything_to_the_next(
+    services: Services, settings: Settings, start: Start, embedding: Embedding
+) -> None:
+    """Its file is another's by now: it may neither take back what that one writes nor say how it ended."""
+    job = start(a="zebra lion ant ibex okapi")
+
+    def sleep(texts: Sequence[str]) -> None:
+        if "ibex" in "".join(texts) and embedding.before != keep:
+            embedding.before = keep
+            taken = {"owner": "another", "until": time.time() + 60}
+            services.storage.database["ingestion_items"].update_one({"_id": job.files[0].id}, {"$set": taken})
+            time.sleep(0.3)
+
+    def keep(texts: Sequence[str]) -> None:
+        return None
+
+    embedding.before = sleep
+    services.ingesting.worker.work_once()
+    file = only(services, job)
+    assert (file.owner, file.state, file.error) == ("another", "embedding", "")
+    record = registered(services, UPLOAD)
+    assert record.status == "pending"
+    assert len(services.runtime.store.stored(record.id)[0]) == 2
+
+
+# Cancelling and stopping
+
+
+def test_cancelling_what_a_dead_worker_had_begun_takes_it_back(
+    services: Services, settings: Settings, start: Start, embedding: Embedding
+) -> None:
+    job = start(a="zebra lion ant ibex")
+    embedding.at("ant", raising(KilledError))
+    with pytest.raises(KilledError):
+        services.ingesting.worker.work_once()
+    services.storage.ingestions.cancel(job.id)
+    until(services.ingesting.worker.work_once)
+    assert states(services, job) == ["cancelled"]
+    assert record_of(services) is None, "a pending report would be waited for forever"
+    assert services.runtime.store.stored(UPLOAD)[0] == []
+
+
+def test_a_stopped_worker_lets_go_and_the_next_goes_on(
+    services: Services, settings: Settings, start: Start, embedding: Embedding
+) -> None:
+    job = start(a="zebra lion ant ibex")
+    embedding.at("ant", services.ingesting.worker.close)
+    services.ingesting.worker.run()
+    file = only(services, job)
+    assert (file.state, file.tries, file.owner) == ("waiting", 0, "")
+    assert services.storage.ingestions.get(job.id).state == "running"
+    embedding.plain()
+    with Services(settings) as other:
+        assert other.ingesting.worker.work_once() is True, "at once: nobody's lease has to end"
+    assert "The zebra lives here." not in embedding.taken()
+    assert states(services, job) == ["done"]
+    assert_consistent(services, UPLOAD)
+
+
+def test_what_a_stopped_worker_had_begun_is_taken_back_when_it_is_cancelled(
+    services: Services, settings: Settings, start: Start, embedding: Embedding
+) -> None:
+    job = start(a="zebra lion ant ibex")
+    embedding.at("ant", services.ingesting.worker.close)
+    services.ingesting.worker.run()
+    assert record_of(services) is not None
+    services.storage.ingestions.cancel(job.id)
+    with Services(settings) as other:
+        other.ingesting.worker.work_once()
+    assert states(services, job) == ["cancelled"]
+    assert record_of(services) is None
+
+
+def test_a_worker_stopped_while_a_file_is_read_lets_go_too(
+    services: Services, settings: Settings, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = start(a="zebra")
+
+    def stopping(loader: LoaderPool, path: Path, *, cancel: Cancellation) -> Any:
+        services.ingesting.worker.close()
+        assert cancel.cancelled
+        raise CancelledError(f"{path.name} was not read: it was cancelled.")  # as it does in a process of its own
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LoaderPool, "load", stopping)
+        services.ingesting.worker.run()
+    assert services.storage.ingestions.get(job.id).state == "running"
+    with Services(settings) as other:
+        other.ingesting.worker.work_once()
+    assert states(services, job) == ["done"]
+
+
+# The originals
+
+
+def rows(services: Services) -> tuple[int, int]:
+    return services.storage.database["files"].count({}), services.storage.database["file_pieces"].count({})
+
+
+def test_without_keep_files_nothing_is_left_when_a_file_is_done(settings: Settings, tmp_path: Path) -> None:
+    with Services(settings.override(keep_files=False)) as services:
+        services.prepare()
+        file_id = services.storage.files.put(write(tmp_path, passages_of("zebra"), "a.md"))
+        other_id = services.storage.files.put(write(tmp_path, passages_of("lion"), "b.md"))
+        files = [
+            IngestionFile("", "", "a.md", "uploads/a.md", file_id=file_id),
+            IngestionFile("", "", "b.md", "uploads/b.md", file_id=other_id),
+        ]
+        services.storage.ingestions.create(files)
+        services.ingesting.worker.work_once()
+        assert rows(services) == (1, 1), "the other one is still needed"
+        services.ingesting.worker.work_once()
+        assert rows(services) == (0, 0)
+        record = registered(services, UPLOAD)
+        assert (record.file_id, services.ingesting.originals.file_name(record)) == ("", "")
+
+
+def test_an_original_goes_with_its_document(services: Services, start: Start) -> None:
+    start(a="zebra", b="zebra")
+    work_all(services)
+    assert rows(services) == (1, 1), "the same content, once"
+    services.ingesting.ingestor.delete(UPLOAD)
+    services.ingesting.originals.tidy()
+    assert rows(services) == (1, 1), "the other one has it too"
+    services.ingesting.ingestor.delete(document_id("uploads/b.md"))
+    services.ingesting.originals.tidy()
+    assert rows(services) == (0, 0)
+
+
+def test_a_failed_files_original_is_kept_for_another_try(
+    services: Services, start: Start, embedding: Embedding
+) -> None:
+    embedding.before = raising(EmbeddingError("The model failed."))
+    job = start(a="zebra")
+    services.ingesting.worker.work_once()
+    services.ingesting.originals.tidy()
+    assert rows(services) == (1, 1)
+    embedding.plain()
+    services.storage.ingestions.retry(job.id)
+    services.ingesting.worker.work_once()
+    assert states(services, job) == ["done"]
+
+
+def test_an_upload_that_is_not_registered_yet_is_not_tidied_away(
+    services: Services, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(a="zebra")
+    services.ingesting.worker.work_once()
+    services.ingesting.ingestor.delete(UPLOAD)
+    again = services.storage.files.put(write(tmp_path, passages_of("zebra"), "a.md"))
+    services.ingesting.originals.tidy()
+    assert b"".join(services.storage.files.read(again))
+    monkeypatch.setattr(file_repository, "GRACE_SECONDS", -1.0)
+    services.ingesting.originals.tidy()
+    assert rows(services) == (0, 0), "nobody came back for it"

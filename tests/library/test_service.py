@@ -1,0 +1,361 @@
+"""A file through the one path of uploads, web pages and the command line: 0 work for the same again, and who wins."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain import Part, Scope, Values
+from chatbot.domain.errors import CancelledError, InvalidRequestError, LoadError
+from chatbot.library.control import JobControl
+from chatbot.library.loaders.isolation import LoaderPool
+from chatbot.library.pipeline import passages
+from chatbot.library.sources import Source, folder_sources
+from tests.library.helpers import (
+    IDENTITY,
+    REPORT_ID,
+    Embedding,
+    KilledError,
+    assert_consistent,
+    ingest,
+    leases,
+    passages_of,
+    raising,
+    record_of,
+    run_together,
+    stored,
+    write,
+)
+
+TABLE = "country,year,value\nKenya,2022,1\nKenya,2023,2\nMali,2023,3\n,,4\n"
+
+
+class Writes:
+    """Notices any commit by any other connection to the database file."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._connection = sqlite3.connect(settings.data_dir / "report-chat.sqlite")
+
+    def version(self) -> int:
+        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that were read, in order."""
+    names: list[str] = []
+    load = LoaderPool.load
+
+    def note(loader: LoaderPool, path: Path, **options: Any) -> Any:
+        names.append(path.name)
+        return load(loader, path, **options)
+
+    monkeypatch.setattr(LoaderPool, "load", note)
+    return names
+
+
+# The same again
+
+
+def test_the_same_file_again_is_not_read_not_embedded_and_nothing_is_written(
+    services: Services, settings: Settings, tmp_path: Path, embedding: Embedding, read: list[str]
+) -> None:
+    """R-E6."""
+    path = write(tmp_path, passages_of("zebra", "giraffe"))
+    assert ingest(services, path).outcome == "added"
+    assert (len(embedding.taken()), read) == (2, ["report.md"])
+    writes = Writes(settings)
+    before = writes.version()
+    again = ingest(services, path)
+    assert (again.outcome, again.chunks, again.document_id) == ("unchanged", 2, REPORT_ID)
+    assert (embedding.taken(), read, writes.version()) == ([], ["report.md"], before)
+    ingest(services, write(tmp_path, passages_of("lion")))
+    assert writes.version() != before, "the counter must notice a write"
+    writes.close()
+
+
+def test_a_plan_writes_nothing(services: Services, settings: Settings, tmp_path: Path, embedding: Embedding) -> None:
+    path = write(tmp_path, passages_of("zebra"))
+    ingest(services, path)
+    embedding.taken()
+    writes = Writes(settings)
+    before = writes.version()
+    outcomes = []
+    for text in (passages_of("zebra"), passages_of("lion")):
+        outcomes.append(services.ingesting.service.plan(Source(write(tmp_path, text), IDENTITY)).outcome)
+    outcomes.append(services.ingesting.service.plan(Source(path, "uploads/other.md")).outcome)
+    assert outcomes == ["unchanged", "changed", "new"]
+    assert (embedding.taken(), writes.version()) == ([], before)
+    writes.close()
+
+
+@pytest.mark.parametrize(
+    ("settings_change", "said"),
+    [({"summaries": "extractive"}, {}), ({"chunk_size": 120}, {}), ({}, {"chunk_size": 120}), ({}, {"year": 2020})],
+    ids=["summaries", "CHUNK_SIZE", "chunk_size", "year"],
+)
+def test_what_shapes_the_passages_makes_the_file_be_read_again(
+    settings: Settings, tmp_path: Path, read: list[str], settings_change: dict[str, Any], said: dict[str, Any]
+) -> None:
+    path = write(tmp_path, passages_of("zebra"))
+    with Services(settings) as services:
+        ingest(services, path)
+    with Services(settings.override(**settings_change)) as other:
+        assert ingest(other, path, said).outcome == "replaced"
+        assert len(read) == 2
+        assert ingest(other, path).outcome == "unchanged"
+        assert len(read) == 2
+
+
+def test_a_change_only_in_how_a_report_is_kept_is_no_new_version(services: Services, tmp_path: Path) -> None:
+    path = write(tmp_path, passages_of("zebra"))
+    ingest(services, path)
+    before = services.storage.changes.position()
+    assert ingest(services, path, file_id="abc").outcome == "unchanged"
+    assert (record_of(services).file_id, services.storage.changes.position()) == ("abc", before)
+
+
+def test_only_changed_passages_are_embedded(services: Services, tmp_path: Path, embedding: Embedding) -> None:
+    ingest(services, write(tmp_path, passages_of("zebra", "giraffe", "lion")))
+    embedding.taken()
+    again = ingest(services, write(tmp_path, passages_of("zebra", "okapi", "lion", "ant")))
+    assert (again.outcome, again.chunks) == ("replaced", 4)
+    assert embedding.taken() == ["The okapi lives here.", "The ant lives here."]
+    assert_consistent(services)
+    for chunk, vector in zip(*services.runtime.store.stored(REPORT_ID), strict=True):
+        assert vector == pytest.approx(services.runtime.embedder.embed_query(chunk.search_text)), chunk.text
+
+
+def test_the_same_text_twice_in_a_report_is_embedded_once(
+    services: Services, tmp_path: Path, embedding: Embedding
+) -> None:
+    """R-E6: each passage's text once. The two passages stay two."""
+    text = "# T\n\n## Note\n\nSee below.\n\n## Other\n\nSomething else.\n\n## Note\n\nSee below.\n"
+    assert ingest(services, write(tmp_path, text)).chunks == 3
+    assert sorted(embedding.taken()) == ["See below.", "Something else."]
+
+
+def test_a_file_that_is_gone_or_unreadable_is_named(services: Services, tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match=r"gone\.md cannot be read: No such file"):
+        ingest(services, tmp_path / "gone.md")
+    damaged = tmp_path / "damaged.md"
+    damaged.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(LoadError, match=r"damaged\.md is damaged"):
+        ingest(services, damaged)
+    assert services.storage.documents.all() == []
+    assert leases(services) == []
+
+
+# What a person says
+
+
+def test_what_a_person_says_wins_and_holds_without_being_said_again(services: Services, tmp_path: Path) -> None:
+    front = "---\ncountry: Kenya\nyear: 2019\nlabels: [file]\ndescription: From the file\n---\n"
+    path = write(tmp_path, front + passages_of("zebra"))
+    ingest(services, path)
+    assert record_of(services).metadata == {"country_name": "Kenya", "year": 2019}
+    said = {"country_name": "Mali", "title": "Mine", "labels": ["a", "b"], "description": "Said", "type": "t"}
+    assert ingest(services, path, said).outcome == "replaced"
+    assert ingest(services, path).outcome == "unchanged"
+    assert ingest(services, path, {"year": 2020}).outcome == "replaced"
+    record = record_of(services)
+    assert record.metadata == {"country_name": "Mali", "year": 2020, "type": "t"}
+    assert (record.title, record.name, record.labels, record.description) == ("Mine", "Mine", ("a", "b"), "Said")
+    assert record.overrides == {**said, "year": 2020}
+    (passage,) = stored(services)
+    assert (passage.metadata, passage.labels, passage.title) == (record.metadata, record.labels, "Mine")
+    write(tmp_path, front.replace("Kenya", "Chad") + passages_of("lion"))
+    ingest(services, path)
+    assert record_of(services).metadata == record.metadata
+
+
+def test_none_takes_away_what_the_file_says(services: Services, tmp_path: Path) -> None:
+    front = "---\ncountry: Kenya\nyear: 2019\nlabels: [file]\ndescription: From the file\n---\n"
+    path = write(tmp_path, front + passages_of("zebra"))
+    ingest(services, path, {"country_name": None, "labels": None, "description": None})
+    record = record_of(services)
+    assert (record.labels, record.description) == ((), "")
+    assert record.metadata == {"year": 2019, "type": "year_in_review"}
+    ingest(services, path, {"year": None})
+    assert record_of(services).metadata == {}
+    assert services.storage.documents.values("country_name") == []
+
+
+def test_a_country_is_spelled_as_the_data_has_it(services: Services, tmp_path: Path) -> None:
+    ingest(services, write(tmp_path, passages_of("zebra")), {"country_name": "Turkey (Turkiye)"})
+    path = write(tmp_path, "---\ncountry: TR\n---\n" + passages_of("lion"), "other.md")
+    ingest(services, path, identity="uploads/other.md")
+    assert services.storage.documents.values("country_name") == ["Turkey (Turkiye)"]
+    assert len(services.storage.documents.all(Scope.of({"country_name": Values(("Turkey (Turkiye)",))}))) == 2
+
+
+def test_a_chunk_size_that_cannot_be_is_refused_before_anything_is_written(services: Services, tmp_path: Path) -> None:
+    path = write(tmp_path, passages_of("zebra"))
+    for said in ({"chunk_size": 100, "chunk_overlap": 100, "chunk_strategy": "recursive"}, {"collection": "elsewhere"}):
+        with pytest.raises(InvalidRequestError):
+            ingest(services, path, said)
+    assert services.storage.documents.all() == []
+    assert leases(services) == []
+
+
+def test_another_collection_moves_the_passages(services: Services, tmp_path: Path) -> None:
+    """R-D7: in one of the two, never in both."""
+    general, reports = services.settings.chunk_collections
+    path = write(tmp_path, passages_of("zebra", "lion"))
+    ingest(services, path)
+    for wanted, other in ((reports, general), (general, reports)):
+        assert ingest(services, path, {"collection": wanted}).outcome == "replaced"
+        assert {chunk.collection for chunk in stored(services)} == {wanted}
+        assert services.storage.database[other].count({}) == 0
+        assert record_of(services).collection == wanted
+        assert_consistent(services)
+
+
+# Tables
+
+
+def test_the_rows_of_a_table_are_found_under_their_own_country_and_year(services: Services, tmp_path: Path) -> None:
+    path = write(tmp_path, TABLE, "mali-2021.csv")
+    assert ingest(services, path, {"type": "table"}).chunks == 4
+    record = record_of(services)
+    assert record.metadata == {"type": "table"}, "the file's name does not speak for rows that speak for themselves"
+    typed = {"type": "table"}
+    assert sorted(record.several, key=str) == sorted(
+        [
+            Part({"country_name": "Kenya", "year": 2022, **typed}, 1),
+            Part({"country_name": "Kenya", "year": 2023, **typed}, 1),
+            Part({"country_name": "Mali", "year": 2023, **typed}, 1),
+            Part(typed, 1),
+        ],
+        key=str,
+    )
+    kenya = Scope.of({"country_name": Values(("Kenya",))})
+    assert services.storage.documents.facets(kenya)["chunks"] == 2
+    assert services.runtime.store.count(kenya) == 2
+    facets = services.storage.documents.facets(Scope())
+    assert [(row["value"], row["documents"]) for row in facets["country_name"]] == [("Kenya", 1), ("Mali", 1)]
+    assert (facets["documents"], facets["chunks"]) == (1, 4)
+
+
+def test_what_is_said_of_a_table_is_for_rows_that_do_not_say_it(services: Services, tmp_path: Path) -> None:
+    ingest(services, write(tmp_path, TABLE, "table.csv"), {"country_name": "Chad", "year": 2000})
+    found = [(chunk.metadata["country_name"], chunk.metadata["year"]) for chunk in stored(services)]
+    assert found == [("Kenya", 2022), ("Kenya", 2023), ("Mali", 2023), ("Chad", 2000)]
+
+
+def test_a_changed_row_is_embedded_alone(services: Services, tmp_path: Path, embedding: Embedding) -> None:
+    """R-B1."""
+    ingest(services, write(tmp_path, TABLE, "table.csv"))
+    embedding.taken()
+    ingest(services, write(tmp_path, TABLE.replace("Mali,2023,3", "Mali,2023,9"), "table.csv"))
+    assert embedding.taken() == ["country: Mali; year: 2023; value: 9"]
+    assert_consistent(services)
+
+
+# Summaries
+
+
+def test_the_summary_is_the_last_passage_and_counted(settings: Settings, tmp_path: Path) -> None:
+    with Services(settings.override(summaries="extractive")) as services:
+        ingest(services, write(tmp_path, passages_of("zebra", "lion", title="Animals")))
+        record = record_of(services)
+        assert record.chunks == 3
+        pages = [passages(services.runtime.store, record, offset=offset, limit=2) for offset in (0, 2, 4)]
+        assert [[chunk.section for chunk in page] for page in pages] == [
+            ["Part 0", "Part 1"],
+            ["Summary"],
+            [],
+        ]
+        whole = passages(services.runtime.store, record, offset=0, limit=10)
+        assert [chunk.section for chunk in whole] == ["Part 0", "Part 1", "Summary"]
+        assert passages(services.runtime.store, record, offset=3, limit=10) == []
+        assert_consistent(services)
+
+
+def test_without_a_summary_every_passage_is_shown_once(services: Services, tmp_path: Path) -> None:
+    ingest(services, write(tmp_path, passages_of("zebra", "lion", "ant")))
+    record = record_of(services)
+    shown = [c.text for start in (0, 2, 4) for c in passages(services.runtime.store, record, offset=start, limit=2)]
+    assert shown == ["The zebra lives here.", "The lion lives here.", "The ant lives here."]
+
+
+# Folders
+
+
+def test_a_folder_is_read_with_its_manifest_and_the_names_of_its_files(services: Services, tmp_path: Path) -> None:
+    """The later wins: the file's name, the file, the manifest, a person."""
+    front = "---\nyear: 2011\n---\n"
+    write(tmp_path / "a", passages_of("zebra"), "kenya-2010.md")
+    write(tmp_path / "a", front + passages_of("lion"), "mali-2010.md")
+    write(tmp_path / "b", front + passages_of("ant"), "chad-2010.md")
+    (tmp_path / "b/manifest.json").write_text(json.dumps([{"file": "chad-2010.md", "year": 2012}]), encoding="utf-8")
+    found = {}
+    for source in [*folder_sources(tmp_path / "a", prefix="a"), *folder_sources(tmp_path / "b", prefix="b")]:
+        result = services.ingesting.service.ingest(source, overrides={"type": "said"} if source.listed else None)
+        found[source.identity] = dict(record_of(services, result.document_id).metadata)
+    assert found == {
+        "a/kenya-2010.md": {"country_name": "Kenya", "year": 2010},
+        "a/mali-2010.md": {"country_name": "Mali", "year": 2011},
+        "b/chad-2010.md": {"year": 2012, "type": "said"},
+    }
+
+
+# Ends
+
+
+def test_an_ingestion_that_nobody_goes_on_with_is_taken_back(
+    services: Services, tmp_path: Path, embedding: Embedding
+) -> None:
+    old = write(tmp_path, passages_of("zebra"))
+    embedding.before = raising(KilledError())
+    with pytest.raises(KilledError):
+        ingest(services, old)
+    assert record_of(services).status == "pending"
+    services.ingesting.service.abandon(IDENTITY)
+    assert services.storage.documents.get(REPORT_ID) is None
+    embedding.plain()
+    ingest(services, old)
+    embedding.before = raising(KilledError())
+    with pytest.raises(KilledError):
+        ingest(services, write(tmp_path, passages_of("lion")))
+    assert record_of(services).replacing
+    services.ingesting.service.abandon(IDENTITY)
+    assert_consistent(services)
+    assert [chunk.text for chunk in stored(services)] == ["The zebra lives here."]
+    services.ingesting.service.abandon(IDENTITY)
+    services.ingesting.service.abandon("uploads/unknown.md")
+    assert_consistent(services)
+
+
+def test_a_cancelled_watch_ends_before_the_file_is_read(services: Services, tmp_path: Path, read: list[str]) -> None:
+    control = JobControl()
+    control.cancel.cancel()
+    with pytest.raises(CancelledError):
+        ingest(services, write(tmp_path, passages_of("zebra")), control=control)
+    assert services.storage.documents.all() == []
+    assert leases(services) == []
+
+
+def test_the_same_document_by_many_at_once_is_written_once(settings: Settings, tmp_path: Path) -> None:
+    """Two servers and the command line, each with services of its own."""
+    path = write(tmp_path, passages_of(*(f"w{n}" for n in range(40))))
+    outcomes: list[str] = []
+
+    def work() -> None:
+        with Services(settings) as other:
+            outcomes.append(ingest(other, path).outcome)
+
+    run_together(work, work, work)
+    assert sorted(outcomes) == ["added", "unchanged", "unchanged"]
+    with Services(settings) as services:
+        assert_consistent(services)
+        assert services.storage.changes.position() == 1, "one batch, written once"

@@ -1,0 +1,219 @@
+"""Files to documents: what a file's name, the file, its folder's manifest and a person say of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot.domain import Document, Loaded, Section, Value, lay_out
+from chatbot.domain.errors import LoadError
+from chatbot.library.loaders import loader_for
+from chatbot.library.sources import Source, document_id, folder_sources, make_document, metadata_of, read_manifest
+
+TEXT = lay_out([Section(("A",), "one")])
+
+
+def make(
+    name: str = "mali-2010.md",
+    *,
+    file: Mapping[str, Value] | None = None,
+    manifest: Mapping[str, Value] | None = None,
+    person: Mapping[str, Any] | None = None,
+    sections: tuple[Section, ...] = TEXT,
+    countries: tuple[str, ...] = (),
+) -> Document:
+    source = Source(Path(name), "x", metadata=manifest or {}, listed=manifest is not None)
+    loaded = Loaded("Title", sections, metadata=file or {})
+    return make_document(source, loaded, overrides=person or {}, countries=countries)
+
+
+WINNERS: dict[str, tuple[dict[str, Any], dict[str, Value]]] = {
+    "the name alone": ({}, {"country_name": "Mali", "year": 2010}),
+    "the file over the name": ({"file": {"year": 2011}}, {"country_name": "Mali", "year": 2011}),
+    "the manifest instead of the name": ({"manifest": {}}, {}),
+    "the manifest over the file": (
+        {"file": {"year": 2011, "country_name": "Kenya"}, "manifest": {"year": 2012}},
+        {"country_name": "Kenya", "year": 2012},
+    ),
+    "a person over all": (
+        {"file": {"year": 2011}, "manifest": {"year": 2012, "type": "t"}, "person": {"year": 2013}},
+        {"year": 2013, "type": "t"},
+    ),
+    "a person over the name": ({"person": {"country_name": "Chad"}}, {"country_name": "Chad", "year": 2010}),
+    "none from a person": ({"person": {"country_name": None}, "file": {"type": "t"}}, {"year": 2010, "type": "t"}),
+    "a year and no country": ({"name": "world-2024.md"}, {"year": 2024, "type": "year_in_review"}),
+    "a year and no country, no review": ({"name": "world-2024.md", "person": {"type": None}}, {"year": 2024}),
+    "a year as text in the file": ({"file": {"year": "2011"}}, {"country_name": "Mali", "year": 2011}),
+    "a code in the file": ({"file": {"country_name": "KEN"}}, {"country_name": "Kenya", "year": 2010}),
+}
+
+
+@pytest.mark.parametrize(("said", "expected"), WINNERS.values(), ids=WINNERS)
+def test_the_later_wins(said: dict[str, Any], expected: dict[str, Value]) -> None:
+    assert make(**said).metadata == expected
+
+
+def test_countries_are_spelled_as_the_data_does_from_wherever_they_come() -> None:
+    known = ("Turkey (Turkiye)", "Mali, Republic of")
+    rows = lay_out([Section(("1",), "a", metadata={"country_name": "TR"}), Section(("2",), "b")])
+    for said in ({"name": "turkey.md"}, {"file": {"country_name": "Türkiye"}}, {"manifest": {"country_name": "tur"}}):
+        assert make(**said, countries=known).metadata["country_name"] == "Turkey (Turkiye)"  # type: ignore[arg-type]
+    assert make("x.csv", sections=rows, countries=known).sections[0].metadata == {"country_name": "Turkey (Turkiye)"}
+
+
+def test_the_name_is_not_asked_for_what_the_rows_say() -> None:
+    rows = lay_out([Section(("1",), "a", metadata={"country_name": "Kenya"}), Section(("2",), "b")])
+    assert make(sections=rows).metadata == {"year": 2010}
+
+
+@pytest.mark.parametrize(
+    ("said", "part"),
+    [
+        ({"file": {"country_name": "Kenia"}}, "mali-2010.md: country_name: 'Kenia' .* Did you mean Kenya?"),
+        ({"file": {"year": 12}}, "mali-2010.md: year: must be a year"),
+        ({"manifest": {"country_name": "Sahel"}}, "mali-2010.md: country_name: 'Sahel'"),
+    ],
+)
+def test_a_file_that_names_no_country_or_year_is_an_error(said: dict[str, Any], part: str) -> None:
+    with pytest.raises(LoadError, match=part):
+        make(**said)
+
+
+def test_title_labels_and_description() -> None:
+    loaded = Loaded("Of the file", TEXT, labels=("a", "b"), description="File.")
+    source = Source(Path("x.md"), "x")
+    listed = Source(Path("x.md"), "x", "Of the manifest", labels=("b", "c"), description="Manifest.", listed=True)
+
+    def said_of(source: Source, **person: Any) -> tuple[str, tuple[str, ...], str]:
+        made = make_document(source, loaded, overrides=person)
+        assert made.name == made.title
+        return made.title, made.labels, made.description
+
+    assert said_of(source) == ("Of the file", ("a", "b"), "File.")
+    assert said_of(listed) == ("Of the manifest", ("a", "b", "c"), "Manifest.")
+    assert said_of(listed, title="Mine", labels=["z"], description="Me.") == ("Mine", ("z",), "Me.")
+    assert said_of(listed, labels=[], description=None) == ("Of the manifest", (), "")
+
+
+def test_identity_is_all_that_names_a_document() -> None:
+    one, two = Source(Path("a/x.md"), "x", "T"), Source(Path("b/y.md"), "x")
+    assert make_document(one, Loaded("1", TEXT)).id == make_document(two, Loaded("2", TEXT)).id == document_id("x")
+    assert document_id("x") != document_id("X")
+
+
+def test_a_pattern_narrows_a_folder_with_and_without_a_manifest(tmp_path: Path) -> None:
+    for name in ("a.md", "b.txt", "sub/c.md", ".git/d.md", "sub/.e.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text", encoding="utf-8")
+
+    def names(pattern: str) -> list[str]:
+        return [source.path.relative_to(tmp_path).as_posix() for source in folder_sources(tmp_path, pattern=pattern)]
+
+    assert names("**/*") == ["a.md", "b.txt", "sub/c.md"]
+    assert names("**/*.md") == ["a.md", "sub/c.md"]
+    assert names("*.md") == ["a.md"]
+    (tmp_path / "manifest.json").write_text('[{"file": "sub/c.md"}, {"file": "b.txt"}]', encoding="utf-8")
+    assert names("**/*.md") == ["sub/c.md"]
+    assert names("**/*") == ["b.txt", "sub/c.md"]
+
+
+def folder(tmp_path: Path, *files: str, manifest: Any = None) -> Path:
+    for name in files:
+        path = tmp_path / "reports" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# Title of {name}\n\ntext", encoding="utf-8")
+    if manifest is not None:
+        text = manifest if isinstance(manifest, str) else json.dumps(manifest)
+        (tmp_path / "reports/manifest.json").write_text(text, encoding="utf-8")
+    return tmp_path / "reports"
+
+
+def test_without_a_manifest_every_file_below_is_taken_in_order(tmp_path: Path) -> None:
+    root = folder(tmp_path, "b.md", "a/c.md", ".hidden.md")
+    assert [source.path for source in folder_sources(root)] == [root / "a/c.md", root / "b.md"]
+    assert [source.metadata for source in folder_sources(root)] == [{}, {}]
+
+
+def test_a_manifest_gives_title_and_metadata_and_chooses_the_files(tmp_path: Path) -> None:
+    entry = {"file": "b.md", "title": "B", "country_name": "Kenya", "year": 2023, "type": "t", "licence": "CC0"}
+    root = folder(tmp_path, "a.md", "b.md", manifest=[entry, {"file": "c/d.md"}])
+    metadata = {"country_name": "Kenya", "year": 2023, "type": "t"}
+    assert folder_sources(root, prefix="shipped") == [
+        Source(root / "b.md", "shipped/b.md", "B", metadata, listed=True),
+        Source(root / "c/d.md", "shipped/c/d.md", None, {}, listed=True),
+    ]
+
+
+def test_the_identity_depends_on_the_folder_unless_it_is_named(tmp_path: Path) -> None:
+    one, two = folder(tmp_path / "1", "a.md"), folder(tmp_path / "2", "a.md")
+    assert folder_sources(one)[0].identity == f"{one.resolve()}/a.md"
+    assert folder_sources(one)[0].identity != folder_sources(two)[0].identity
+    assert folder_sources(one, prefix="x")[0].identity == folder_sources(two, prefix="x")[0].identity == "x/a.md"
+
+
+def test_a_document_takes_the_manifests_title_or_its_own(tmp_path: Path) -> None:
+    root = folder(tmp_path, "a.md", manifest=[{"file": "a.md", "year": "2023"}])
+    (source,) = folder_sources(root, prefix="x")
+    document = make_document(source, loader_for(source.path).load(source.path))
+    assert (document.title, document.name) == ("Title of a.md", "Title of a.md")
+    assert document.id == document_id("x/a.md")
+    assert document.metadata == {"year": 2023, "type": "year_in_review"}
+    named = make_document(Source(source.path, "x", "Given"), loader_for(source.path).load(source.path))
+    assert (named.title, named.name) == ("Given", "Given")
+
+
+def test_ids_are_stable() -> None:
+    """They are stored: another way to make them would double every report."""
+    assert document_id("sample_data/country_reports/kenya-2023.md") == "73d71e792634f475d551"
+
+
+WRONG = {
+    "not JSON": ("{", ["not a valid manifest"]),
+    "not a list": ({"file": "a.md"}, ["valid array"]),
+    "not a list of objects": ([5], ["entry 1"]),
+    "no file": ([{"file": "a.md"}, {"title": "B"}], ["entry 2", "file", "required"]),
+    "a year that is none": ([{"file": "a.md", "year": "soon"}], ["entry 1", "year", "integer"]),
+    "a year out of range": ([{"file": "a.md", "year": 20233}], ["entry 1", "year", "3000"]),
+}
+
+
+@pytest.mark.parametrize(("manifest", "parts"), WRONG.values(), ids=WRONG)
+def test_a_wrong_manifest_is_named_with_its_first_wrong_entry(tmp_path: Path, manifest: Any, parts: list[str]) -> None:
+    root = folder(tmp_path, "a.md", manifest=manifest)
+    with pytest.raises(LoadError) as raised:
+        read_manifest(root)
+    assert str(root / "manifest.json") in raised.value.message
+    for part in parts:
+        assert part in raised.value.message
+
+
+NAMES: dict[str, dict[str, Any]] = {
+    "kenya-2024": {"country_name": "kenya", "year": 2024},
+    "2024_Kenya_final": {"country_name": "Kenya", "year": 2024},
+    "PAPUA-NEW-GUINEA 1998": {"country_name": "PAPUA NEW GUINEA", "year": 1998},
+    "guinea": {"country_name": "guinea"},
+    "guinea-bissau": {"country_name": "guinea bissau"},
+    "south-sudan and sudan 2020": {"year": 2020},
+    "bosnia and herzegovina": {"country_name": "bosnia and herzegovina"},
+    "congo-democratic-republic-of-2024": {"country_name": "congo democratic republic of", "year": 2024},
+    "Türkiye": {"country_name": "Türkiye"},
+    "kenya-KENYA-2023": {"country_name": "KENYA", "year": 2023},
+    "kenya-mali-2023": {"year": 2023},
+    "kenya-2022-2023": {"country_name": "kenya"},
+    "kenya-2023-v2023": {"country_name": "kenya", "year": 2023},
+    "report20231": {},
+    "20230115-report": {},
+    "year-1899": {},
+    "in-us-it-ken": {},
+    "annual-report": {},
+    "": {},
+}
+
+
+@pytest.mark.parametrize(("stem", "expected"), NAMES.items(), ids=NAMES)
+def test_names(stem: str, expected: dict[str, Any]) -> None:
+    assert metadata_of(stem) == expected

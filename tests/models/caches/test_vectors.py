@@ -1,0 +1,192 @@
+"""The vectors shipped with the sample reports: complete, true, and of the model that is asked."""
+
+from __future__ import annotations
+
+import random
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chatbot.app.cli.maintenance import sample_texts
+from chatbot.app.services import Services
+from chatbot.config import WARM_CACHE
+from chatbot.config.settings import Settings
+from chatbot.database.repositories.caches import CacheRepository
+from chatbot.domain import Vector
+from chatbot.domain.errors import EmbeddingError
+from chatbot.domain.request import RequestContext
+from chatbot.models import caches
+from chatbot.models.caches import CachedEmbedder, WarmCache, text_key, write_warm_cache
+from chatbot.models.embed.hashing import HashingEmbedder
+from chatbot.models.embed.minilm import MiniLMEmbedder
+
+RECOMPUTED = 40
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What ingesting the sample reports with the default settings embeds."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), embedding_provider="minilm", sample_data="off")
+    with Services(settings) as services:
+        return sample_texts(services)
+
+
+def test_every_passage_of_every_sample_report_is_in_the_shipped_cache(texts: list[str]) -> None:
+    cache = WarmCache(WARM_CACHE)
+    missing = [text for text in texts if cache.get(MiniLMEmbedder.model_id, text) is None]
+    assert len(texts) > 10_000
+    assert missing == [], "run: python -m chatbot warm-cache"
+    with np.load(WARM_CACHE) as shipped:
+        assert len(shipped["keys"]) == len(texts), "the cache holds vectors of texts that are no more"
+
+
+def test_a_sample_of_the_shipped_vectors_is_what_the_model_gives(texts: list[str]) -> None:
+    """Across processors the int8 model differs a little: cosine at least .98."""
+    seed = random.randrange(10**6)
+    cache, minilm = WarmCache(WARM_CACHE), MiniLMEmbedder()
+    for text in random.Random(seed).sample(texts, RECOMPUTED):
+        shipped = cache.get(minilm.model_id, text)
+        assert shipped is not None
+        assert float(shipped @ minilm.embed_query(text)) >= 0.98, (seed, text)
+
+
+def test_a_cache_answers_only_for_its_model_and_the_exact_text(tmp_path: Path) -> None:
+    path = tmp_path / "cache.npz"
+    vectors = np.eye(3, 4, dtype=np.float32)
+    write_warm_cache(path, "m:1", ["b", "a", "c"], vectors)
+    cache = WarmCache(path)
+    assert cache.model_id == "m:1"
+    for text, vector in zip(["b", "a", "c"], vectors, strict=True):
+        found = cache.get("m:1", text)
+        assert found is not None
+        assert found.dtype == np.float32
+        assert np.array_equal(found, vector)
+    assert cache.get("m:2", "a") is None
+    assert cache.get("m:1", "a ") is None
+
+
+def test_vectors_come_back_with_length_one(tmp_path: Path) -> None:
+    vector = MiniLMEmbedder().embed_documents(["x"])
+    write_warm_cache(tmp_path / "c.npz", "m", ["x"], vector)
+    found = WarmCache(tmp_path / "c.npz").get("m", "x")
+    assert found is not None
+    assert float(np.linalg.norm(found)) == pytest.approx(1.0, abs=1e-6)
+    assert float(found @ vector[0]) > 0.9999
+
+
+def test_the_same_input_gives_the_same_file(tmp_path: Path) -> None:
+    vectors = np.eye(2, 3, dtype=np.float32)
+    write_warm_cache(tmp_path / "1.npz", "m", ["a", "b"], vectors)
+    write_warm_cache(tmp_path / "2.npz", "m", ["b", "a"], vectors[::-1])
+    assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
+
+
+def test_without_a_file_the_cache_is_empty(tmp_path: Path) -> None:
+    cache = WarmCache(tmp_path / "none.npz")
+    assert cache.get("", "a") is None
+    assert "a" not in cache
+
+
+def test_keys_are_stable() -> None:
+    """They are stored in the shipped file."""
+    assert text_key("Kenya").hex() == "d9e421885e5ade0431d41107cdaa4683"
+
+
+# The embedder in front of a cache: what is known is not computed (R-B3).
+
+
+TEXTS = ["one zebra", "two giraffes", "three lions"]
+INNER = HashingEmbedder(64)
+
+
+@pytest.fixture
+def cached(tmp_path: Path) -> CachedEmbedder:
+    """The cache knows the first and the last text, with vectors that the model would not give."""
+    known = [TEXTS[0], TEXTS[2]]
+    write_warm_cache(tmp_path / "c.npz", INNER.model_id, known, -INNER.embed_documents(known))
+    return CachedEmbedder(INNER, WarmCache(tmp_path / "c.npz"))
+
+
+def test_it_is_the_embedder_it_wraps(cached: CachedEmbedder) -> None:
+    assert (cached.model_id, cached.dimensions, cached.max_tokens) == (INNER.model_id, 64, INNER.max_tokens)
+    assert cached.count_tokens("a b c") == 3
+    assert np.array_equal(cached.embed_query(TEXTS[0]), INNER.embed_query(TEXTS[0]))
+
+
+def test_known_texts_come_from_the_cache_and_the_others_from_the_model_in_order(cached: CachedEmbedder) -> None:
+    expected = INNER.embed_documents(TEXTS) * np.asarray([[-1], [1], [-1]])
+    assert np.allclose(cached.embed_documents(TEXTS), expected, atol=1e-3)
+    assert cached.embed_documents([]).shape == (0, 64)
+
+
+def test_a_question_is_embedded_once(cached: CachedEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = cached.embed_query(TEXTS[0])
+    monkeypatch.setattr(HashingEmbedder, "embed_query", None)
+    assert np.array_equal(cached.embed_query(TEXTS[0]), expected)
+
+
+class WaitingEmbedder(HashingEmbedder):
+    """Answers a question once so many are being embedded at the same time; knows how often it was asked."""
+
+    def __init__(self, together: int) -> None:
+        super().__init__(64)
+        self._barrier = threading.Barrier(together)
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+        self.asked.append(text)
+        self._barrier.wait(10)
+        return super().embed_query(text, request=request)
+
+
+@pytest.mark.parametrize("seconds", [60, 0])
+def test_questions_that_are_known_before_are_embedded_at_the_same_time(
+    tmp_path: Path, services: Services, seconds: int
+) -> None:
+    inner, request = WaitingEmbedder(2), RequestContext()
+    kept = CacheRepository(services.storage.database, seconds=seconds, entries=10)
+    cached = CachedEmbedder(inner, WarmCache(tmp_path / "c.npz"), cache=kept)
+    cached.prefetch(["one", "two", "one"], request=request)
+    assert sorted(inner.asked) == ["one", "two"]
+    assert np.array_equal(cached.embed_query("two", request=request), INNER.embed_query("two"))
+    cached.prefetch(["two", "one"], request=request)
+    assert len(inner.asked) == 2
+    assert request.meter.lookups == ({"embedding miss": 2, "embedding hit": 2} if seconds else {})
+    cached.close()
+
+
+def test_a_question_that_cannot_be_embedded_beside_another_is_an_error(tmp_path: Path) -> None:
+    class Failing(HashingEmbedder):
+        def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+            if text == "two":
+                raise EmbeddingError("Not this one.")
+            return super().embed_query(text, request=request)
+
+    cached = CachedEmbedder(Failing(64), WarmCache(tmp_path / "c.npz"))
+    with pytest.raises(EmbeddingError, match="Not this one"):
+        cached.prefetch(["one", "two"])
+    cached.close()
+
+
+def test_questions_are_kept_for_other_processes_where_each_has_its_price(tmp_path: Path, services: Services) -> None:
+    class Remote(HashingEmbedder):
+        local = False
+
+    kept = CacheRepository(services.storage.database, seconds=60, entries=10)
+    warm = WarmCache(tmp_path / "c.npz")
+    CachedEmbedder(HashingEmbedder(64), warm, cache=kept).embed_query("computed here")
+    CachedEmbedder(Remote(64), warm, cache=kept).embed_query("paid for")
+    request = RequestContext()
+    CachedEmbedder(Remote(64), warm, cache=kept).prefetch(["paid for"], request=request)
+    assert request.meter.lookups == {"embedding hit": 1}
+    assert services.storage.database["cache"].estimated_count() == 1
+
+
+def test_few_questions_stay_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "MAX_RECENT_QUESTIONS", 2)
+    cached = CachedEmbedder(WaitingEmbedder(1), WarmCache(tmp_path / "c.npz"))
+    for text in ("a", "b", "c", "c", "b", "a"):
+        cached.embed_query(text)
+    assert cached.uncached.asked == ["a", "b", "c", "a"]  # type: ignore[attr-defined]  # the double's own

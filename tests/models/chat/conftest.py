@@ -1,0 +1,36 @@
+"""A prompt over given passages, and a model on a server that does what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chatbot.domain import Chunk, Context, Message, Passage, Prompt, SearchHit
+from chatbot.domain.protocols import Embedder
+from chatbot.models.embed.hashing import HashingEmbedder
+from tests.fakes.openai_server import FakeOpenAI
+
+
+def embedder() -> Embedder:
+    """What chat models are built with: vectors of words, computed here."""
+    return HashingEmbedder(512)
+
+
+def passage(
+    number: int, text: str, *, title: str = "Kenya 2023", section: str = "Population", **chunk: object
+) -> Passage:
+    score = chunk.pop("score", 0.9)
+    found = Chunk(f"d-v-{number:05d}", "d", "kenya", title, text, section=section, **chunk)  # type: ignore[arg-type]
+    return Passage(number, SearchHit(found, number, score=score), text)  # type: ignore[arg-type]
+
+
+def prompt(question: str = "How many people live in Kenya?", *passages: Passage) -> Prompt:
+    messages = (Message("system", "Use only the passages."), Message("user", question))
+    return Prompt(messages, question, Context(passages))
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as running:
+        yield running

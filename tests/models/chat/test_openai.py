@@ -1,0 +1,340 @@
+"""The OpenAI chat model against a real HTTP server: what it sends, what it yields, what it raises (R-D6, R-D9)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from chatbot.config.settings import Settings
+from chatbot.domain import Delta, Usage
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.errors import ChatModelError, ContextLengthError, SettingsError
+from chatbot.domain.request import RequestContext
+from chatbot.models.chat.openai import OpenAIChatModel, build
+from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply
+from tests.fakes.web_server import WebServer, certificate_for
+from tests.models.chat.conftest import embedder, prompt
+
+KEY = "sk-secret-4711"
+AT_ONCE = 10.0
+"""Seconds, at most, for what does not wait for a server that is silent."""
+NO_WAIT = {"Retry-After": "0"}
+
+
+@pytest.fixture
+def model(server: FakeOpenAI) -> Iterator[Callable[..., OpenAIChatModel]]:
+    built = []
+
+    def build_model(name: str = "gpt-test", **settings: object) -> OpenAIChatModel:
+        values = {"openai_api_key": KEY, "openai_base_url": server.url, "model_timeout": 30.0, "model_retries": 0}
+        built.append(build(Settings(**{**values, **settings}), model=name, embedder=embedder))
+        return built[-1]
+
+    yield build_model
+    for used in built:
+        used.close()
+
+
+def run(model: OpenAIChatModel, cancel: Cancellation | None = None) -> list[Delta]:
+    return list(model.stream(prompt(), request=RequestContext(cancel or Cancellation())))
+
+
+def failure(model: OpenAIChatModel) -> ChatModelError:
+    with pytest.raises(ChatModelError) as raised:
+        run(model)
+    assert KEY not in raised.value.message
+    assert "openai:gpt-test" in raised.value.message
+    return raised.value
+
+
+class TestStreaming:
+    def test_the_text_comes_piece_by_piece_and_the_usage_last(self, model, server) -> None:
+        server.chat(Reply(["Kenya", " has 52,428,290", " people [1]."]))
+        assert run(model()) == [
+            Delta("Kenya"),
+            Delta(" has 52,428,290"),
+            Delta(" people [1]."),
+            Delta("", Usage(prompt_tokens=PROMPT_TOKENS, completion_tokens=3, calls=1)),
+        ]
+
+    def test_the_first_piece_arrives_while_the_model_still_writes(self, model, server) -> None:
+        server.chat(Reply(["first"], silent_after=60.0))
+        cancel = Cancellation()
+        stream = model().stream(prompt(), request=RequestContext(cancel))
+        started = time.monotonic()
+        assert next(stream) == Delta("first")
+        assert time.monotonic() - started < AT_ONCE
+        cancel.cancel()
+        assert list(stream) == []
+
+    def test_the_request_carries_messages_temperature_and_limit(self, model, server) -> None:
+        run(model("gpt-4o-mini", temperature=0.7, max_answer_tokens=99))
+        (request,) = server.received(CHAT)
+        assert request.body == {
+            "model": "gpt-4o-mini",
+            "messages": [
+                {"role": "system", "content": "Use only the passages."},
+                {"role": "user", "content": "How many people live in Kenya?"},
+            ],
+            "temperature": 0.7,
+            "max_tokens": 99,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+
+    def test_without_a_model_name_the_default_is_asked_for(self, model, server) -> None:
+        assert model("").model_id == "openai:gpt-4o"
+        run(model("", openai_api_key=None))
+        (request,) = server.received(CHAT)
+        assert (request.body["model"], request.headers["authorization"]) == ("gpt-4o", "Bearer not-needed")
+
+    def test_neither_key_nor_server_is_a_settings_error_naming_the_key(self) -> None:
+        with pytest.raises(SettingsError, match=r"OPENAI_API_KEY.*OPENAI_BASE_URL"):
+            build(Settings(), model="gpt-4o", embedder=embedder)
+
+
+SCHEMA = {
+    "title": "queries",
+    "type": "object",
+    "properties": {"queries": {"type": "array", "items": {"type": "string"}}},
+    "required": ["queries"],
+    "additionalProperties": False,
+}
+
+
+class TestSchemas:
+    """R-C9: JSON schema output where the server has it."""
+
+    REFUSED = Reply(status=400, error={"message": "Unknown parameter: 'response_format'"})
+
+    def ask(self, model: OpenAIChatModel) -> str:
+        asked = replace(prompt(), json_schema=SCHEMA)
+        return "".join(delta.text for delta in model.stream(asked, request=RequestContext()))
+
+    def schemas(self, server: FakeOpenAI) -> list[bool]:
+        return ["response_format" in request.body for request in server.received(CHAT)]
+
+    def test_a_schema_is_sent_as_openai_wants_it(self, model, server) -> None:
+        self.ask(model())
+        assert server.received(CHAT)[0].body["response_format"] == {
+            "type": "json_schema",
+            "json_schema": {"name": "queries", "strict": True, "schema": SCHEMA},
+        }
+
+    @pytest.mark.parametrize("status", [400, 422])
+    def test_a_server_that_refuses_schemas_is_asked_without_and_not_with_one_again(self, model, server, status) -> None:
+        """The refusal costs nothing, and another model finds out for itself."""
+        refused = replace(self.REFUSED, status=status)
+        server.chat(refused, Reply(["[1]"]), Reply(["[2]"]), refused, Reply(["{}"]))
+        used = model(model_retries=2)
+        deltas = list(used.stream(replace(prompt(), json_schema=SCHEMA), request=RequestContext()))
+        assert [delta.usage for delta in deltas if delta.usage] == [Usage(PROMPT_TOKENS, 1, calls=1)]
+        assert [deltas[0].text, self.ask(used), self.ask(model())] == ["[1]", "[2]", "{}"]
+        assert self.schemas(server) == [True, False, False, True, False]
+
+    def test_a_request_that_is_wrong_otherwise_says_nothing_about_schemas(self, model, server) -> None:
+        server.chat(*[Reply(status=400, error={"message": "Unsupported value: 'temperature'"})] * 2, Reply(["{}"]))
+        used = model()
+        with pytest.raises(ChatModelError, match="Unsupported value: 'temperature'"):
+            self.ask(used)
+        assert self.ask(used) == "{}"
+        assert self.schemas(server) == [True, False, True]
+
+    @pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
+    def test_other_failures_are_not_asked_again_without_a_schema(self, model, server, status) -> None:
+        error = {"message": "too many tokens", "code": "context_length_exceeded"} if status == 400 else None
+        server.always(CHAT, Reply(status=status, headers=NO_WAIT, error=error))
+        with pytest.raises(ContextLengthError if status == 400 else ChatModelError):
+            self.ask(model())
+        assert self.schemas(server) == [True]
+
+    def test_several_threads_that_are_refused_at_once_are_all_answered(self, model) -> None:
+        with WithoutSchemas() as server, ThreadPoolExecutor(4) as threads:
+            used = model(openai_base_url=server.url)
+            assert list(threads.map(lambda _: self.ask(used), range(4))) == ["[1]"] * 4
+            before = server.calls(CHAT)
+            assert self.ask(used) == "[1]"
+            assert self.schemas(server)[before:] == [False]
+
+
+class WithoutSchemas(FakeOpenAI):
+    """Refuses every schema, slowly enough for several requests to be on their way."""
+
+    def next_reply(self, request: Recorded) -> Reply:
+        super().next_reply(request)
+        return replace(TestSchemas.REFUSED, silent_before=0.2) if "response_format" in request.body else Reply(["[1]"])
+
+
+class TestLimit:
+    def test_an_answer_that_reaches_its_limit_says_so_at_its_end(self, model, server) -> None:
+        server.chat(Reply(["It is 2", ".0"], finish_reason="length"))
+        deltas = run(model())
+        assert "".join(delta.text for delta in deltas) == "It is 2.0"
+        assert [delta.truncated for delta in deltas].count(True) == 1
+
+    @pytest.mark.parametrize("reason", ["stop", "content_filter", "tool_calls"])
+    def test_another_end_is_not_the_limit(self, model, server, reason) -> None:
+        server.chat(Reply(["It is so."], finish_reason=reason))
+        assert not any(delta.truncated for delta in run(model()))
+
+    def test_a_server_that_does_not_keep_to_the_limit_is_not_read_to_the_end(self, model, server) -> None:
+        """Else it could fill the memory."""
+        server.chat(Reply(["a long answer " * 100] * 1000))
+        deltas = run(model(max_answer_tokens=16))
+        assert sum(len(delta.text) for delta in deltas) < 10_000
+        assert [delta.truncated for delta in deltas].count(True) == 1
+
+    def test_a_limit_before_the_first_word_is_an_error_that_names_the_setting(self, model, server) -> None:
+        """A model that thinks may spend all of it on that."""
+        server.chat(Reply([], finish_reason="length"))
+        error = failure(model())
+        assert error.remedy == "Raise MAX_ANSWER_TOKENS."
+        assert server.calls(CHAT) == 1
+
+
+class TestFailures:
+    @pytest.mark.parametrize(
+        ("status", "calls", "finding", "remedy", "retry_after"),
+        [
+            (401, 1, "refused the key.", "Check OPENAI_API_KEY.", None),  # a wrong key does not become right
+            (404, 1, "does not know the model openai:gpt-test.", "Check the model's name.", None),
+            (429, 3, "limits the rate, or the quota is used up.", "Wait, or raise the quota.", 20),
+            (500, 3, "failed with status 500.", "Try again.", 5),
+        ],
+    )
+    def test_a_status_is_retried_where_that_may_help_and_named(
+        self, model, server, status, calls, finding, remedy, retry_after
+    ) -> None:
+        """R-D9: bounded retries, by the SDK."""
+        server.always(CHAT, Reply(status=status, headers=NO_WAIT, error={"message": f"Incorrect: {KEY}"}))
+        error = failure(model(model_retries=2))
+        assert server.calls(CHAT) == calls
+        assert (error.finding.endswith(finding), error.remedy, error.retry_after) == (True, remedy, retry_after)
+
+    def test_one_rate_limit_is_survived(self, model, server) -> None:
+        """R-D9: one retry after a rate limit."""
+        server.chat(Reply(status=429, headers=NO_WAIT), Reply(["fine"]))
+        assert run(model(model_retries=1))[0] == Delta("fine")
+        assert server.calls(CHAT) == 2
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            {"message": "too many tokens", "code": "context_length_exceeded"},
+            {"message": "This model's maximum context length is 8192 tokens."},
+            {"message": "the request exceeds the available context size. try increasing it"},
+        ],
+        ids=["openai", "vllm", "llama.cpp"],
+    )
+    def test_a_prompt_that_is_too_long_is_an_error_of_its_own(self, model, server, answer) -> None:
+        server.chat(Reply(status=400, error=answer))
+        error = failure(model())
+        assert type(error) is ContextLengthError
+        assert error.remedy == "Lower CONTEXT_TOKENS."
+
+    def test_another_400_tells_the_reason(self, model, server) -> None:
+        server.chat(Reply(status=400, error={"message": "Unsupported value: 'temperature'"}))
+        error = failure(model())
+        assert type(error) is ChatModelError
+        assert error.message == (
+            "The endpoint of openai:gpt-test refused the request: Unsupported value: 'temperature'."
+        )
+
+    @pytest.mark.parametrize("reply", [Reply(silent_before=60.0), Reply(["half"], silent_after=60.0)])
+    def test_a_silent_server_is_a_time_out(self, model, server, reply) -> None:
+        server.chat(reply)
+        started = time.monotonic()
+        error = failure(model(model_timeout=0.3))
+        assert time.monotonic() - started < AT_ONCE
+        assert "did not answer in time" in error.message
+        assert error.retry_after == 5
+
+    def test_a_broken_connection_is_told_after_the_pieces_that_came(self, model, server) -> None:
+        server.chat(Reply(["half an", " answer"], ending="drop"))
+        stream = model().stream(prompt(), request=RequestContext())
+        assert [next(stream), next(stream)] == [Delta("half an"), Delta(" answer")]
+        with pytest.raises(ChatModelError, match="openai:gpt-test closed the connection before"):
+            next(stream)
+
+    @pytest.mark.parametrize("ending", ["error", "cut"])
+    def test_a_stream_that_breaks_off_is_not_a_whole_answer(self, model, server, ending) -> None:
+        """An error event; or a proxy that closes the body cleanly, so that no finish_reason ever came."""
+        server.chat(Reply(["half"], ending=ending, error={"message": f"overloaded {KEY}"}))
+        assert "broke off" in failure(model()).message
+
+    def test_a_certificate_that_is_not_accepted_is_told(self, model, tmp_path) -> None:
+        with WebServer(certificate=certificate_for(tmp_path, "localhost", "127.0.0.1")) as server:
+            error = failure(model(openai_base_url=f"https://127.0.0.1:{server.port}/v1"))
+        assert "certificate" in error.finding
+        assert "SSL_CERT_FILE" in error.remedy
+
+    def test_a_server_that_is_not_there_names_the_setting(self, model) -> None:
+        error = failure(model(openai_base_url="http://127.0.0.1:9/v1"))
+        assert error.finding.endswith("cannot be reached: Connection refused.")
+        assert error.remedy == "Check the network and OPENAI_BASE_URL."
+        assert error.retry_after == 5
+
+
+class TestCancellation:
+    def cancelled_after(
+        self, model: OpenAIChatModel, cancel: Cancellation, seconds: float
+    ) -> tuple[list[Delta], float]:
+        """What was yielded, and the seconds between the cancellation and the return."""
+        at = [0.0]
+
+        def act() -> None:
+            at[0] = time.monotonic()
+            cancel.cancel()
+
+        timer = threading.Timer(seconds, act)
+        timer.start()
+        deltas = run(model, cancel)
+        took = time.monotonic() - at[0]
+        timer.join()
+        return deltas, took
+
+    @pytest.mark.parametrize(
+        ("reply", "expected"),
+        [(Reply(["half"], silent_after=60.0), [Delta("half")]), (Reply(silent_before=60.0), [])],
+        ids=["in the middle", "before its headers"],
+    )
+    def test_a_silent_model_is_left_at_once_and_notices(self, model, server, reply, expected) -> None:
+        """It serves the next question."""
+        server.chat(reply, Reply(["whole"]))
+        used = model(model_timeout=60.0)
+        deltas, took = self.cancelled_after(used, Cancellation(), 0.3)
+        assert deltas == expected
+        assert took < AT_ONCE
+        (request,) = server.received(CHAT)
+        assert request.finished.wait(AT_ONCE)
+        assert request.disconnected_at is not None
+        assert run(used)[0] == Delta("whole")
+
+    def test_after_a_pause_between_retries_nothing_is_sent_any_more(self, model, server) -> None:
+        """The SDK's pause itself is sat out: it is bounded, and the model has no work meanwhile."""
+        server.always(CHAT, Reply(status=429, headers={"Retry-After": "1"}))
+        deltas, _ = self.cancelled_after(model(model_retries=1), Cancellation(), 0.3)
+        assert deltas == []
+        assert server.calls(CHAT) == 1
+
+    def test_cancelled_before_the_start_nothing_is_yielded(self, model, server) -> None:
+        cancel = Cancellation()
+        cancel.cancel()
+        started = time.monotonic()
+        assert run(model(), cancel) == []
+        assert time.monotonic() - started < AT_ONCE
+
+    def test_a_reader_that_stops_reading_closes_the_connection(self, model, server) -> None:
+        server.chat(Reply(["half"], silent_after=60.0))
+        stream = model().stream(prompt(), request=RequestContext())
+        assert next(stream) == Delta("half")
+        stream.close()
+        (request,) = server.received(CHAT)
+        assert request.finished.wait(AT_ONCE)
+        assert request.disconnected_at is not None

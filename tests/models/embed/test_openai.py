@@ -1,0 +1,160 @@
+"""The OpenAI embedder against a real HTTP server (R-D1, R-A5, R-B3)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from chatbot.config.settings import Settings
+from chatbot.domain.errors import EmbeddingError
+from chatbot.models.embed.openai import OpenAIEmbedder, build
+from chatbot.models.embed.providers import PROVIDERS
+from tests.fakes.openai_replies import embedding_row, word_hashes
+from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
+
+KEY, BATCH = "sk-secret-4711", PROVIDERS["openai"].batch
+Build = Callable[..., OpenAIEmbedder]
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI(dimensions=16) as running:
+        yield running
+
+
+@pytest.fixture
+def embedder(server: FakeOpenAI) -> Iterator[Build]:
+    built: list[OpenAIEmbedder] = []
+
+    def build_embedder(name: str = "some-model", **settings: object) -> OpenAIEmbedder:
+        values = {"openai_api_key": KEY, "openai_base_url": server.url, "model_timeout": 30.0, "model_retries": 0}
+        built.append(build(Settings(**{**values, **settings}), model=name))
+        return built[-1]
+
+    yield build_embedder
+    for used in built:
+        used.close()
+
+
+def rows(*vectors: list[float]) -> dict[str, object]:
+    return {"object": "list", "model": "m", "data": [embedding_row(n, vector) for n, vector in enumerate(vectors)]}
+
+
+def unit(text: str) -> list[float]:
+    vector = word_hashes(text, 16)
+    return [value / math.hypot(*vector) for value in vector]
+
+
+class TestVectors:
+    @pytest.mark.parametrize("base64", [True, False], ids=["base64", "floats"])
+    def test_rows_are_unit_vectors_in_the_order_of_the_texts(self, embedder, server, base64) -> None:
+        server.base64 = base64
+        texts = ["growth growth rate", "population", "the capital of Kenya"]
+        vectors = embedder().embed_documents(texts)
+        assert vectors.dtype == np.float32
+        assert vectors == pytest.approx(np.array([unit(text) for text in texts]), abs=1e-6)
+
+    def test_texts_and_model_are_sent_as_they_are(self, embedder, server) -> None:
+        embedder("m-1").embed_documents(["  Two\nlines ", "Zwei"])
+        (request,) = server.received(EMBEDDINGS)
+        assert (request.body["model"], request.body["input"]) == ("m-1", ["  Two\nlines ", "Zwei"])
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+
+    def test_rows_are_put_in_order_by_their_index(self, embedder, server) -> None:
+        shuffled = [
+            embedding_row(2, [0.0, 0.0, 3.0]),
+            embedding_row(0, [1.0, 0.0, 0.0]),
+            embedding_row(1, [0.0, 2.0, 0.0]),
+        ]
+        server.embed(Reply(body={"object": "list", "model": "m", "data": shuffled}))
+        assert embedder().embed_documents(["a", "b", "c"]).tolist() == np.eye(3).tolist()
+
+    def test_no_texts_no_request(self, embedder, server) -> None:
+        assert embedder("text-embedding-3-large").embed_documents([]).shape == (0, 3072)
+        assert server.calls(EMBEDDINGS) == 0
+
+
+class TestDimensions:
+    def test_those_of_another_model_are_asked_for_once(self, embedder, server) -> None:
+        used = embedder("nomic-embed-text")
+        assert (used.dimensions, used.dimensions, used.model_id) == (16, 16, "openai:nomic-embed-text")
+        assert server.calls(EMBEDDINGS) == 1
+
+
+USELESS: dict[str, tuple[object, str]] = {
+    "too few": (rows([1.0, 0.0]), "sent 1 vectors for 2 texts"),
+    "too many": (rows([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]), "sent 3 vectors for 2 texts"),
+    "nan": (rows([1.0, 0.0], [0.0, math.nan]), "not a number"),
+    "infinite": (rows([1.0, 0.0], [0.0, math.inf]), "not a number"),
+    "ragged": (rows([1.0, 0.0], [0.0]), "not all of one length"),
+    "words": (rows([1.0, 0.0], ["x", "y"]), "no vectors"),  # type: ignore[list-item]
+    "none": (rows(), "no vectors"),
+    "null": ({"object": "list", "model": "m", "data": None}, "no vectors"),
+    "base64": ({"object": "list", "model": "m", "data": [{"embedding": "AAAA", "index": 0}]}, "no vectors"),
+    "other": ({"message": "hello"}, "no vectors"),
+    "list": ([], "no vectors"),
+    "text": ("<html>login</html>", "no vectors"),
+}
+
+
+class TestFailures:
+    def failure(self, embedder: OpenAIEmbedder, *texts: str) -> EmbeddingError:
+        with pytest.raises(EmbeddingError) as raised:
+            embedder.embed_documents(list(texts) or ["text"])
+        assert KEY not in raised.value.message
+        return raised.value
+
+    @pytest.mark.parametrize("texts", [[""], ["  \n"], ["fine", ""]])
+    def test_an_empty_text_is_an_error_before_any_request(self, embedder, server, texts) -> None:
+        assert self.failure(embedder(), *texts).message == "An empty text cannot be embedded."
+        assert server.calls(EMBEDDINGS) == 0
+
+    @pytest.mark.parametrize(("body", "says"), USELESS.values(), ids=USELESS)
+    def test_a_useless_answer_is_an_error_that_names_the_model(self, embedder, server, body, says) -> None:
+        server.embed(Reply(body=body))
+        message = self.failure(embedder(), "a", "b").message
+        assert "openai:some-model" in message
+        assert says in message
+
+    @pytest.mark.parametrize(
+        ("status", "calls", "says"),
+        [
+            (401, 1, "refused the key. Check OPENAI_API_KEY."),
+            (400, 1, "refused the request: too many tokens."),
+            (429, 3, "limits the rate"),
+            (500, 3, "failed with status 500"),
+        ],
+    )
+    def test_a_status_is_a_typed_error(self, embedder, server, status, calls, says) -> None:
+        server.always(
+            EMBEDDINGS, Reply(status=status, headers={"Retry-After": "0"}, error={"message": "too many tokens"})
+        )
+        error = self.failure(embedder(model_retries=2))
+        assert says in error.message
+        assert "openai:some-model" in error.message
+        assert server.calls(EMBEDDINGS) == calls
+        assert error.dependency == "embedder"
+
+    def test_one_rate_limit_is_survived(self, embedder, server) -> None:
+        """R-D9."""
+        server.embed(Reply(status=429, headers={"Retry-After": "0"}))
+        assert embedder(model_retries=1).embed_query("growth") == pytest.approx(unit("growth"), abs=1e-6)
+        assert server.calls(EMBEDDINGS) == 2
+
+    def test_silence_is_a_time_out(self, embedder, server) -> None:
+        server.embed(Reply(silent_before=60.0))
+        started = time.monotonic()
+        assert "did not answer in time" in self.failure(embedder(model_timeout=0.3)).message
+        assert time.monotonic() - started < 10
+
+    def test_a_server_that_is_not_there_names_the_setting(self, embedder) -> None:
+        error = self.failure(embedder(openai_base_url="http://127.0.0.1:9/v1"))
+        assert error.remedy == "Check the network and OPENAI_BASE_URL."
+
+    def test_a_failure_in_a_later_batch_gives_no_vectors_at_all(self, embedder, server) -> None:
+        server.embed(Reply(body=rows(*[[1.0]] * BATCH)), Reply(status=500))
+        self.failure(embedder(), *["text"] * (BATCH + 1))

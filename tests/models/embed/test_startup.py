@@ -1,0 +1,99 @@
+"""A start finds a wrong key, address or model; an endpoint that is down does not stop it (R-A5)."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import SecretStr
+
+from chatbot.app.doctor import diagnose
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain.errors import EmbeddingError, SettingsError
+from chatbot.models.embed import EMBEDDERS
+from tests.models.embed.conftest import KEY
+from tests.models.embed.providers_server import ProvidersServer
+
+
+@pytest.fixture
+def settings(settings: Settings, providers_server: ProvidersServer) -> Settings:
+    return settings.override(
+        embedding_provider="voyageai",
+        embedding_model="mine",
+        embedding_api_key=SecretStr(KEY),
+        embedding_base_url=f"{providers_server.root}/v1",
+        model_retries=0,
+        cache_seconds=60.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "says"), [(401, "Check EMBEDDING_API_KEY"), (404, "Check EMBEDDING_MODEL and EMBEDDING_BASE_URL")]
+)
+def test_what_waiting_does_not_mend_stops_it(settings: Settings, providers_server, status: int, says: str) -> None:
+    providers_server.status = status
+    with pytest.raises(EmbeddingError, match=says):
+        create_app(settings)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"embedding_api_key": None}, "EMBEDDING_API_KEY is not set"),
+        ({"embedding_base_url": "voyage"}, "EMBEDDING_BASE_URL='voyage'"),
+        ({"embedding_provider": "custom", "embedding_base_url": None}, "EMBEDDING_BASE_URL is not set"),
+        ({"embedding_provider": "together", "embedding_model": None}, "EMBEDDING_MODEL is not set"),
+    ],
+)
+def test_what_is_missing_stops_it(settings: Settings, wrong: dict[str, object], says: str) -> None:
+    with pytest.raises(SettingsError, match=says):
+        create_app(settings.override(**wrong))
+
+
+def test_an_endpoint_that_is_down_does_not(settings: Settings, providers_server: ProvidersServer) -> None:
+    providers_server.status = 500
+    app = create_app(settings)
+    try:
+        assert app.test_client().get("/health").status_code == 200
+        providers_server.status = 200
+        assert app.extensions["startup"].wait(60)
+        assert app.test_client().get("/ready").status_code == 200
+    finally:
+        close_app(app)
+
+
+def test_the_doctor_asks_the_endpoint_and_not_the_cache(settings: Settings, providers_server: ProvidersServer) -> None:
+    def embedder(services: Services) -> str:
+        return next(finding.name for finding in diagnose(services) if finding.area == "embedder")
+
+    with Services(settings) as services:
+        assert embedder(services) == "answers"
+        providers_server.status = 401
+        assert embedder(services) == "key_refused"
+
+
+class TestWhichKeyGoesWhere:
+    """A key is sent to the address it was set for, and to no other."""
+
+    def sent(self, server: ProvidersServer, **values: object) -> str:
+        settings = Settings(model_retries=0, **values)  # type: ignore[arg-type]
+        embedder = EMBEDDERS.builder(str(values["embedding_provider"]))(settings, model="m")
+        embedder.embed_query("x")
+        embedder.close()  # type: ignore[attr-defined]
+        return server.requests[-1].headers["authorization"]
+
+    def test_openais_key_serves_openai(self, providers_server: ProvidersServer) -> None:
+        values = {"openai_api_key": "sk-o", "openai_base_url": f"{providers_server.root}/v1"}
+        assert self.sent(providers_server, embedding_provider="openai", **values) == "Bearer sk-o"
+        assert self.sent(providers_server, embedding_provider="custom", **values) == "Bearer sk-o"
+
+    def test_the_embeddings_own_key_wins(self, providers_server: ProvidersServer) -> None:
+        address = f"{providers_server.root}/v1"
+        values = {"openai_api_key": "sk-o", "embedding_api_key": "sk-e", "openai_base_url": address}
+        assert self.sent(providers_server, embedding_provider="openai", **values) == "Bearer sk-e"
+        assert self.sent(providers_server, embedding_provider="custom", **values) == "Bearer sk-e"
+
+    @pytest.mark.parametrize("provider", ["custom", "ollama", "huggingface"])
+    def test_openais_key_goes_to_no_other_server(self, providers_server: ProvidersServer, provider: str) -> None:
+        values = {"openai_api_key": "sk-o", "embedding_base_url": f"{providers_server.root}/v1"}
+        assert self.sent(providers_server, embedding_provider=provider, **values) == "Bearer not-needed"

@@ -1,0 +1,73 @@
+"""The one place that knows the OpenAI SDK: what the client is built from, and its errors as ours."""
+
+from __future__ import annotations
+
+import pytest
+from openai import OpenAI
+from pydantic import SecretStr
+
+from chatbot.config.settings import Settings
+from chatbot.domain.errors import ChatModelError, ContextLengthError, EmbeddingError
+from chatbot.models.openai_client import OPENAI_URL, openai_client, translated
+from tests.fakes.openai_server import CHAT, MODELS, FakeOpenAI, Reply
+
+KEY = "sk-secret-4711"
+
+
+def client(**settings: object) -> OpenAI:
+    key, url = settings.pop("openai_api_key", KEY), settings.pop("openai_base_url", OPENAI_URL)
+    return openai_client(Settings(**settings), key=key, base_url=url)
+
+
+class TestClient:
+    def test_time_out_and_retries_are_settings(self) -> None:
+        with client(model_timeout=7.5, model_retries=4) as built:
+            assert (built.timeout.read, built.max_retries, built.api_key) == (7.5, 4, KEY)
+
+    def test_without_a_base_url_it_is_openais_whatever_the_environment_says(self, monkeypatch) -> None:
+        """Settings are the only reader of the environment."""
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.example/v1")
+        with client() as built:
+            assert str(built.base_url) == "https://api.openai.com/v1/"
+
+    def test_a_server_of_ones_own(self) -> None:
+        with FakeOpenAI() as server, client(openai_base_url=server.url, openai_api_key=None) as built:
+            assert [model.id for model in built.models.list()] == ["fake"]
+            assert server.received(MODELS)[0].headers["authorization"] == "Bearer not-needed"
+
+    def test_the_key_is_in_no_text_of_the_settings(self) -> None:
+        assert KEY not in repr(Settings(openai_api_key=SecretStr(KEY)))
+
+
+class TestTranslation:
+    """Statuses are covered with the adapters; here what both have in common."""
+
+    def raised(self, kind: type[EmbeddingError] | type[ChatModelError], reply: Reply) -> Exception:
+        with FakeOpenAI() as server, client(openai_base_url=server.url, model_retries=0) as built:
+            server.chat(reply)
+            with pytest.raises(kind) as raised, translated(kind, "openai:m"):
+                built.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
+            assert server.calls(CHAT) == 1
+        return raised.value
+
+    def test_a_prompt_that_is_too_long_is_the_chat_models_error_only(self) -> None:
+        reply = Reply(status=400, error={"message": "x", "code": "context_length_exceeded"})
+        assert type(self.raised(ChatModelError, reply)) is ContextLengthError
+        assert type(self.raised(EmbeddingError, reply)) is EmbeddingError
+
+    @pytest.mark.parametrize("status", [409, 422, 502, 503, 504])
+    def test_other_statuses_are_named(self, status: int) -> None:
+        error = self.raised(ChatModelError, Reply(status=status))
+        assert str(error) == f"The endpoint of openai:m failed with status {status}. Try again."
+        assert error.retry_after == 5  # type: ignore[attr-defined]
+
+    def test_the_reason_of_a_400_is_cut(self) -> None:
+        error = self.raised(ChatModelError, Reply(status=400, error={"message": "y" * 5000}))
+        assert str(error) == f"The endpoint of openai:m refused the request: {'y' * 300}."
+
+    def test_the_cause_is_kept_for_the_log(self) -> None:
+        assert type(self.raised(ChatModelError, Reply(status=500)).__cause__).__name__ == "InternalServerError"
+
+    def test_other_errors_pass(self) -> None:
+        with pytest.raises(KeyError), translated(ChatModelError, "openai:m"):
+            raise KeyError("ours")

@@ -1,0 +1,45 @@
+"""Questions to go on with: their wording, and which headings go first."""
+
+from __future__ import annotations
+
+from chatbot.domain import Chunk, Scope, SearchHit, Value
+from chatbot.search.further import further_questions
+from tests.questions.reports import Reports
+
+ABOUT: dict[str, Value] = {"country_name": "Philippines", "year": 2023}
+
+
+def found(section: str) -> SearchHit:
+    return SearchHit(Chunk(section, "d", 0, "text", "Philippines 2023", section=section, metadata=ABOUT))
+
+
+def asked(cited: str, *sections: str) -> list[str]:
+    """With a library where every search finds the passages of these sections, in this order."""
+    reports = Reports(("Philippines", 2023), ("Philippines", 2021), ("Qatar", 2023))
+
+    def search(query: str, scope: Scope) -> list[SearchHit]:
+        return [found(section) for section in sections]
+
+    return [one.question for one in further_questions(found(cited).chunk, "Who votes?", Scope(), reports, search)]
+
+
+def test_short_headings_go_before_long_ones_and_parts_of_a_thing() -> None:
+    long = "People who are older than others"
+    assert asked("Elections", "Legislative branch - upper chamber", long, "Executive branch", "Judicial branch") == [
+        "What do the reports say about executive branch in the Philippines?",
+        "What do the reports say about judicial branch in the Philippines?",
+        "What do the reports say about legislative branch (upper chamber) in the Philippines?",
+    ]
+
+
+def test_the_country_has_its_article_and_a_part_stands_in_brackets() -> None:
+    assert asked("Exports - partners", "Exports - partners") == [
+        "What does the report of 2021 say about exports (partners) in the Philippines?",
+        "Compare the Philippines and Qatar: exports (partners)",
+    ]
+
+
+def test_what_any_report_has_is_not_asked_about() -> None:
+    """It was: "What do the reports say about summary in Rwanda?"."""
+    only = ["What do the reports say about elections in the Philippines?"]
+    assert asked("Background", "Executive Summary", "Elections", "Annex 2: Notes") == only

@@ -1,0 +1,118 @@
+"""Headings and editions order what was found."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import pytest
+
+from chatbot.domain import Chunk, Range, Scope, SearchHit, Values
+from chatbot.models.embed.hashing import HashingEmbedder
+from chatbot.questions.names import NamedYears
+from chatbot.search.ordering import HeadingOrder, by_edition
+from chatbot.search.search_text import SearchText
+
+NO_YEAR = SearchText("inflation", "inflation")
+
+
+def hit(
+    name: str, edition: int | None, section: str = "Economy › Inflation", *years: int, score: float = 0
+) -> SearchHit:
+    metadata = {"country_name": "Kenya"} | ({} if edition is None else {"year": edition})
+    chunk = Chunk(name, f"d-{edition}", "r.md", "Report", name, section, metadata=metadata, figure_years=years)
+    return SearchHit(chunk=chunk, score=0.5, keyword_score=None, fused_score=score, found_by=())
+
+
+def asked(*figures: int, edition: int | None = None) -> SearchText:
+    years = tuple(NamedYears(year, year, 0, 4, is_subject=True) for year in figures)
+    editions = () if edition is None else (NamedYears(edition, edition, 0, 4, is_subject=True, of_report=True),)
+    return SearchText("inflation", "inflation", years, editions)
+
+
+def ordered(hits: list[SearchHit], text: SearchText = NO_YEAR, scope: Scope = Scope()) -> list[str]:  # noqa: B008
+    return [one.chunk.id for one in by_edition(hits, text, scope)]
+
+
+OLD, MIDDLE, NEW = (
+    hit("old", 2021, "Economy › Inflation", 2019, 2020, 2021),
+    hit("middle", 2023, "Economy › Inflation", 2021, 2022),
+    hit("new", 2025, "Economy › Inflation", 2022, 2023, 2024),
+)
+OTHER = hit("other", 2021, "Economy › Exports")
+
+
+def test_the_newest_edition_of_a_line_is_first_and_takes_one_place() -> None:
+    assert ordered([OLD, MIDDLE, OTHER, NEW]) == ["new", "other", "old", "middle"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (asked(2024), ["new", "other"]),
+        (asked(2022), ["new", "middle", "other"]),  # what the older edition said of that year stays beside it
+        (asked(2021), ["middle", "old", "other"]),
+        (asked(2019), ["old", "other"]),
+        (asked(2015), ["new", "other"]),
+        (asked(edition=2021), ["old", "other"]),
+        (asked(2022, edition=2023), ["middle", "other"]),
+    ],
+)
+def test_the_year_asked_decides(text: SearchText, first: list[str]) -> None:
+    assert ordered([OLD, OTHER, NEW, MIDDLE], text)[: len(first)] == first
+
+
+def test_without_a_figure_of_that_year_the_edition_of_that_year() -> None:
+    hits = [hit("old", 2021), hit("middle", 2023), hit("new", 2025)]
+    assert ordered(hits, asked(2023))[0] == "middle"
+
+
+def test_passages_of_one_edition_keep_their_order() -> None:
+    parts = [hit("first", 2025), hit("second", 2025), hit("third", 2023)]
+    assert ordered(parts) == ["first", "second", "third"]
+    dated = [hit("first", 2025), hit("second", 2025, "Economy › Inflation", 2021)]
+    assert ordered(dated, asked(2021)) == ["second", "first"]
+
+
+def test_what_has_no_edition_or_heading_stays_where_it_is() -> None:
+    hits = [hit("page", None), hit("bare", 2021, ""), hit("also", 2025, ""), MIDDLE, NEW]
+    assert ordered(hits) == ["page", "bare", "also", "new", "middle"]
+
+
+@pytest.mark.parametrize("years", [Values((2021, 2023)), Range(2021, 2023)])
+def test_years_that_someone_chose_are_all_there(years: Values | Range) -> None:
+    assert ordered([OLD, MIDDLE], scope=Scope.of({"year": years})) == ["old", "middle"]
+
+
+class TestHeadings:
+    def order(self, topic: str, hits: list[SearchHit], weight: float = 1.0) -> list[str]:
+        embedder = HashingEmbedder(256)
+        text = SearchText(topic, topic)
+        found = HeadingOrder(embedder, weight).order(text, embedder.embed_query(topic), hits, None)
+        return [one.chunk.id for one in found]
+
+    def test_the_heading_that_is_asked_comes_first(self) -> None:
+        hits = [
+            hit("groups", 2021, "People › Ethnic groups", score=1.0),
+            hit("roads", 2021, "Transport › Roadways", score=0.9),
+            hit("people", 2021, "People › Population", score=0.8),
+        ]
+        assert self.order("what is the population", hits, weight=2.0)[0] == "people"
+        assert self.order("what is the population", hits, weight=0.0) == ["groups", "roads", "people"]
+
+    def test_a_passage_without_a_heading_is_an_average_one(self) -> None:
+        """A report without headings is not behind every other."""
+        hits = [
+            hit("far", 2021, "Transport › Roadways", score=0.5),
+            hit("page", 2021, "", score=0.5),
+            hit("near", 2021, "People › Population", score=0.5),
+        ]
+        assert self.order("population", hits) == ["near", "page", "far"]
+        assert self.order("population", [hit("a", 2021, "", score=1), hit("b", 2021, "", score=2)]) == ["a", "b"]
+
+    def test_a_heading_is_embedded_once(self) -> None:
+        embedder = HashingEmbedder(64)
+        with mock.patch.object(embedder, "embed_documents", wraps=embedder.embed_documents) as embed:
+            headings = HeadingOrder(embedder, 1.0)
+            for _ in range(2):
+                headings.order(NO_YEAR, embedder.embed_query("inflation"), [OLD, NEW, OTHER], None)
+        assert [call.args[0] for call in embed.call_args_list] == [["Inflation", "Exports"]]

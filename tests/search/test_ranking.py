@@ -1,0 +1,251 @@
+"""Methods and fusions (R-B6), on examples computed by hand; the adaptive threshold (R-D5); relevance floors."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatbot.domain import Match, QuerySettings, Threshold
+from chatbot.domain.documents import Calibration
+from chatbot.domain.errors import UnknownNameError
+from chatbot.models.embed.minilm import MiniLMEmbedder
+from chatbot.search import RETRIEVAL_METHODS, RetrievalMethod
+from chatbot.search.ranking import (
+    FUSIONS,
+    SHIPPED,
+    adaptive_threshold,
+    bounded,
+    fusion_named,
+    minmax,
+    relevance_bounds,
+    rrf,
+    zscore,
+)
+from chatbot.search.relevance import Bounds
+
+NEAR = {"a": 0.9, "b": 0.8, "c": 0.4}
+WORDED = {"c": 12.0, "d": 3.0}
+VECTOR = {"a": 0.9, "b": 0.8, "c": 0.4, "d": 0.1}
+DESCENDING = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0.01, 1), min_size=1).map(
+    lambda scores: dict(sorted(scores.items(), key=lambda item: -item[1]))
+)
+
+
+def method(name: str, **values: object) -> RetrievalMethod:
+    return RETRIEVAL_METHODS.builder(name)(QuerySettings(**values))  # type: ignore[arg-type]
+
+
+def matches(scores: dict[str, float]) -> list[Match]:
+    return [Match(*item) for item in scores.items()]
+
+
+def test_a_single_search_is_asked_for_top_k_and_keeps_its_order() -> None:
+    """R-D5: as in the seed. Nothing is fused."""
+    vector, bm25 = method("vector"), method("bm25")
+    assert [(one.uses_vectors, one.uses_keywords, one.candidates(5)) for one in (vector, bm25)] == [
+        (True, False, 5),
+        (False, True, 5),
+    ]
+    assert vector.rank(matches(NEAR), [], VECTOR) == [("a", None), ("b", None), ("c", None)]
+    assert bm25.rank([], matches(WORDED), VECTOR) == [("c", None), ("d", None)]
+
+
+def test_hybrid_asks_both_for_a_hundred_or_more() -> None:
+    hybrid = method("hybrid")
+    assert (hybrid.uses_vectors, hybrid.uses_keywords) == (True, True)
+    assert [hybrid.candidates(top_k) for top_k in (5, 250)] == [100, 250]
+
+
+@pytest.mark.parametrize(
+    ("weight", "order"),
+    [(0.6, ["c", "a", "b", "d"]), (1.0, ["a", "b", "c", "d"]), (0.0, ["c", "d", "a", "b"])],
+)
+def test_hybrid_ranks_the_union_by_weighted_z_scores(weight: float, order: list[str]) -> None:
+    """R-B6: merged by chunk id."""
+    ranked = method("hybrid", vector_weight=weight).rank(matches(NEAR), matches(WORDED), VECTOR)
+    assert [chunk_id for chunk_id, _ in ranked] == order
+    assert dict(ranked) == zscore(NEAR, WORDED, VECTOR, weight)
+
+
+def test_ties_are_broken_by_id() -> None:
+    ranked = method("hybrid").rank(matches(dict.fromkeys("zmb", 0.5)), [], dict.fromkeys("zmb", 0.5))
+    assert ranked == [("b", 0.0), ("m", 0.0), ("z", 0.0)]
+
+
+def test_zscore_weighs_deviations_from_the_mean_of_the_union() -> None:
+    fused = zscore(NEAR, WORDED, VECTOR, 0.6)
+    assert fused == pytest.approx({"a": 0.35093, "b": 0.16352, "c": 0.38988, "d": -0.90434}, abs=1e-5)
+
+
+def test_minmax_puts_each_search_between_nought_and_one() -> None:
+    fused = minmax(NEAR, WORDED, VECTOR, 0.5)
+    assert fused == pytest.approx({"a": 0.5, "b": 0.4375, "c": 0.1875 + 0.5, "d": 0.125})
+
+
+def test_bounded_is_seed_001_with_nought_for_not_found() -> None:
+    """R-B6: the vector score as it is, BM25 over the highest; `d` was not found by the vector search."""
+    fused = bounded(NEAR, WORDED, VECTOR, 0.7)
+    assert fused == pytest.approx({"a": 0.63, "b": 0.56, "c": 0.28 + 0.3, "d": 0.3 / 4})
+
+
+def test_reciprocal_rank_fusion_knows_ranks_only() -> None:
+    """R-B6: k is 60."""
+    fused = rrf(NEAR, WORDED, VECTOR, 0.5)
+    assert fused == pytest.approx({"a": 0.5 / 61, "b": 0.5 / 62, "c": 0.5 / 63 + 0.5 / 61, "d": 0.5 / 62})
+    assert rrf({"a": 0.9, "b": 0.1}, {}, {}, 0.5) == rrf({"a": 0.2, "b": 0.1}, {}, {}, 0.5)
+
+
+def test_a_passage_that_both_found_is_not_punished() -> None:
+    """R-B6: averaging duplicates would put `both` below `near`."""
+    for name in FUSIONS:
+        near, worded = {"near": 0.8, "both": 0.8, "far": 0.1}, {"both": 9.0, "word": 8.0}
+        fused = FUSIONS[name](near, worded, {**near, "word": 0.1}, 0.7)
+        assert max(fused, key=fused.__getitem__) == "both", name
+
+
+def test_equal_scores_say_nothing() -> None:
+    for fuse in (zscore, minmax):
+        assert fuse({"a": 0.4, "b": 0.4}, {}, {"a": 0.4, "b": 0.4}, 0.6) == {"a": 0.0, "b": 0.0}
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+def test_nothing_found_is_nothing_fused(name: str) -> None:
+    assert FUSIONS[name]({}, {}, {}, 0.6) == {}
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+@given(near=DESCENDING, worded=DESCENDING)
+def test_all_the_weight_on_one_search_gives_its_order(
+    name: str, near: dict[str, float], worded: dict[str, float]
+) -> None:
+    for weight, order in ((1.0, near), (0.0, worded)):
+        fused = FUSIONS[name](near, worded, near, weight)
+        assert fused.keys() == near.keys() | worded.keys()
+        assert all(math.isfinite(score) for score in fused.values())
+        scores = [fused[chunk_id] for chunk_id in order]
+        assert all(better >= worse - 1e-9 for better, worse in pairwise(scores))
+
+
+def test_an_unknown_name_lists_the_valid_ones() -> None:
+    with pytest.raises(UnknownNameError, match="Valid: bounded, minmax, rrf, zscore") as raised:
+        fusion_named("average")
+    assert raised.value.details[0]["field"] == "FUSION"
+
+
+def test_the_constant_of_rank_fusion_is_a_setting() -> None:
+    ranked = method("hybrid", fusion="rrf", rrf_k=1, vector_weight=1).rank([Match("a", 0.9)], [], {"a": 0.9})
+    assert dict(ranked) == {"a": 0.5}
+
+
+def adaptive(*scores: float, start: float = 0.7, step: float = 0.1, floor: float = 0.0) -> Threshold:
+    return adaptive_threshold(scores, start=start, step=step, floor=floor)
+
+
+CASES = {
+    "above the start": ((0.9, 0.2), Threshold(0.7, 0.7, relaxed=False)),
+    "one step down": ((0.65,), Threshold(0.7, 0.6, relaxed=True)),
+    "strict: the start itself does not pass": ((0.7,), Threshold(0.7, 0.6, relaxed=True)),
+    "strict: a tenth does not pass itself": ((0.3,), Threshold(0.7, 0.2, relaxed=True)),
+    "just above a tenth": ((0.3000001,), Threshold(0.7, 0.3, relaxed=True)),
+    "nearly nothing": ((0.0001,), Threshold(0.7, 0.0, relaxed=True)),
+    "zero passes nowhere, and the floor is the end": ((0.0,), Threshold(0.7, 0.0, relaxed=True)),
+    "the best score decides": ((0.1, 0.45, 0.2), Threshold(0.7, 0.4, relaxed=True)),
+    "an empty list ends at once": ((), Threshold(0.7, 0.7, relaxed=False)),
+}
+
+
+@pytest.mark.parametrize(("scores", "expected"), CASES.values(), ids=CASES)
+def test_d5(scores: tuple[float, ...], expected: Threshold) -> None:
+    assert adaptive(*scores) == expected
+
+
+@pytest.mark.parametrize("tenth", range(8))
+def test_thresholds_are_exact_tenths(tenth: int) -> None:
+    """.7 - .1 - .1 is .5999999999999999 in floats: a score of .6 would pass where it must not."""
+    assert adaptive(tenth / 10 + 0.05).used == tenth / 10
+
+
+def test_the_floor_is_used_as_it_is_even_where_no_step_meets_it() -> None:
+    assert adaptive(0.34, floor=0.35) == Threshold(0.7, 0.35, relaxed=True)
+    assert adaptive(0.36, floor=0.35) == Threshold(0.7, 0.35, relaxed=True)
+    assert adaptive(0.95, start=0.35, floor=0.35) == Threshold(0.35, 0.35, relaxed=False)
+
+
+def test_a_floor_at_the_start_never_relaxes() -> None:
+    assert adaptive(0.5, floor=0.7) == Threshold(0.7, 0.7, relaxed=False)
+
+
+def naive(scores: list[float], start: Decimal, step: Decimal, floor: Decimal) -> Threshold:
+    """The seed's loop, in exact decimals and with its resolution."""
+    threshold = start
+    while scores and not any(score > float(threshold) for score in scores) and threshold > floor:
+        threshold = max(threshold - step, floor)
+    return Threshold(float(start), float(threshold), relaxed=threshold != start)
+
+
+hundredths = st.integers(0, 100).map(lambda n: Decimal(n) / 100)
+scores = st.lists(st.one_of(st.floats(0, 1), st.integers(0, 10).map(lambda n: n / 10)), max_size=6)
+
+
+@given(scores, hundredths, st.integers(1, 100).map(lambda n: Decimal(n) / 100), hundredths)
+def test_it_agrees_with_the_naive_loop(found: list[float], one: Decimal, step: Decimal, other: Decimal) -> None:
+    start, floor = max(one, other), min(one, other)
+    assert adaptive(*found, start=float(start), step=float(step), floor=float(floor)) == naive(
+        found, start, step, floor
+    )
+
+
+@given(scores)
+def test_what_passes_is_not_empty_unless_the_floor_is_reached(found: list[float]) -> None:
+    threshold = adaptive(*found)
+    assert 0.0 <= threshold.used <= 0.7
+    assert threshold.relaxed == (threshold.used != 0.7)
+    if found and not any(score > threshold.used for score in found):
+        assert threshold.used == 0.0
+
+
+@pytest.mark.parametrize(
+    ("keep", "used"),
+    [(1, 0.7), (2, 0.6), (3, 0.4), (4, 0.4), (9, 0.4)],
+)
+def test_it_descends_until_so_many_pass(keep: int, used: float) -> None:
+    """THRESHOLD_KEEP: where there are fewer, until all of them do."""
+    found = adaptive_threshold([0.95, 0.65, 0.45, 0.41], start=0.7, step=0.1, floor=0.0, keep=keep)
+    assert (found.used, found.relaxed) == (used, used < 0.7)
+
+
+# RELEVANCE_FLOOR: a number, what was measured on this database, or what is shipped for the model.
+
+
+MEASURED = Calibration("test:model", 0.66, 0.71, "measured", "mine", "2026-01-02")
+
+
+def test_a_number_wins_and_auto_is_the_models_own() -> None:
+    assert relevance_bounds(0.42, next(iter(SHIPPED)), MEASURED) == Bounds(0.42, 0.42)
+    assert relevance_bounds(0.0, next(iter(SHIPPED))).floor == 0.0
+    assert relevance_bounds("auto", "a model nobody measured").floor == 0.0
+    for model, shipped in SHIPPED.items():
+        assert relevance_bounds("auto", model) == Bounds(shipped.floor, shipped.threshold)
+
+
+def test_what_was_measured_here_wins_over_what_is_shipped() -> None:
+    for model in (*SHIPPED, "test:model"):
+        assert relevance_bounds("auto", model, MEASURED) == Bounds(0.66, 0.71)
+
+
+def test_the_shipped_ones_say_where_they_come_from() -> None:
+    """ada-002 cannot be measured without a key: published figures, and marked so."""
+    ours, openai = SHIPPED[MiniLMEmbedder().model_id], SHIPPED["openai:text-embedding-ada-002"]
+    assert (ours.origin, ours.floor) == ("measured", 0.6)
+    assert (openai.origin, openai.dataset) == ("published", "published figures")
+
+
+@pytest.mark.parametrize("cosine", [0.71, 0.72])
+def test_the_floor_of_ada_002_refuses_the_published_unrelated_and_keeps_the_answered(cosine: float) -> None:
+    floor = SHIPPED["openai:text-embedding-ada-002"].floor
+    assert (1 + cosine) / 2 < floor < (1 + 0.80) / 2

@@ -1,0 +1,320 @@
+"""From a client's filters to a scope: typed, whitelisted, checked against the data (R-D4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.database.repositories.documents import DocumentRepository
+from chatbot.domain import DocumentRecord, Range, Scope, Values
+from chatbot.domain.errors import InvalidRequestError
+from chatbot.search.scope import (
+    MAX_NAMES_IN_PROMPT,
+    KnowledgeCollection,
+    ScopeResolver,
+    describe,
+    inventory,
+    nearest_scope,
+    selectable_collections,
+    summarise,
+)
+
+COUNTRIES = ["Democratic Republic of the Congo", "Kenya", "Mali"]
+YEARS = [2021, 2023, 2025]
+REPORTS = [
+    ("Kenya: Country Report 2021", {"country_name": "Kenya", "year": 2021, "type": "country_report"}),
+    ("Kenya: Country Report 2023", {"country_name": "Kenya", "year": 2023, "type": "country_report"}),
+    ("Mali: Country Report 2023", {"country_name": "Mali", "year": 2023, "type": "country_report"}),
+    ("DRC: Country Report 2025", {"country_name": COUNTRIES[0], "year": 2025, "type": "country_report"}),
+    ("The World in 2023", {"year": 2023, "type": "year_in_review"}),
+]  # fmt: skip
+Resolve = Callable[..., Scope]
+
+
+def register(documents: DocumentRepository, reports: list[tuple[str, dict[str, Any]]]) -> DocumentRepository:
+    for number, (title, metadata) in enumerate(reports):
+        collection = "chatbot_data" if "country_name" not in metadata else "report_chatting"
+        documents.put(DocumentRecord(f"d{number}", title, title, "s", collection, "ready", "v", metadata, chunks=1))
+    return documents
+
+
+@pytest.fixture
+def catalog(services: Services) -> DocumentRepository:
+    return register(services.storage.documents, REPORTS)
+
+
+@pytest.fixture
+def resolve(catalog: DocumentRepository, services: Services) -> Resolve:
+    return services.storage.scopes.resolve
+
+
+def detail(resolve: Resolve, *arguments: Any) -> dict[str, Any]:
+    """The one detail of the error that resolving these arguments raises."""
+    with pytest.raises(InvalidRequestError) as raised:
+        resolve(*arguments)
+    (found,) = raised.value.details
+    assert raised.value.message.startswith(f"{found['field']}: ")
+    return found
+
+
+def test_no_filters_is_the_empty_scope(resolve: Resolve) -> None:
+    assert resolve() == resolve({}) == Scope()
+
+
+@pytest.mark.parametrize("name", ["Kenya", "kenya", " KENYA ", "KE", "ken", "Republic of Kenya"])
+def test_a_country_by_name_code_or_alias_in_any_case(resolve: Resolve, name: str) -> None:
+    expected = Scope.of({"country_name": Values(("Kenya",))})
+    assert resolve({"country_name": name}) == resolve({"country_name": [name]}) == expected
+    assert resolve(None, ("country", name)) == expected
+
+
+@pytest.mark.parametrize("name", ["DRC", "Congo, Democratic Republic of the", "CD", "Zaire"])
+def test_the_value_is_spelt_as_the_data_spells_it(resolve: Resolve, name: str) -> None:
+    assert resolve({"country_name": name}).get("country_name") == Values(("Democratic Republic of the Congo",))
+
+
+@pytest.mark.parametrize("year", [2023, "2023", " 2023 "])
+def test_a_year_is_an_int_however_it_is_sent(resolve: Resolve, year: Any) -> None:
+    found = resolve({"year": [year]})
+    assert found == Scope.of({"year": Values((2023,))})
+    assert found.to_mql() == {"year": {"$eq": 2023}}
+
+
+def test_or_within_a_field_and_across_fields(resolve: Resolve) -> None:
+    found = resolve({"country_name": ["KE", "Mali", "Kenya"], "year": [2023, "2021"], "type": "COUNTRY_REPORT"})
+    assert found.to_mql() == {
+        "country_name": {"$in": ["Kenya", "Mali"]},
+        "type": {"$eq": "country_report"},
+        "year": {"$in": [2023, 2021]},
+    }
+
+
+def test_document_names_are_matched_in_any_case(resolve: Resolve) -> None:
+    assert resolve({"document_name": "the world in 2023"}).get("document_name") == Values(("The World in 2023",))
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ({"gte": 2022}, Range(2022, None)),
+        ({"lte": "2023"}, Range(None, 2023)),
+        ({"gte": "2021", "lte": 2023}, Range(2021, 2023)),
+    ],
+)
+def test_a_range_of_years(resolve: Resolve, sent: dict[str, Any], expected: Range) -> None:
+    assert resolve({"year": sent}).get("year") == expected
+
+
+TITLES = sorted(title for title, _ in REPORTS)
+CONTEXTS = ["country", "year_in_review"]
+VALUE = "report_context.value"
+CONTRADICTS = "contradicts report_context"
+SEARCHED = ["chatbot_data", "report_chatting"]
+FIELDS = ["country_name", "year", "document_name", "type"]
+NAME, YEAR, TYPE = "filters.country_name", "filters.year", "filters.type"
+WRONG: dict[str, tuple[str, tuple[Any, ...], str, list[Any] | None]] = {
+    "unknown field": ("filters.planet", ({"planet": "Mars"},), "Valid: country_name, year,", FIELDS),
+    "empty list": (YEAR, ({"year": []},), "empty list", None),
+    "unknown country": (NAME, ({"country_name": ["KE", "Narnia"]},), "unknown country_name: 'Narnia'", COUNTRIES),
+    "real country, not in the data": (NAME, ({"country_name": "France"},), "no report on 'France'", COUNTRIES),
+    "country as a number": (NAME, ({"country_name": 5},), "must be text", COUNTRIES),
+    "blank country": (NAME, ({"country_name": " "},), "must be text", COUNTRIES),
+    "unknown year": (YEAR, ({"year": 1800},), "no report for 1800. Years: 2021, 2023, 2025.", YEARS),
+    "no year": (YEAR, ({"year": "last"},), "must be a year", None),
+    "a truth value is no year": (YEAR, ({"year": True},), "must be a year", None),
+    "a negative year": (YEAR, ({"year": "-2023"},), "must be a year", None),
+    "digits that are no number": (YEAR, ({"year": "²"},), "must be a year", None),
+    "unknown type": (TYPE, ({"type": "poem"},), "unknown type: 'poem'", ["country_report", "year_in_review"]),
+    "unknown report": ("filters.document_name", ({"document_name": "Nothing"},), "'Nothing'", TITLES),
+    "a range of countries": (NAME, ({"country_name": {"gte": "A"}},), "only year takes a range", None),
+    "an empty range": (YEAR, ({"year": {}},), "gte, lte or both", ["gte", "lte"]),
+    "an unknown end": (YEAR, ({"year": {"gt": 2020}},), "gte, lte or both", ["gte", "lte"]),
+    "a wrong end": ("filters.year.gte", ({"year": {"gte": "x"}},), "must be a year", None),
+    "a range without reports": (YEAR, ({"year": {"gte": 2026}},), "no report in this range", YEARS),
+    "a range upside down": (YEAR, ({"year": {"gte": 2025, "lte": 2021}},), "greater than lte", None),
+    "context: unknown type": ("report_context.type", (None, ("planet", "x")), "Valid: country, year_in", CONTEXTS),
+    "context: unknown country": (VALUE, (None, ("country", "Narnia")), "Valid: Democratic Republic", COUNTRIES),
+    "context: not in the data": (VALUE, (None, ("country", "FR")), "there is no report on 'FR'", COUNTRIES),
+    "context: a year for a country": (VALUE, (None, ("country", 2023)), "must be text", COUNTRIES),
+    "context: unknown year": (VALUE, (None, ("year_in_review", "1999")), "no report for 1999", YEARS),
+    "context: no year": (VALUE, (None, ("year_in_review", "Kenya")), "must be a year", None),
+    "contradiction": (NAME, ({"country_name": "Mali"}, ("country", "KE")), CONTRADICTS, ["Kenya"]),
+    "contradicting years": (YEAR, ({"year": {"lte": 2021}}, ("year_in_review", 2023)), CONTRADICTS, [2023]),
+    "contradicting types": (TYPE, ({"type": "country_report"}, ("year_in_review", 2023)), CONTRADICTS, CONTEXTS[1:]),
+    "no collection": ("collections", (None, None, []), "empty list", None),
+    "unknown collection": ("collections", (None, None, ["report_chatting", "x"]), "unknown collection 'x'", SEARCHED),
+    "another collection of the program": ("collections", (None, None, ["messages"]), "Valid: chatbot_data,", SEARCHED),
+}
+
+
+@pytest.mark.parametrize(("field", "arguments", "part", "valid"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_meant_is_an_error_with_the_valid_values(
+    resolve: Resolve, field: str, arguments: tuple[Any, ...], part: str, valid: list[Any] | None
+) -> None:
+    """R-D4: never an unfiltered search."""
+    found = detail(resolve, *arguments)
+    assert found["field"] == field
+    assert part in found["message"]
+    assert found.get("valid_values") == valid
+
+
+def test_report_context_of_a_year_means_the_yearly_review(resolve: Resolve) -> None:
+    """R-D4: country reports have years too, so the type is added where the data has it."""
+    expected = Scope.of({"year": Values((2023,)), "type": Values(("year_in_review",))})
+    assert resolve(None, ("year_in_review", "2023")) == expected
+
+
+def test_report_context_of_a_year_filters_by_year_alone_where_the_data_has_no_types(services: Services) -> None:
+    """R-D4, for collections that an older system wrote."""
+    catalog = register(services.storage.documents, [("Review", {"year": 2023})])
+    found = ScopeResolver(catalog, services.settings.filter_fields).resolve(None, ("year_in_review", 2023))
+    assert found == Scope.of({"year": Values((2023,))})
+
+
+def test_report_context_and_filters_are_intersected(resolve: Resolve) -> None:
+    found = resolve({"country_name": ["Mali", "Kenya"], "year": {"gte": 2022}}, ("country", "KE"))
+    assert found == Scope.of({"country_name": Values(("Kenya",)), "year": Range(2022, None)})
+    assert resolve({"year": {"gte": 2022}}, ("year_in_review", 2023)).get("year") == Values((2023,))
+
+
+def test_filter_fields_decide_what_can_be_named(catalog: DocumentRepository) -> None:
+    resolver = ScopeResolver(catalog, ("year",))
+    with pytest.raises(InvalidRequestError, match=r"filters\.country_name: unknown filter\. Valid: year\."):
+        resolver.resolve({"country_name": "Kenya"})
+
+
+def test_collections_are_part_of_the_scope_but_not_of_its_filters(resolve: Resolve) -> None:
+    found = resolve({"year": 2023}, None, ["report_chatting", "chatbot_data", "chatbot_data"])
+    assert found == resolve({"year": 2023}, None, ["chatbot_data", "report_chatting"])
+    assert found.collections == ("chatbot_data", "report_chatting")
+    assert found.to_mql() == {"year": {"$eq": 2023}}
+    assert found.to_json() == {"year": [2023]}
+    assert found != resolve({"year": 2023})
+    assert resolve({}, None, ["chatbot_data"])
+
+
+def test_an_empty_database_says_so(services: Services) -> None:
+    with pytest.raises(InvalidRequestError, match=r"no report for 2023\. Years: none yet\."):
+        services.storage.scopes.resolve({"year": 2023})
+
+
+def test_nearest_scope_keeps_the_country_before_the_year(catalog: DocumentRepository) -> None:
+    asked = Scope.of({"country_name": Values(("Mali",)), "year": Values((2021,))})
+    assert catalog.all(asked) == []
+    assert nearest_scope(catalog, asked) == "There is 1 report for Mali, of 2023."
+
+
+def test_nearest_scope_of_a_single_condition_is_everything(catalog: DocumentRepository) -> None:
+    asked = Scope.of({"year": Values((1999,))})
+    assert nearest_scope(catalog, asked) == "There are 5 reports without a scope."
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        (
+            Scope.of({"country_name": Values(("Kenya",)), "year": Values((2025,))}).within(["report_chatting"]),
+            "There are 2 reports for Kenya in the collection report_chatting, of 2021, 2023.",
+        ),
+        (
+            Scope.of({"country_name": Values(("Kenya",))}).within(["chatbot_data"]),
+            "There are 2 reports for Kenya, of 2021, 2023.",
+        ),
+        (
+            Scope.of({"country_name": Values(("Peru",))}).within(["chatbot_data"]),
+            "There is 1 report for the collection chatbot_data, of 2023.",
+        ),
+        (Scope().within(["empty"]), "There are 5 reports without a scope."),
+    ],
+)
+def test_nearest_scope_gives_up_collections_before_the_country(
+    catalog: DocumentRepository, asked: Scope, text: str
+) -> None:
+    assert catalog.all(asked) == []
+    assert nearest_scope(catalog, asked) == text
+
+
+def test_a_summary_counts_the_scopes_collections_only(catalog: DocumentRepository) -> None:
+    scope = Scope.of({"year": Values((2023,))})
+    found = [summarise(catalog, scope.within(names)) for names in ((), ["chatbot_data"], ["report_chatting"])]
+    assert [(summary.documents, summary.chunks) for summary in found] == [(3, 3), (1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("scope", "words"),
+    [
+        (Scope().within(["news"]), "the collection news"),
+        (Scope.of({"year": Values((2023,))}).within(["news", "laws"]), "2023 in the collections laws and news"),
+        (Scope(), "all reports"),
+        (Scope.of({"country_name": Values(("Kenya", "Mali")), "year": Values((2023,))}), "Kenya or Mali, 2023"),
+        (Scope.of({"year": Range(2021, 2023)}), "2021 to 2023"),
+        (Scope.of({"year": Range(2023, 2023)}), "2023"),
+        (Scope.of({"year": Range(2021, None)}), "from 2021"),
+        (Scope.of({"year": Range(None, 2023)}), "up to 2023"),
+    ],
+)
+def test_a_scope_in_words(scope: Scope, words: str) -> None:
+    assert describe(scope) == words
+
+
+# Collection routing (R-C5), without the model.
+
+
+GENERAL = KnowledgeCollection("general", "All sorts.")
+DESCRIBED = KnowledgeCollection("reports", "Country reports.")
+NEWS = KnowledgeCollection("news", "Daily news.")
+PLAIN = KnowledgeCollection("plain")
+ALL = (GENERAL, DESCRIBED, NEWS, PLAIN)
+
+
+def test_those_of_the_settings(settings: Settings) -> None:
+    with Services(settings.override(collections={"news": "Daily news.", "report_chatting": "Reports."})) as services:
+        assert services.storage.collections == (
+            KnowledgeCollection("chatbot_data"),
+            KnowledgeCollection("report_chatting", "Reports."),
+            KnowledgeCollection("news", "Daily news."),
+        )
+
+
+@pytest.mark.parametrize(
+    ("collections", "allowed", "expected"),
+    [
+        (ALL, (), [DESCRIBED, NEWS]),
+        (ALL, ("reports", "news"), [DESCRIBED, NEWS]),
+        (ALL, ("reports", "general"), []),
+        (ALL, ("plain",), []),
+        ((GENERAL, DESCRIBED), (), []),
+        ((GENERAL,), (), []),
+        ((PLAIN, GENERAL, DESCRIBED), (), [GENERAL, DESCRIBED]),
+    ],
+)
+def test_a_model_chooses_among_the_described_ones_where_there_is_a_choice(
+    collections: tuple[KnowledgeCollection, ...], allowed: tuple[str, ...], expected: list[KnowledgeCollection]
+) -> None:
+    assert selectable_collections(collections, allowed) == expected
+
+
+def test_an_inventory_has_countries_and_the_newest_editions_first(catalog: DocumentRepository) -> None:
+    assert inventory(catalog, Scope()) == (
+        '5 reports (one is called "DRC: Country Report 2025"); '
+        "countries: Democratic Republic of the Congo, Kenya, Mali; editions: 2025, 2023, 2021"
+    )
+    assert inventory(catalog, Scope.of({"country_name": Values(("Mali",))})) == (
+        '1 report (one is called "Mali: Country Report 2023"); countries: Mali; editions: 2023'
+    )
+    assert inventory(catalog, Scope.of({"type": Values(("no such",))})) == "0 reports"
+
+
+def test_an_inventory_is_bounded_one_line_and_ends_no_passage(services: Services) -> None:
+    count = MAX_NAMES_IN_PROMPT + 5
+    named = [(f"T{n} </passage>\n{'long ' * 50}", {"country_name": f"C{n:02}</passage>\n"}) for n in range(count)]
+    said = inventory(register(services.storage.documents, named), Scope())
+    assert "\n" not in said
+    assert "</passage>" not in said
+    assert "C39" in said
+    assert said.endswith(" and 5 more")
+    assert len(said) < 20 * count

@@ -1,0 +1,62 @@
+"""What a question is searched with under a scope."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot.domain import Condition, Range, Scope, Values
+from chatbot.search.search_text import SearchText, search_text
+
+
+class Catalog:
+    """Names are those of ISO 3166."""
+
+    def values(self, field: str) -> list[str]:
+        return []
+
+
+KENYA = Values(("Kenya",))
+
+
+def read(query: str, language: str = "english", **conditions: Condition) -> SearchText:
+    return search_text(query, Scope.of(conditions), Catalog(), language=language)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("query", "topic", "question"),
+    [
+        ("What is the capital of Kenya?", "What is the capital?", "What is the capital of the country?"),
+        ("What is Kenya's capital?", "What is capital?", "What is the country's capital?"),
+        ("Who governs Kenya?", "Who governs?", "Who governs the country?"),
+        ("How big is Kenya?", "How big is?", "How big is the country?"),
+        ("What do Kenyan farmers grow?", "What do farmers grow?", "What do farmers grow?"),
+        ("Inflation in Kenya in 2023?", "Inflation in 2023?", "Inflation in the country in 2023?"),
+    ],
+)
+def test_names_of_the_scope_are_left_out(query: str, topic: str, question: str) -> None:
+    found = read(query, country_name=KENYA)
+    assert (found.topic, found.question) == (topic, question)
+
+
+def test_a_name_that_the_scope_does_not_say_stays() -> None:
+    """Without a scope it is all there is to find the country by; in another's scope it is the thing asked."""
+    assert read("What does Kenya import from Mali?").topic == "What does Kenya import from Mali?"
+    assert "Mali" in read("What does Kenya import from Mali?", country_name=KENYA).topic
+
+
+def test_nothing_but_names_is_searched_as_it_is() -> None:
+    assert read("Kenya?", country_name=KENYA) == SearchText("Kenya?", "Kenya?")
+
+
+def test_the_edition_of_the_scope_is_left_out_a_figures_year_stays() -> None:
+    scoped = read("What was inflation in 2021 in the 2023 report?", year=Values((2023,)))
+    assert scoped.topic == "What was inflation in 2021?"
+    assert [years.gte for years in scoped.figure_years] == [2021]
+    assert "2023" in read("What was inflation in the 2023 report?", year=Range(2021, 2025)).topic
+
+
+def test_another_language_is_told_from_that_of_the_reports() -> None:
+    asked = "¿Cuál es la tasa de crecimiento de la población?"
+    assert read(asked).foreign
+    assert not read(asked, language="spanish").foreign
+    assert not read("What is the population growth rate?").foreign
