@@ -1,4 +1,4 @@
-# Two stages: pip and its caches stay in the first. No compiler is needed, every package has a wheel.
+# Two stages: pip and its caches stay in the first. No compiler is needed, because every package has a wheel.
 FROM python:3.12-slim AS packages
 WORKDIR /build
 RUN python -m venv /venv
@@ -13,7 +13,7 @@ WORKDIR /app
 COPY . .
 USER app
 
-# HOST is that of the container: what of it is published is said outside (compose.yaml).
+# The server listens on all addresses of the container. Published ports are set outside (compose.yaml).
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 HOST=0.0.0.0 PORT=8000
 VOLUME /app/data
 EXPOSE 8000

@@ -37,5 +37,5 @@ check: lint types test  ## run what CI runs, except for the page's scripts
 wheel:    ## build dist/report_chat-*.whl
 	pip wheel --no-deps --wheel-dir dist .
 
-house:    ## measure the size of the code and the way of one question
+house:    ## measure the size of the code and the path of one question
 	python -m benchmarks house
