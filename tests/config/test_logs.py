@@ -9,7 +9,7 @@ import pytest
 
 LINES = """
 import logging
-from chatbot.config.logs import begin_log
+from chatbot.config import begin_log
 begin_log({level!r})
 for name in ("chatbot.app.web", "httpx2", "pymongo.command"):
     for level in ("debug", "info", "warning", "error"):

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ... import __version__
-from ...config.logs import begin_log
+from ...config import begin_log
 from ...config.settings import Settings
 from ...domain.errors import ChatbotError, DependencyError, InvalidRequestError
 

@@ -17,7 +17,8 @@ from ...domain.access import ANYBODY
 from ...domain.cancellation import Cancellation
 from ...domain.chat import question_problem
 from ...domain.errors import ChatbotError
-from ...domain.json import parse, to_json
+from ...domain.json import to_json
+from ...domain.validation import parse
 from ...language import count_of
 from ...search.scope import describe
 from ..services import Services

@@ -17,7 +17,8 @@ from ...domain import Scope
 from ...domain.access import ANYBODY
 from ...domain.cancellation import Cancellation
 from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
-from ...domain.json import parse, to_json
+from ...domain.json import to_json
+from ...domain.validation import parse
 from ...library.loaders.text import read_text
 from ..evaluation.dataset import read_table, split_cell
 from ..services import Services

@@ -17,7 +17,7 @@ from flask import Blueprint, Response, request
 
 from ...domain.access import Caller
 from ...domain.errors import ChatbotError
-from ...domain.json import parse
+from ...domain.validation import parse
 from ..mcp.tools import Json
 from ..services import Services
 from .access import caller, question_slot

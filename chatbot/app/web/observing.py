@@ -22,7 +22,7 @@ from flask import Response, current_app, g, request
 from typing_extensions import TypedDict
 
 from ...answering.conversation import Saved
-from ...config.logs import begin_log
+from ...config import begin_log
 from ...config.settings import Settings
 from ...domain import StepEvent
 from ...domain.errors import ChatbotError, MissingPackageError
