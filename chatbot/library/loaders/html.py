@@ -23,10 +23,9 @@ from .text import clean, decode, unreadable
 
 MAX_MARKUP = 2_000_000
 """Tags and attributes. libxml2 needs 120 bytes for each. The longest pages of Wikipedia have some 100,000."""
-# Possessive, and no comment reaches beyond its end: otherwise a few of them could be split in millions of ways.
-_START = re.compile(
-    r"(?:\s|<!--(?:(?!-->).)*+-->|<\?xml[^>]*\?>)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
-)
+# By a lookahead, which is tried once: a few comments could be split in millions of ways. Possessive groups skip too
+# little in Python up to 3.11.4 (gh-106052).
+_START = re.compile(r"(?is)(?=((?:\s|<!--(?:(?!-->).)*-->|<\?xml[^>]*\?>)*))\1<(?:!doctype\s+html|html|head|body)\b")
 _TAG = re.compile(r"<[a-z][^<>]*>", re.IGNORECASE)
 _CHARSET = re.compile(
     rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
