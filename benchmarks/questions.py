@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=EVERY, help="how many questions a script makes")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings.from_env().override(data_dir=Path(folder))
+        settings = Settings.from_env().override(data_dir=Path(folder), sample_data="off")  # not by the start as well
         app = create_app(settings)
         with app.app_context():
             load_samples(services())
