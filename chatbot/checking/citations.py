@@ -19,7 +19,7 @@ from ..language.figures import Date, comma_decimals, date_stands, dates, figures
 from ..questions.names import find_countries
 from .amounts import MAX_TERMS, Amount, amounts, is_calculated
 from .clauses import Clause, clauses, marks_in, section_of
-from .contradictions import Finding, contradicted
+from .contradictions import Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, stems, unify_brackets
 
@@ -74,7 +74,7 @@ def check(response: str, context: Context, question: Question | None = None) -> 
     evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
     checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, comma=comma_decimals(response))
     ends = accumulate(len(clause.text) for clause in parts)
-    unsupported, findings = list[Unsupported](), list[tuple[Clause, Finding]]()
+    unsupported, findings = list[Unsupported](), list[tuple[Clause, Defect]]()
     for clause, end in zip(parts, ends, strict=True):
         if end <= MAX_CHECKED_CHARACTERS and (result := checker.check(clause)):
             unsupported.append(result[0])
@@ -106,12 +106,12 @@ class _ClauseChecker:
         self._terms_of: dict[str, list[Amount]] = {}
         self._query_countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
 
-    def check(self, clause: Clause) -> tuple[Unsupported, list[Finding]] | None:
+    def check(self, clause: Clause) -> tuple[Unsupported, list[Defect]] | None:
         """Return what the clause lacks, in total and one by one, or None."""
         if not clause.numbers:
             if not self._needs_source(clause):
                 return None
-            return Unsupported(clause.text, (), no_source=True), [Finding("no_source", "")]
+            return Unsupported(clause.text, (), no_source=True), [Defect("no_source", "")]
         if any(number in self._unread for number in clause.beside):
             return None
         numbers = tuple(number for number in clause.numbers if number in self._evidence)
@@ -121,9 +121,9 @@ class _ClauseChecker:
             return None
         figures, quoted, names, contradictions = (tuple(dict.fromkeys(one.text for one in some)) for some in by_kind)
         result = Unsupported(clause.text, numbers, figures, quoted, unknown, names, contradictions)
-        return result, [*(Finding("unknown_citation", str(number)) for number in unknown), *chain(*by_kind)]
+        return result, [*(Defect("unknown_citation", str(number)) for number in unknown), *chain(*by_kind)]
 
-    def _compare(self, clause: Clause, cited: Sequence[Evidence]) -> Sequence[Sequence[Finding]]:
+    def _compare(self, clause: Clause, cited: Sequence[Evidence]) -> Sequence[Sequence[Defect]]:
         """Return the figures, quotations and names that no passage has, and what the passages contradict."""
         quoted = quotations(clause.words)
         foreign = [q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._query)]
@@ -135,21 +135,21 @@ class _ClauseChecker:
         # A quotation has the decimal mark of its passage, whichever the rest of the answer has.
         claimed = amounts(clause.words, comma=cited[0].comma if is_quotation else self._comma)
         missing, supported = self._missing_figures(clause, claimed, cited)
-        names, contradictions = list[Finding](), list[Finding]()
+        names, contradictions = list[Defect](), list[Defect]()
         if not _ABSTAINS.search(clause.words):
-            names = [Finding("name", text) for text in self._foreign_countries(clause)]
-            names += [Finding("attribution", text) for text in _foreign_speakers(clause.words, cited)]
+            names = [Defect("name", text) for text in self._foreign_countries(clause)]
+            names += [Defect("attribution", text) for text in _foreign_speakers(clause.words, cited)]
             if not is_quotation:
                 lacking = {one.text for one in missing}
                 contradictions = contradicted(Sentence(clause.words, claimed), cited, supported=supported)
                 contradictions = [one for one in contradictions if one.text not in lacking]
-        return missing, [Finding("quotation", text) for text in foreign], names, contradictions
+        return missing, [Defect("quotation", text) for text in foreign], names, contradictions
 
     def _missing_figures(
         self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
-    ) -> tuple[list[Finding], frozenset[str]]:
+    ) -> tuple[list[Defect], frozenset[str]]:
         """Return the figures and dates that no passage has, and the texts of the amounts that one has."""
-        words, missing = clause.words, list[tuple[int, Finding]]()
+        words, missing = clause.words, list[tuple[int, Defect]]()
         all_dates = dates(words)
         days = _places_of(date for date in all_dates if date.day is not None)
         # A month that is part of a dated day does not count beside it.
@@ -158,7 +158,7 @@ class _ClauseChecker:
         whole.sort(key=lambda date: (date.start, date.end))
         for (start, end), readings in groupby(whole, key=lambda date: (date.start, date.end)):
             if not any(date_stands(date, passage_dates, lambda n: any(n in one for one in cited)) for date in readings):
-                missing.append((start, Finding("year", words[start:end])))
+                missing.append((start, Defect("year", words[start:end])))
         supported = [one for one in claimed if is_supported(one, cited)]
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
         terms = self._terms(clause, supported, cited)
@@ -173,11 +173,11 @@ class _ClauseChecker:
                 kind = "year"
             elif any(value in source for source in cited for value in one.figure.values):
                 kind = "unit"
-            missing.append((one.figure.start, Finding(kind, one.figure.text)))
+            missing.append((one.figure.start, Defect(kind, one.figure.text)))
         for match in _REPORT_YEAR.finditer(words):
             year = Decimal(match[1])
             if year not in self._given_numbers and not any(year in one.around for one in cited):
-                missing.append((match.start(), Finding("year", match[0])))
+                missing.append((match.start(), Defect("year", match[0])))
         return list({one.text: one for _, one in sorted(missing)}.values()), exact
 
     def _terms(self, clause: Clause, supported: list[Amount], cited: Sequence[Evidence]) -> Sequence[Sequence[Amount]]:

@@ -15,7 +15,7 @@ from ..domain import Mark, Passage
 from ..language import analyzer, sentences
 from ..language.figures import MONTHS
 from ..models.chat.statements import Statement, statements
-from .contradictions import Finding
+from .contradictions import Defect
 from .tables import without_tables
 from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, is_quoted, normalise, quotations, strip_marks
 
@@ -137,7 +137,7 @@ def section_of(passage: Passage, parts: Sequence[Clause]) -> str:
 # Where the findings of a clause are in the answer: clauses are read without Markdown, answers shown with it.
 
 
-def marks_in(response: str, findings: Sequence[tuple[Clause, Finding]]) -> tuple[Mark, ...]:
+def marks_in(response: str, findings: Sequence[tuple[Clause, Defect]]) -> tuple[Mark, ...]:
     """Return the marks of an answer in text order. ``findings``: what its clauses lack, in the order of the clauses.
 
     A finding that cannot be located within its clause marks the whole clause; a clause that is not found is not marked.

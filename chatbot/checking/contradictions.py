@@ -30,7 +30,7 @@ _ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
 _ARTICLES = stems("articles")
 
 
-class Finding(NamedTuple):
+class Defect(NamedTuple):
     """Something wrong in a clause, as the answer writes it; "" = the whole clause."""
 
     kind: MarkKind
@@ -41,10 +41,10 @@ class Alignment(NamedTuple):
     """A clause beside a sentence. ``share`` of it is in the sentence; ``differences`` change the meaning."""
 
     share: float
-    differences: list[Finding]
+    differences: list[Defect]
 
 
-def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: Collection[str]) -> list[Finding]:
+def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: Collection[str]) -> list[Defect]:
     """Return what of the clause its passages contradict.
 
     ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction.
@@ -60,7 +60,7 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
     close = [one for one in aligned if one.share >= MIN_REPETITION_SHARE]
     if close:
         return max(close, key=lambda one: one.share).differences if all(one.differences for one in close) else []
-    return [Finding("direction", text) for text in (*_crossed(clause.tokens), *_turned_figures(clause, near))]
+    return [Defect("direction", text) for text in (*_crossed(clause.tokens), *_turned_figures(clause, near))]
 
 
 def align(
@@ -77,8 +77,8 @@ def align(
     share = min(len(same) / len(clause), words / of) if len(same) >= MIN_REPEATED_WORDS and of else 0.0
     if share < MIN_REPETITION_SHARE:
         return Alignment(share, [])
-    amounts, years, differences = list[tuple[Amount, Amount]](), list[tuple[Amount, Amount]](), list[Finding]()
-    figures, turns, negations = list[Finding](), list[Finding](), 0
+    amounts, years, differences = list[tuple[Amount, Amount]](), list[tuple[Amount, Amount]](), list[Defect]()
+    figures, turns, negations = list[Defect](), list[Defect](), 0
     for place, (kind, start, end, *part) in enumerate(changes):
         old, new = source[slice(*part)], clause[start:end]
         if kind == "equal":
@@ -86,7 +86,7 @@ def align(
                 if one.amount and other.amount and one.text in supported and not one.amount.agrees(other.amount):
                     is_year = one.key == "#y"
                     (years if is_year else amounts).append((one.amount, other.amount))
-                    figures.append(Finding("year" if is_year else "figure", one.text))
+                    figures.append(Defect("year" if is_year else "figure", one.text))
             continue
         if len(old) > MAX_REPLACED_WORDS:  # at the ends it is what the clause leaves out
             old = old if 0 < place < len(changes) - 1 else ()
@@ -96,18 +96,18 @@ def align(
         if max(len(new), len(old)) <= MAX_REPLACED_WORDS:
             signs = {_sign(token) for token in new} - {0}, {_sign(token) for token in old} - {0}
             if signs in (({1}, {-1}), ({-1}, {1})):
-                turns += [Finding("direction", token.text) for token in new if _sign(token)]
+                turns += [Defect("direction", token.text) for token in new if _sign(token)]
             if words >= MIN_REPEATED_WORDS:
                 names = _names(clause, first, end)
                 if _is_another_name(names, old, (clause, source), proper):
-                    differences.append(Finding("name", " ".join(token.text for token in names)))
+                    differences.append(Defect("name", " ".join(token.text for token in names)))
         negations += sum(token.key in _NEGATORS for token in new) - sum(token.key in _NEGATORS for token in old)
     if not (_is_moved(amounts) and _is_moved(years)):  # another order moves figures and years alike
         differences = sorted(figures, key=lambda one: one.kind) + differences
     if not negations % 2:
         differences += turns
     elif not turns:  # "did not fall" is no fall
-        differences.append(Finding("negation", next((t.text for t in (*clause, *source) if t.key in _NEGATORS), "")))
+        differences.append(Defect("negation", next((t.text for t in (*clause, *source) if t.key in _NEGATORS), "")))
     return Alignment(share, differences)
 
 

@@ -157,7 +157,7 @@ def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
 def answer_research(
     run: AgentRun, scope: ScopeSummary, kept: Sequence[SearchHit], closest: Sequence[SearchHit], way: WritingPlan
 ) -> Iterator[Event]:
-    """End several searches, unless they were cancelled: answer from what was kept (DEEP_CONTEXT_TOKENS)."""
+    """End several searches, unless they were cancelled: answer from what was kept, in twice CONTEXT_TOKENS."""
     if run.request.cancelled:
         return
     if is_empty(run, kept):
