@@ -304,11 +304,6 @@ class Settings(BaseModel):
         return (*standard, *(name for name, _ in self.collections if name not in standard))
 
     @property
-    def deep_context_tokens(self) -> int:
-        """Tokens of passages in one prompt of the modes with several searches."""
-        return 2 * self.context_tokens
-
-    @property
     def rule(self) -> Literal["open", "read", "keys"]:
         """What callers without a key may do: ACCESS, with `auto` decided by where the server listens."""
         if self.access != "auto":

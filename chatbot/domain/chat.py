@@ -63,7 +63,6 @@ class QuerySettings:
     context_role: Literal["user", "system"] = "user"
     system_prompt: str | None = None
     max_answer_tokens: int = 1024
-    deep_context_tokens: int = 6000
     deep_rounds: int = 3
     deep_sub_questions: int = 4
     deep_gaps: int = 3
@@ -74,6 +73,11 @@ class QuerySettings:
     def of(cls, settings: object) -> QuerySettings:
         """Take over the fields of ``settings`` that have the same names."""
         return cls(**{each.name: getattr(settings, each.name) for each in fields(cls)})
+
+    @property
+    def deep_context_tokens(self) -> int:
+        """Tokens of passages in one prompt of the modes with several searches."""
+        return 2 * self.context_tokens
 
 
 @dataclass(frozen=True, slots=True)
