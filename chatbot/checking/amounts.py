@@ -70,7 +70,7 @@ class Amount:
                 yield -value
 
     def agrees(self, true: Amount) -> bool:
-        """Whether it says the same as an amount of a passage: equal, rounded, or in another unit."""
+        """Return whether it says the same as an amount of a passage: equal, rounded, or in another unit."""
         if not self.measures_as(true):
             return False
         factor = true.size / self.size if self.measure and true.measure else Decimal(1)
@@ -81,13 +81,13 @@ class Amount:
         )
 
     def measures_as(self, other: Amount) -> bool:
-        """Whether both units are of one kind, as far as they are known."""
+        """Return whether both units are of one kind, as far as they are known."""
         if not self.measure or not other.measure or (self.measure, self.size) == (other.measure, other.size):
             return True
         return self.measure == other.measure and bool(self.size and other.size)
 
     def _is_near(self, claimed: Decimal, true: Decimal, *, converted: bool = False) -> bool:
-        """Whether ``true`` is rounded to the digits of ``claimed``; zeros at its end may be digits or not."""
+        """Return whether ``true`` is rounded to the digits of ``claimed``; zeros at its end may be digits or not."""
         if not claimed or not true or self.figure.year or (claimed > 0) != (true > 0):
             return False
         error, digits = abs(true - claimed) / abs(true), len(claimed.normalize().as_tuple().digits)
@@ -100,7 +100,7 @@ class Amount:
 
 
 def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST) -> bool:
-    """Whether ``rounded`` is ``value`` rounded to the digits that it shows."""
+    """Return whether ``rounded`` is ``value`` rounded to the digits that it shows."""
     exponent = int(rounded.normalize().as_tuple().exponent)
     if not -9 < exponent < value.adjusted() + 2:
         return False
@@ -152,7 +152,7 @@ def _years(text: str, in_text: Sequence[Figure]) -> list[frozenset[int]]:
 
 
 def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
-    """Whether it is a difference, sum, ratio or mean of some terms, and ``words`` mention such an operation."""
+    """Return whether it is a difference, sum, ratio or mean of some terms, and ``words`` mention such an operation."""
     terms = [one for one in terms if one.figure.year is None]
     if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
         return False

@@ -209,7 +209,7 @@ class _ClauseChecker:
                 yield country.text
 
     def _needs_source(self, clause: Clause) -> bool:
-        """Whether a sentence without a [n] gives a figure or a name."""
+        """Return whether a sentence without a [n] gives a figure or a name."""
         words = clause.words.strip()
         if words.endswith((":", "?")) or not re.search(r"[^\W\d_]{2}", words) or _ABSTAINS.search(words):
             return False
@@ -225,7 +225,7 @@ def _places_of(some: Iterable[Date]) -> frozenset[int]:
 
 
 def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
-    """Whether an amount states something: it is at no place of ``skip``, no part of a name, no "one of them"."""
+    """Return whether an amount states something: it is at no place of ``skip``, no part of a name, no "one of them"."""
     figure = amount.figure
     if figure.start in skip:
         return False
@@ -235,7 +235,7 @@ def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
 
 
 def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
-    """Whether a passage has this amount, and not for another year."""
+    """Return whether a passage has this amount, and not for another year."""
     figure = amount.figure
     if figure.bare and any(value in one.around for one in evidence for value in figure.values):
         return True
@@ -257,7 +257,7 @@ def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
 
 
 def _is_answered(parts: Sequence[Clause], passages: Collection[Passage]) -> bool:
-    """Whether a sentence cites a passage and says more than "nothing found".
+    """Return whether a sentence cites a passage and says more than "nothing found".
 
     Without any citation, a sentence that has most words and all figures of a passage counts instead.
     """

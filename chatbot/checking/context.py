@@ -219,7 +219,7 @@ def _lay_out(shown: Sequence[_Shown]) -> Context:
 
 
 def _meet(first: _Shown, second: _Shown) -> bool:
-    """Whether the chunks are adjacent, or both windows together have all chunks between them."""
+    """Return whether the chunks are adjacent, or both windows together have all chunks between them."""
     before, after = first.hit.chunk, second.hit.chunk
     if after.ordinal == before.ordinal + 1:
         return True

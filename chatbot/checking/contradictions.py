@@ -112,7 +112,7 @@ def align(
 
 
 def _is_moved(pairs: Sequence[tuple[Amount, Amount]]) -> bool:
-    """Whether each of these amounts is in the place of another of them."""
+    """Return whether each of these amounts is in the place of another of them."""
     return len(pairs) > 1 and all(any(claimed.agrees(source) for _, source in pairs) for claimed, _ in pairs)
 
 
@@ -122,7 +122,7 @@ def _is_another_name(
     whole: tuple[Sequence[Token], Sequence[Token]],
     proper: tuple[Set[str], Set[str]],
 ) -> bool:
-    """Whether ``names`` replace other names, and not only their order: then both sentences have both.
+    """Return whether ``names`` replace other names, and not only their order: then both sentences have both.
 
     The first word of a sentence is a name if it is one elsewhere, or if another name of the passage replaces it.
     """
@@ -150,7 +150,7 @@ def _names(tokens: Sequence[Token], start: int, end: int) -> list[Token]:
 
 
 def _is_alike(one: Token, other: Token) -> bool:
-    """Whether two words may name the same thing: Kenya and Kenyan, WHO and World."""
+    """Return whether two words may name the same thing: Kenya and Kenyan, WHO and World."""
     first, second = sorted((one.key, other.key), key=len)
     return second.startswith(first[:4]) or (one.text.isupper() != other.text.isupper() and first[:1] == second[:1])
 

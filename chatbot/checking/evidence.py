@@ -144,7 +144,7 @@ class Evidence:
         return is_short and short in "".join(word[0] for word in words).upper()
 
     def __contains__(self, number: Decimal) -> bool:
-        """Whether the text, the title, the section or the metadata has this number, with any unit."""
+        """Return whether the text, the title, the section or the metadata has this number, with any unit."""
         return number in self._places or number in self.around
 
     def amounts_like(self, amount: Amount) -> list[Amount]:

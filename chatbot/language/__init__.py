@@ -121,7 +121,7 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=256)
 def is_foreign(text: str) -> bool:
-    """Whether a text has several stop words of another language, and more of them than English ones.
+    """Return whether a text has several stop words of another language, and more of them than English ones.
 
     The rules for names and clauses are English: of the two countries in "Kenia und Somalia" they find one.
     """
@@ -131,7 +131,7 @@ def is_foreign(text: str) -> bool:
 
 
 def is_written_in(text: str, language: str) -> bool:
-    """Whether a text has stop words of this language, and no more of another."""
+    """Return whether a text has stop words of this language, and no more of another."""
     words, stop_words = set(_TERM.findall(text.lower())), _STOP_WORDS[language]
     others = (len(words & (other_words - stop_words)) for other_words in _STOP_WORDS.values())
     return len(words & stop_words) >= max(1, *others)

@@ -96,7 +96,7 @@ def usual_name(code: str) -> str:
 
 
 def takes_article(name: str) -> bool:
-    """Whether the name has "the" before it in English: the United States, the Gambia."""
+    """Return whether the name has "the" before it in English: the United States, the Gambia."""
     return _WITH_ARTICLE.fullmatch(name) is not None
 
 

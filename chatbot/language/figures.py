@@ -113,7 +113,7 @@ def unify_signs(text: str) -> str:
 
 
 def comma_decimals(text: str) -> bool:
-    """Whether more numbers have a decimal comma than a decimal point: then 1.234 is a thousand."""
+    """Return whether more numbers have a decimal comma than a decimal point: then 1.234 is a thousand."""
     text = unify_signs(text)
     return len(_COMMA_DECIMAL.findall(text)) > len(_POINT_DECIMAL.findall(text))
 
@@ -281,7 +281,7 @@ def dates(text: str) -> list[Date]:
 
 
 def date_stands(claimed: Date, in_text: Sequence[Date], has: Callable[[Decimal], bool]) -> bool:
-    """Whether a text with these dates has the claimed day or month; ``has`` tells which numbers it has.
+    """Return whether a text with these dates has the claimed day or month; ``has`` tells which numbers it has.
 
     A date in an unknown spelling counts by its numbers, unless the text has the same day of another month, or another
     day of that month.

@@ -133,7 +133,7 @@ class MongoChunks:
 
 
 def is_retired(row: Mapping[str, Any]) -> bool:
-    """Whether a row only waits to be deleted."""
+    """Return whether a row only waits to be deleted."""
     return str(row.get("document_id") or "").startswith(RETIRED_PREFIX)
 
 

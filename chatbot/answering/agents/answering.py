@@ -144,7 +144,7 @@ def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
 
 
 def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
-    """Whether no hit is near enough (RELEVANCE_FLOOR) and of the right years."""
+    """Return whether no hit is near enough (RELEVANCE_FLOOR) and of the right years."""
     is_other = best_score(hits) < run.judge.bounds.floor or _missing_figures(run, hits) is not None
     return not hits or (run.settings.on_empty != "relax" and is_other)
 

@@ -61,7 +61,7 @@ class _Sentence:
     turning: Counter[str]
 
     def repeats(self, earlier: _Sentence) -> bool:
-        """Whether ``earlier`` says all that this sentence says."""
+        """Return whether ``earlier`` says all that this sentence says."""
         return self.terms <= earlier.terms and self.turning <= earlier.turning
 
 
@@ -141,7 +141,7 @@ class WrittenSentences:
 
 
 def has_statements(text: str) -> bool:
-    """Whether a text says anything; headings alone do not."""
+    """Return whether a text says anything; headings alone do not."""
     return any(line.strip() and not _HEADING.match(line) for line in text.splitlines())
 
 

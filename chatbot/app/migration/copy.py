@@ -217,7 +217,7 @@ class CopyProgress:
         """The place by collection up to which all rows are written."""
 
     def is_unfinished(self, *, merge: bool) -> bool:
-        """Whether a copy of this source was begun here; one that merges only continues as one that merges."""
+        """Return whether a copy of this source was begun here; one that merges only continues as one that merges."""
         state = self._meta.find_one({"_id": self._id})
         return state is not None and state["state"] == COPYING and (merge or not state["merge"])
 

@@ -210,7 +210,7 @@ def own_record(document_id: str) -> DocumentRecord:
 
 
 def is_shown(record: DocumentRecord) -> bool:
-    """Whether the report is inside of what the caller's key may see."""
+    """Return whether the report is inside of what the caller's key may see."""
     return is_inside(record, caller().limit)
 
 

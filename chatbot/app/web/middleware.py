@@ -211,7 +211,7 @@ def bare(address: str) -> str:
 
 
 def is_in(address: str, networks: Networks) -> bool:
-    """Whether an address is in one of the networks; False for what is not an address."""
+    """Return whether an address is in one of the networks; False for what is not an address."""
     try:
         return any(ip_address(address) in network for network in networks)
     except ValueError:

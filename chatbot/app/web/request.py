@@ -127,7 +127,7 @@ def web_pages(url: str | None, urls: list[str] | None) -> dict[str, str]:
 
 
 def is_form(*, most: int) -> bool:
-    """Whether this is a form, which may then be as large as ``most`` files."""
+    """Return whether this is a form, which may then be as large as ``most`` files."""
     if request.mimetype != "multipart/form-data":
         return False
     request.max_content_length = FORM_BYTES + most * services().settings.max_upload_mb * MEGABYTE

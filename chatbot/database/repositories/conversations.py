@@ -83,7 +83,7 @@ class ConversationRepository:
         self._events.create_index("conversation_id")
 
     def exists(self, conversation_id: str, owner: str = "") -> bool:
-        """Whether this owner can continue the conversation."""
+        """Return whether this owner can continue the conversation."""
         return self._conversations.find_one(visible(conversation_id, owner), {"_id": 1}) is not None
 
     def messages(self, conversation_id: str, owner: str = "", before: str | None = None) -> list[Message]:

@@ -221,7 +221,7 @@ class ForeignChanges:
         self._meta = database["meta"]
 
     def supported(self) -> bool:
-        """Whether the server has change streams. Raises DatabaseError."""
+        """Return whether the server has change streams. Raises DatabaseError."""
         try:
             with self._database.watch(self._collections):
                 return True

@@ -173,7 +173,7 @@ def _values(record: DocumentRecord, part: Part) -> dict[str, Value]:
 
 
 def is_inside(record: DocumentRecord, scope: Scope) -> bool:
-    """Whether any passage of a report is in the scope."""
+    """Return whether any passage of a report is in the scope."""
     return _in_collections(record, scope) and any(scope.matches(_values(record, part)) for part in record.parts)
 
 

@@ -57,7 +57,7 @@ def resolve_host(host: str, port: int) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address can only be a machine on the public Internet."""
+    """Return whether an IP address can only be a machine on the public Internet."""
     ip = ip_address(address)
     if isinstance(ip, IPv6Address):
         if ip.ipv4_mapped is not None:

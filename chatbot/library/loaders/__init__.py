@@ -153,7 +153,7 @@ def _zip_parts(path: Path) -> list[str]:
 
 
 def _has_ole_stream(content: bytes, name: str) -> bool:
-    """Whether a directory entry has this name: 64 bytes, padded with zeros, entries of 128 bytes."""
+    """Return whether a directory entry has this name: 64 bytes, padded with zeros, entries of 128 bytes."""
     field = name.encode("utf-16-le").ljust(64, b"\0")
     at = content.find(field)
     while at >= 0 and at % 128:

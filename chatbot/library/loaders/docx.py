@@ -202,7 +202,7 @@ def _pieces(parent: _Element) -> Iterator[str]:
 
 
 def _is_hidden(run: _Element) -> bool:
-    """Whether a run is marked as hidden, tiny, or white on white by the properties around it."""
+    """Return whether a run is marked as hidden, tiny, or white on white by the properties around it."""
     properties = run.find(_w("rPr"))
     if properties is None:
         return False
@@ -218,7 +218,7 @@ def _is_hidden(run: _Element) -> bool:
 
 
 def _has_background(element: _Element) -> bool:
-    """Whether the text in it may have its own background: shading, a table's style, a shape."""
+    """Return whether the text in it may have its own background: shading, a table's style, a shape."""
     if element.tag in {_w("txbxContent"), _w("body")}:
         return element.tag == _w("txbxContent") or element.getparent().find(_w("background")) is not None
     properties = element.find(_w(f"{element.tag.rpartition('}')[2]}Pr"))

@@ -272,7 +272,7 @@ def needs_more(path: Path, limit: str) -> LoadError:
 
 
 def _is_worn() -> bool:
-    """Whether the next file might not get enough memory: the heap hardly shrinks."""
+    """Return whether the next file might not get enough memory: the heap hardly shrinks."""
     if sys.platform != "linux":
         return False
     # Not ru_maxrss: a child inherits the peak of its parent, the server.

@@ -178,7 +178,7 @@ def _heading(content: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _is_scalar(value: Any) -> bool:
-    """Whether it is a single value or a list of single values."""
+    """Return whether it is a single value or a list of single values."""
     return not isinstance(value, dict) and not (
         isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
     )

@@ -116,7 +116,7 @@ def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> 
 
 
 def is_single(row: Sequence[str]) -> bool:
-    """Whether only the first cell is filled: a caption, a note or the name of a group of rows."""
+    """Return whether only the first cell is filled: a caption, a note or the name of a group of rows."""
     return bool(row) and bool(row[0].strip()) and not any(cell.strip() for cell in row[1:])
 
 
@@ -130,7 +130,7 @@ def looks_like_header(cells: Sequence[str]) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is a number as people write it: ``1,285.5``, ``-3``, ``(12)``, ``45 %``, ``$7``."""
+    """Return whether a cell is a number as people write it: ``1,285.5``, ``-3``, ``(12)``, ``45 %``, ``$7``."""
     return bool(_NUMERIC_CELL.fullmatch(text.strip()))
 
 

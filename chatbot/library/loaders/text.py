@@ -142,7 +142,7 @@ def _is_western(text: str) -> bool:
 
 
 def _is_binary(data: bytes) -> bool:
-    """Whether it has a NUL, or more control characters than text has by accident."""
+    """Return whether it has a NUL, or more control characters than text has by accident."""
     controls = len(data) - len(data.translate(None, bytes((*range(9), *range(14, 32)))))
     return b"\0" in data or controls * 200 > len(data)
 

@@ -113,7 +113,7 @@ def _start(row: Sequence[str]) -> int:
 
 
 def _names_columns(table: Rows, start: int, *, first: bool) -> bool:
-    """Whether the first row is a header. Below another table, a number must stand below a name."""
+    """Return whether the first row is a header. Below another table, a number must stand below a name."""
     if len(table) < 2 or not looks_like_header(table[0][start:]):
         return False
     below = zip(table[0], table[1], strict=False)

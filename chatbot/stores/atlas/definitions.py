@@ -96,7 +96,7 @@ def index_plans(
 
 
 def fits_definition(stored: Mapping[str, Any], target: SearchTarget) -> bool:
-    """Whether the server's definition has everything it should have, and none of what is to be dropped.
+    """Return whether the server's definition has everything it should have, and none of what is to be dropped.
 
     Servers add defaults, operators add fields.
     """

@@ -47,12 +47,12 @@ def lacks_engine(error: CommandError) -> bool:
 
 
 def is_away(error: CommandError) -> bool:
-    """Whether there is a search engine that does not answer just now."""
+    """Return whether there is a search engine that does not answer just now."""
     return bool(_ENGINE_DOWN.search(error.server_message))
 
 
 def has_no_room(error: CommandError) -> bool:
-    """Whether the server's tier allows no further search index (the free tier has three)."""
+    """Return whether the server's tier allows no further search index (the free tier has three)."""
     return bool(_FULL.search(error.server_message))
 
 

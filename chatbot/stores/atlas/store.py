@@ -110,7 +110,7 @@ class AtlasStore(MongoChunks):
         return self._best(near, top_k), self._best(worded, top_k)
 
     def _has_rank_fusion(self) -> bool:
-        """Whether the server has `$rankFusion`; it is asked once."""
+        """Return whether the server has `$rankFusion`; it is asked once."""
         if self._rank_fusion is None:
             self._rank_fusion = probe_search(self._database, self._names[:2][-1]).rank_fusion
         return self._rank_fusion

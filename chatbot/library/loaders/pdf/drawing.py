@@ -290,7 +290,7 @@ class _PaintedPlaces:
                     self._colored[y0 : y1 + 1, x0 : x1 + 1] = True
 
     def has_background(self, char: Char) -> bool:
-        """Whether the character stands on a picture, or is white on a coloured shape."""
+        """Return whether the character stands on a picture, or is white on a coloured shape."""
         rows, columns = self._colored.shape
         x = min(columns - 1, max(0, int(((char.x0 + char.x1) / 2 - self._left) / _CELL)))
         y = min(rows - 1, max(0, int((self._bottom - (char.top + char.bottom) / 2) / _CELL)))

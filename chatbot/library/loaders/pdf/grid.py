@@ -37,12 +37,12 @@ class Table:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is a figure, an interval, a share, or a sign for a missing one."""
+    """Return whether a cell is a figure, an interval, a share, or a sign for a missing one."""
     return bool(_NUMERIC_WORDS.match(text))
 
 
 def is_year(text: str) -> bool:
-    """Whether a cell is a year or a span of years: a column's heading as often as a figure."""
+    """Return whether a cell is a year or a span of years: a column's heading as often as a figure."""
     return bool(_YEAR_HEADING.match(text))
 
 
@@ -155,7 +155,7 @@ class _Group:
 
 
 def _wrapped(word: Word, label: Word) -> bool:
-    """Whether the label continues in this line: a little indented and close below."""
+    """Return whether the label continues in this line: a little indented and close below."""
     indent = word.x0 - label.x0
     return 0.5 < indent < 1.5 * label.size and word.top - label.bottom < 0.6 * label.size and word.bold == label.bold
 

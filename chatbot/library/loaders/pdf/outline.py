@@ -64,13 +64,13 @@ def _joined(lines: Sequence[Line], hyphenated: Collection[str]) -> str:
 
 
 def continues(before: Paragraph, after: Paragraph) -> bool:
-    """Whether the paragraph at the top of a column continues the one at the foot of the column before."""
+    """Return whether the paragraph at the top of a column continues the one at the foot of the column before."""
     unfinished = before.ends_full and not _SENTENCE_END.search(before.text)
     return unfinished and after.opens and abs(before.size - after.size) < 0.6 and not _BULLET.match(after.text)
 
 
 def _breaks(group: Sequence[Line], line: Line, after: Line | None, pitch: float) -> bool:
-    """Whether a line begins a new paragraph after the lines in ``group``."""
+    """Return whether a line begins a new paragraph after the lines in ``group``."""
     before, ended = group[-1], bool(_SENTENCE_END.search(group[-1].text))
     step = line.bottom - before.bottom
     if step < 0 or step > 1.25 * max(min(pitch, 1.6 * line.size), line.size) or abs(line.size - before.size) > 0.9:

@@ -184,7 +184,7 @@ class Columns:
         return [_without_centred(gutter, rows) for gutter in chosen]
 
     def _is_supported(self, gutter: Gutter, rows: Sequence[_ColumnRow]) -> bool:
-        """Whether enough lines of prose stand on both sides; a table counts as prose."""
+        """Return whether enough lines of prose stand on both sides; a table counts as prose."""
         x = (gutter.x0 + gutter.x1) / 2
         continued = any(abs(x - other) < _SAME_GUTTER for other in self._certain)
         min_lines = _MIN_CONTINUED_LINES if continued else _MIN_LINES

@@ -285,7 +285,7 @@ def mend_word(text: str) -> str:
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether most letters are Arabic, Hebrew or of another script from right to left."""
+    """Return whether most letters are Arabic, Hebrew or of another script from right to left."""
     directions = [unicodedata.bidirectional(char) for char in text]
     return sum(one in {"R", "AL"} for one in directions) > directions.count("L")
 
