@@ -15,6 +15,7 @@ from .costs import LedgerRow, Usage
 from .documents import Chunk, Context, Document, SearchHit
 from .figures import ReportedFigure
 from .json import Hidden, Inlines
+from .reading import Reading
 from .scope import Condition, Scope, Value, Values
 
 Role = Literal["system", "user", "assistant"]
@@ -97,6 +98,8 @@ class Question:
     attachments: tuple[Document, ...] = ()
     standalone: str = ""
     auto_scope: bool = False
+    reading: Reading | None = None
+    """The names in its `search_text`; None = not read yet."""
     page: int | None = None
     """Only passages of this page."""
     preset: str = ""

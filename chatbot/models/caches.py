@@ -259,7 +259,7 @@ class AnswerCache:
         if generation is None:
             return ""
         # The budget is no part of the key: an answer that it ended early is not stored.
-        parts = asdict(replace(question, query=normalise(question.query), budget=Budget()))
+        parts = asdict(replace(question, query=normalise(question.query), budget=Budget(), reading=None))
         return cache_key(generation, to_jsonable_python(parts), request.cached_for)
 
     def get(self, key: str, request: RequestContext) -> Answer | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..domain import Condition, Range, Scope, Value, Values
 from ..domain.protocols import Catalog
+from ..domain.reading import Named, NamedYears, Reading
 from ..language import YEAR_PATTERN, analyzer, is_foreign
 from ..language.countries import country_code, usual_name
 from .comparisons import (
@@ -21,8 +22,8 @@ from .comparisons import (
     topic,
 )
 from .english import IMPLIED, words
-from .mentions import COUNTRY, YEAR, Mentions, editions, find_mentions, values_of
-from .names import Named, NamedYears, country_key
+from .names import country_key
+from .reading import COUNTRY, YEAR, editions, read_names, values_of
 from .wording import list_in_words
 
 DOCUMENT = "document_name"
@@ -78,13 +79,13 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     a country that is compared with such a one, its own reports are no sides.
     """
     text = clean(text)
-    mentions = Mentions() if is_foreign(text) else find_mentions(text, catalog, scope)
-    spans = [] if is_foreign(text) else compared_years(text, mentions)
-    countries = _chosen(scope, COUNTRY, _named_countries(text, mentions, scope, catalog), catalog)
+    reading = Reading() if is_foreign(text) else read_names(text, catalog, scope)
+    spans = [] if is_foreign(text) else compared_years(text, reading)
+    countries = _chosen(scope, COUNTRY, _named_countries(text, reading, scope, catalog), catalog)
     narrowed = scope.having(COUNTRY, countries)
     reports = _chosen(scope, YEAR, _named_editions(spans, narrowed, catalog), catalog)
     asked = _Asked(countries, reports, [] if len(reports) > 1 else _figures(spans))
-    said = _said_by_sides(text, mentions, spans, asked, scope)
+    said = _said_by_sides(text, reading, spans, asked, scope)
     query = _asked_for(text, topic(plain_question(mark_names(text, said))))
     if not query:
         asked = _as_editions(asked, spans, editions(narrowed, catalog))
@@ -115,7 +116,7 @@ def _asked_for(text: str, query: str) -> str:
 
 def _absent(text: str, countries: Sequence[Value], scope: Scope, catalog: Catalog) -> list[str]:
     """What the question compares its one country with, where none of that is there."""
-    named = compared_countries(text, find_mentions(text, catalog, scope))
+    named = compared_countries(text, read_names(text, catalog, scope))
     keys = {country_key(str(value)) for value in countries}
     if len(countries) != 1 or not any(keys.intersection(country.keys) for country in named):
         return []
@@ -198,10 +199,10 @@ def _sorted(values: Iterable[Value]) -> list[Value]:
     return sorted(values, key=lambda value: (isinstance(value, str), value))
 
 
-def _named_countries(text: str, mentions: Mentions, scope: Scope, catalog: Catalog) -> list[Value]:
+def _named_countries(text: str, reading: Reading, scope: Scope, catalog: Catalog) -> list[Value]:
     """The countries that are compared; a single one only where the question is about it."""
     condition = scope.get(COUNTRY)
-    for named in (compared_countries(text, mentions), mentions.about):
+    for named in (compared_countries(text, reading), reading.about):
         values = [v for v in values_of(named, catalog) if condition is None or condition.matches(v)]
         if len(values) > 1:
             break
@@ -239,11 +240,11 @@ def _years_of(named: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> li
 
 
 def _said_by_sides(
-    text: str, mentions: Mentions, spans: Sequence[NamedYears], asked: _Asked, scope: Scope
+    text: str, reading: Reading, spans: Sequence[NamedYears], asked: _Asked, scope: Scope
 ) -> list[Named]:
     """The names in the text that the sides say already, and those that they are compared with."""
     keys = {country_key(str(value)) for value in asked.countries}
-    compared = compared_countries(text, mentions)
+    compared = compared_countries(text, reading)
     said = [name for name in compared if keys.intersection(name.keys)]
     is_chosen = scope.get(YEAR) is not None
     said_years = [

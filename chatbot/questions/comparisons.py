@@ -1,6 +1,6 @@
 """What a question compares: the names, and what is asked of each without the words that only compare.
 
-`mentions` takes the other end of a comparison ("than in Mali") for named in passing, because an answer without it is
+`reading` takes the other end of a comparison ("than in Mali") for named in passing, because an answer without it is
 one; a comparison needs both. Names are held by a mark each while the words around them change.
 """
 
@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from ..domain.reading import Named, NamedCountry, NamedYears, Reading
 from ..language import analyzer
 from .english import IMPLIED, NAME, PEOPLE, YEARS, pattern, words
-from .mentions import Mentions
-from .names import Named, NamedCountry, NamedYears, find_years
+from .names import find_years
 from .wording import tidy
 
 LONGEST_LEAD = 200
@@ -97,16 +97,16 @@ _BARE = pattern(r"(?:\b{before_name}\s+)*(?:{name}(?:['’]s)?|{years}(?:['’]s
 _REPORT = pattern(r"^\W*(?:country\s+)?(?:reports?|editions?|reviews?)\s*:\s*")
 
 
-def compared_countries(text: str, mentions: Mentions) -> list[NamedCountry]:
+def compared_countries(text: str, reading: Reading) -> list[NamedCountry]:
     """What the question is about, and what it is compared with ("higher in Kenya than in Mali"), in text order."""
-    return list(_with_compared(text, mentions.countries, lambda country: country in mentions.about))
+    return list(_with_compared(text, reading.countries, lambda country: country in reading.about))
 
 
-def compared_years(text: str, mentions: Mentions | None = None) -> list[NamedYears]:
-    """The years that are compared, those of "the latest report" among ``mentions`` too."""
+def compared_years(text: str, reading: Reading | None = None) -> list[NamedYears]:
+    """The years that are compared, those of "the latest report" among ``reading`` too."""
     named = find_years(text)
     known = [(years.start, years.end) for years in named]
-    others = [years for years in mentions.every_year if (years.start, years.end) not in known] if mentions else []
+    others = [years for years in reading.every_year if (years.start, years.end) not in known] if reading else []
     every = sorted([*named, *others], key=lambda years: years.start)
     return list(_with_compared(text, every, lambda named: named.is_subject))
 

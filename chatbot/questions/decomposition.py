@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from ..domain import Scope
 from ..domain.protocols import Catalog
+from ..domain.reading import Named, NamedYears, Reading
 from .comparisons import clean, compared_countries, compared_years, mark_names, plain_question, says_nothing
 from .english import NAME, PEOPLE, YEARS, pattern
-from .mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
-from .names import Named, NamedYears
+from .reading import COUNTRY, YEAR, read_names, values_of
 from .sentences import ASKS, separate_questions
 from .wording import as_sentence, ask_of_one, list_in_words, name_in_words, put_thing, tidy
 
@@ -117,11 +117,11 @@ def sub_questions(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -
 
 def _parts(question: str, scope: Scope, catalog: Catalog, most: int) -> list[str]:
     """The finest split of one question that is no more than ``most``."""
-    mentions = find_mentions(question, catalog)
-    if pair := _pair(question, mentions):
+    reading = read_names(question, catalog)
+    if pair := _pair(question, reading):
         return pair if most > 1 else [question]
     whole = _named(question, scope, catalog)
-    listed = _by_thing(question, [*mentions.countries, *mentions.every_year])
+    listed = _by_thing(question, [*reading.countries, *reading.every_year])
     by_thing = [_named(thing, scope, catalog) for thing in listed]
     for found in _ways(by_thing, whole):
         if 1 < len(found) <= most:
@@ -142,9 +142,9 @@ def _ways(by_thing: Sequence[_Named], whole: _Named) -> Iterator[list[str]]:
     yield whole.parts((), whole.years)
 
 
-def _pair(question: str, mentions: Mentions) -> list[str]:
+def _pair(question: str, reading: Reading) -> list[str]:
     """Two questions for "the population of Kenya and the inflation of Mali"."""
-    countries = compared_countries(question, mentions)
+    countries = compared_countries(question, reading)
     match = _EACH_ITS_OWN.match(mark_names(question, countries)) if len(countries) == 2 else None
     if match is None or countries[0].keys == countries[1].keys or ASKS.search(match[2]):
         return []
@@ -155,7 +155,7 @@ def _pair(question: str, mentions: Mentions) -> list[str]:
 
 
 def _named(question: str, scope: Scope, catalog: Catalog) -> _Named:
-    countries = compared_countries(question, find_mentions(question, catalog))
+    countries = compared_countries(question, read_names(question, catalog))
     years = compared_years(question)
     held = mark_names(question, [*countries, *years])
     asked = plain_question(held)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..domain.reading import Named
 from .english import EVERYDAY, pattern
-from .names import Named
 from .wording import remove_names, tidy
 
 _ARTICLES = re.compile(r"\bthe\b|['’]s\b", re.IGNORECASE)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 from ..domain import Scope
 from ..domain.protocols import Catalog
+from ..domain.reading import Named, NamedCountry, NamedYears, Reading
 from .comparisons import COMPARES, MAY_COMPARE, compared_countries
 from .english import pattern, words
-from .mentions import COUNTRY, Mentions, editions, find_mentions, values_of
-from .names import Named, NamedCountry, NamedYears, find_years
+from .names import find_years
+from .reading import COUNTRY, editions, read_names, values_of
 from .relative_years import find_relative_years
 from .wording import ARTICLE, add_name, edition_in_words, list_in_words, name_in_words, placed, remove_names
 
@@ -33,31 +34,31 @@ _NOW = pattern(
 )
 
 
-def exchange_names(query: str, mentions: Mentions, before: str, catalog: Catalog, meaning: Words) -> str:
+def exchange_names(query: str, reading: Reading, before: str, catalog: Catalog, meaning: Words) -> str:
     """``before`` with the names of ``query`` in the place of its own; "" where the query says more than names.
 
     After a comparison they are further sides of it, unless they are said to be "instead".
     """
-    countries = [name for name in mentions.countries if not _REPLACED.search(query[: name.start])]
+    countries = [name for name in reading.countries if not _REPLACED.search(query[: name.start])]
     years = find_years(query)
-    named: list[Named] = [*mentions.countries, *years]
+    named: list[Named] = [*reading.countries, *years]
     if not named or meaning(unnamed(query, named)):
         return ""
     if countries:
-        is_more = len(countries) == len(mentions.countries) and not _IN_ITS_PLACE.search(query)
+        is_more = len(countries) == len(reading.countries) and not _IN_ITS_PLACE.search(query)
         further = _further(query, before, countries, catalog) if is_more else []
         added = _with_further(before, further, query, catalog)
         before = added or _with_countries(before, query, countries, catalog, meaning)
     if reports := [query[year.start : year.end] for year in years if year.of_report]:
-        old = find_mentions(before, catalog).years
+        old = read_names(before, catalog).editions
         reports = [*_kept_years(query, before, old), *reports]
         report = edition_in_words(reports)
         as_written = old and before[old[0].end - 1].isdigit()
         new = list_in_words(reports) if as_written else report.removeprefix("the ")
         before = before and _replaced(before, old, new, report, meaning)
     if of_figures := [query[year.start : year.end] for year in years if not year.of_report]:
-        asked = find_mentions(before, catalog)
-        old = asked.figure_years or asked.years
+        asked = read_names(before, catalog)
+        old = asked.figure_years or asked.editions
         figures = list_in_words([*_kept_years(query, before, old), *of_figures])
         before = before and _replaced(before, old, figures, figures, meaning)
     return before
@@ -76,7 +77,7 @@ def _kept_years(query: str, before: str, old: Sequence[NamedYears]) -> list[str]
 
 def _further(query: str, before: str, countries: Sequence[NamedCountry], catalog: Catalog) -> list[NamedCountry]:
     """Which of the countries are new sides of the comparison before; none where that is none."""
-    sides = compared_countries(before, find_mentions(before, catalog))
+    sides = compared_countries(before, read_names(before, catalog))
     known = {key for side in sides for key in side.keys}
     if RELATION.search(query[: countries[0].start]) or not compares(before, sides):
         return []
@@ -87,7 +88,7 @@ def _with_further(before: str, further: Sequence[NamedCountry], query: str, cata
     """The comparison with more sides, "" without any: in their list, or behind the last name where they stand apart."""
     if not further:
         return ""
-    sides = compared_countries(before, find_mentions(before, catalog))
+    sides = compared_countries(before, read_names(before, catalog))
     start, end = sides[0].start, sides[-1].end
     new = [name_in_words(query, country, usual=True) for country in further]
     between = remove_names(before, sides)[start : end - sum(name.end - name.start - 1 for name in sides)]
@@ -108,14 +109,14 @@ def absolute_years(query: str, before: str, catalog: Catalog, scope: Scope) -> t
 
     "The latest report" is one of ``scope``.
     """
-    asked = find_mentions(before, catalog, scope)
+    asked = read_names(before, catalog, scope)
     known = editions(scope.having(COUNTRY, values_of(asked.about, catalog)), catalog)
-    if asked.years:
+    if asked.editions:
         query = _ONE_OF_THEM.sub(r"\g<which> report", _ONE_BEFORE.sub("previous report", query))
     if known and _NOW.match(query):
-        return (f"{known[-1]} report?" if asked.years else query), _without_years(before, asked.figure_years)
+        return (f"{known[-1]} report?" if asked.editions else query), _without_years(before, asked.figure_years)
     for said in [] if find_years(query) else reversed(find_relative_years(query)):
-        of_its_kind = asked.years if said.of_report else asked.figure_years or asked.years
+        of_its_kind = asked.editions if said.of_report else asked.figure_years or asked.editions
         years = said.among(known, of_its_kind[0].gte if of_its_kind else None)
         if years is not None:
             new = f"{years.gte} report" if said.of_report else f"in {years.gte}"
@@ -134,7 +135,7 @@ def _with_countries(
     before: str, query: str, countries: Sequence[NamedCountry], catalog: Catalog, meaning: Words
 ) -> str:
     """What is only related ("and from Germany?") takes the place of what is related."""
-    earlier = find_mentions(before, catalog)
+    earlier = read_names(before, catalog)
     in_passing = [country for country in earlier.countries if country not in earlier.about]
     new = list_in_words(name_in_words(query, name, usual=True) for name in countries)
     if relation := RELATION.search(query[: countries[0].start]):

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ..domain import Message, Scope
 from ..domain.protocols import Catalog
+from ..domain.reading import Named, Reading
 from ..language import Analyzer
 from .comparisons import COMPARES, compared_countries
 from .english import pattern, words
@@ -30,8 +31,8 @@ from .exchange import (
     new_topic,
     unnamed,
 )
-from .mentions import COUNTRY, YEAR, Mentions, find_mentions
-from .names import Named, find_years
+from .names import find_years
+from .reading import COUNTRY, YEAR, read_names
 from .sentences import ALL_COUNTRIES, is_small_talk
 from .wording import (
     add_name,
@@ -117,8 +118,8 @@ class FollowUps:
 
     def _goes_on(self, query: str) -> bool:
         """Whether a question says so itself: by how it begins, by a word that points back, or by a bare name."""
-        mentions = find_mentions(query, self._catalog)
-        says = _LEADS_ON.match(query) or POINTS_BACK.search(query) or mentions.countries or find_years(query)
+        reading = read_names(query, self._catalog)
+        says = _LEADS_ON.match(query) or POINTS_BACK.search(query) or reading.countries or find_years(query)
         return bool(says) and self.is_elliptic(query)
 
     def _meant(self, query: str, before: Sequence[str]) -> str:
@@ -126,27 +127,25 @@ class FollowUps:
 
         What was asked of the same country in between ("and its death rate?") does not end that.
         """
-        last = find_mentions(before[-1], self._catalog)
+        last = read_names(before[-1], self._catalog)
         means_several = _SEVERAL.search(query) or _WHICH_ONE.match(query)
-        is_of_others = find_mentions(query, self._catalog).countries and not COMPARING.search(query)
+        is_of_others = read_names(query, self._catalog).countries and not COMPARING.search(query)
         if len(last.about) != 1 or not means_several or is_of_others:
             return before[-1]
         names = {name.keys: before[-1][name.start : name.end] for name in last.about}
         goes_on = _TOGETHER.search(query) is not None or _WHICH_ONE.match(query) is not None
         later, of_later = before[-1], last
         for earlier in reversed(before[:-1]):
-            mentions = find_mentions(earlier, self._catalog)
-            is_same = {name.keys for name in mentions.about} == {name.keys for name in of_later.about}
-            topics = [
-                self._words(remove_names(text, of.about)) for text, of in ((earlier, mentions), (later, of_later))
-            ]
+            reading = read_names(earlier, self._catalog)
+            is_same = {name.keys for name in reading.about} == {name.keys for name in of_later.about}
+            topics = [self._words(remove_names(text, of.about)) for text, of in ((earlier, reading), (later, of_later))]
             if topics[0] != topics[1] and not (is_same and goes_on):
                 break
-            names |= {name.keys: earlier[name.start : name.end] for name in mentions.about if name.keys not in names}
-            later, of_later = earlier, mentions
+            names |= {name.keys: earlier[name.start : name.end] for name in reading.about if name.keys not in names}
+            later, of_later = earlier, reading
         several = " and ".join(list(reversed(names.values()))[-2 if _PAIR.search(query) else 0 :])
         return (
-            exchange_names(several, find_mentions(several, self._catalog), before[-1], self._catalog, self._words)
+            exchange_names(several, read_names(several, self._catalog), before[-1], self._catalog, self._words)
             or before[-1]
         )
 
@@ -156,31 +155,31 @@ class FollowUps:
         asked = _CHANGES_TOPIC.sub("", query)
         is_new, query = asked != query, asked or query
         query, before = absolute_years(query, self._meant(query, earlier), self._catalog, scope)
-        mentions = find_mentions(query, self._catalog)
-        if self.is_elliptic(query) or (is_new and not mentions.about):
-            other = self._exchanged(query, mentions, before)
-            other = other or self._on_another_topic(query, mentions, before, scope)
+        reading = read_names(query, self._catalog)
+        if self.is_elliptic(query) or (is_new and not reading.about):
+            other = self._exchanged(query, reading, before)
+            other = other or self._on_another_topic(query, reading, before, scope)
             if other or not is_new:
-                return other or self._carried(query, mentions, before, scope)
-        is_of_all = mentions.countries or scope.get(COUNTRY) or ALL_COUNTRIES.search(OF_A_COUNTRY.sub(" ", query))
-        if is_of_all or not self._catalog.values(COUNTRY) or not find_mentions(before, self._catalog).about:
+                return other or self._carried(query, reading, before, scope)
+        is_of_all = reading.countries or scope.get(COUNTRY) or ALL_COUNTRIES.search(OF_A_COUNTRY.sub(" ", query))
+        if is_of_all or not self._catalog.values(COUNTRY) or not read_names(before, self._catalog).about:
             return query  # it is complete, and the conversation has no country that it lacks
-        return _with(query, self._names(query, mentions, before, scope))
+        return _with(query, self._names(query, reading, before, scope))
 
-    def _exchanged(self, query: str, mentions: Mentions, before: str) -> str:
+    def _exchanged(self, query: str, reading: Reading, before: str) -> str:
         compares = COMPARING.search(query) is not None
-        return "" if compares else exchange_names(query, mentions, before, self._catalog, self._new_words)
+        return "" if compares else exchange_names(query, reading, before, self._catalog, self._new_words)
 
-    def _on_another_topic(self, query: str, mentions: Mentions, before: str, scope: Scope) -> str:
+    def _on_another_topic(self, query: str, reading: Reading, before: str, scope: Scope) -> str:
         """What is asked of the earlier question's countries and years instead of its own topic; "" = nothing else."""
-        earlier = find_mentions(before, self._catalog)
-        if not (earlier.about or earlier.years or scope.get(COUNTRY)):
+        earlier = read_names(before, self._catalog)
+        if not (earlier.about or earlier.editions or scope.get(COUNTRY)):
             return ""  # the topic is all that the conversation is about
-        names = self._names(query, mentions, before, scope)
+        names = self._names(query, reading, before, scope)
         of_country = is_of_country(query, earlier.about, self._words)
         if _COMPLETE.match(_without_lead(query)):
             return _with(query, names) if is_of_figure(query) or of_country else ""
-        is_compared = COMPARES.search(before) is not None and len(mentions.about) != 1
+        is_compared = COMPARES.search(before) is not None and len(reading.about) != 1
         asked = new_topic(query, self._words)
         if not asked or not (of_country or FIGURE.search(asked) or FIGURE.search(before)):
             return ""  # "deaths?" after a flood: of which, has to be said
@@ -189,17 +188,17 @@ class FollowUps:
             asked = add_name(asked, name)
         return as_sentence(asked)
 
-    def _names(self, query: str, mentions: Mentions, before: str, scope: Scope) -> list[str]:
+    def _names(self, query: str, reading: Reading, before: str, scope: Scope) -> list[str]:
         """The earlier question's countries, figures' years and editions that the later one and the scope leave open.
 
         The year of a figure goes on to another figure, and to what a report of that year may say.
         """
-        earlier, known = find_mentions(before, self._catalog), self._catalog.values(YEAR)
-        countries = [] if mentions.about or scope.get(COUNTRY) else compared_countries(before, earlier)
-        years = [] if mentions.figure_years or scope.get(YEAR) else earlier.figure_years
+        earlier, known = read_names(before, self._catalog), self._catalog.values(YEAR)
+        countries = [] if reading.about or scope.get(COUNTRY) else compared_countries(before, earlier)
+        years = [] if reading.figure_years or scope.get(YEAR) else earlier.figure_years
         if not FIGURE.search(query):
             years = [named for named in years if any(map(named.condition.matches, known))]
-        editions = [] if mentions.years or scope.get(YEAR) else earlier.years
+        editions = [] if reading.editions or scope.get(YEAR) else earlier.editions
         said = list_in_words(name_in_words(before, name, usual=True) for name in countries)
         figures = list_in_words(years_in_words(before, year) for year in years)
         reports = edition_in_words([years_in_words(before, year) for year in editions]) if editions else ""
@@ -207,12 +206,12 @@ class FollowUps:
 
     def is_elliptic(self, query: str) -> bool:
         """Whether words are missing that only a conversation can give."""
-        mentions = find_mentions(query, self._catalog)
+        reading = read_names(query, self._catalog)
         rest = _without_lead(query)
         complete = _COMPLETE.match(rest) is not None
-        if self._says_only_names(query, mentions):
+        if self._says_only_names(query, reading):
             return True
-        if mentions.about and (complete or (rest == query and len(self._words(query)) > 1)):
+        if reading.about and (complete or (rest == query and len(self._words(query)) > 1)):
             return False
         if rest != query or POINTS_BACK.search(query) or _WHICH_ONE.match(query):
             return True
@@ -228,9 +227,9 @@ class FollowUps:
         is_asked = _OF_ONESELF.search(query) is not None and not POINTS_BACK.search(query)
         return is_asked and bool(self._catalog.values(COUNTRY))
 
-    def _says_only_names(self, query: str, mentions: Mentions) -> bool:
+    def _says_only_names(self, query: str, reading: Reading) -> bool:
         """Whether there is nothing beside names, but that they are compared: "How does Mali compare?"."""
-        named: list[Named] = [*mentions.countries, *find_years(query)]
+        named: list[Named] = [*reading.countries, *find_years(query)]
         return bool(named) and not self._new_words(COMPARING.sub(" ", unnamed(query, named)))
 
     def is_same_question(self, written: str, ruled: str) -> bool:
@@ -239,19 +238,19 @@ class FollowUps:
         return asks and self._named_in(written) == self._named_in(ruled)
 
     def _named_in(self, text: str) -> list[set[tuple[object, ...]]]:
-        mentions = find_mentions(text, self._catalog)
-        groups = (mentions.countries, compared_countries(text, mentions))
+        reading = read_names(text, self._catalog)
+        groups = (reading.countries, compared_countries(text, reading))
         found: list[set[tuple[object, ...]]] = [{country.keys for country in group} for group in groups]
-        return found + [{(y.gte, y.lte) for y in years} for years in (mentions.years, mentions.figure_years)]
+        return found + [{(y.gte, y.lte) for y in years} for years in (reading.editions, reading.figure_years)]
 
-    def _carried(self, query: str, mentions: Mentions, before: str, scope: Scope) -> str:
+    def _carried(self, query: str, reading: Reading, before: str, scope: Scope) -> str:
         """The question, and behind it the words of the earlier one that it does not have, and its names."""
-        earlier = find_mentions(before, self._catalog)
+        earlier = read_names(before, self._catalog)
         is_other_side = COMPARING.search(query) is not None
-        open_names = Mentions() if is_other_side else replace(mentions, about=mentions.countries)
-        dropped: list[Named] = [*compared_countries(before, earlier), *earlier.figure_years, *earlier.years]
+        open_names = Reading() if is_other_side else replace(reading, about=reading.countries)
+        dropped: list[Named] = [*compared_countries(before, earlier), *earlier.figure_years, *earlier.editions]
         kept = [country for country in earlier.countries if country not in dropped]
-        known = set(self._analyzer.terms(f"{query} report edition" if earlier.years else query))
+        known = set(self._analyzer.terms(f"{query} report edition" if earlier.editions else query))
         words: list[str] = []
         for word in self._units(before, kept, dropped):
             terms = self._analyzer.terms(word)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from ..domain import Condition, Range, Values
+from ..domain.reading import NamedCountry, NamedYears
 from ..language import is_foreign
 from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
 from .english import country_table, pattern
@@ -62,55 +62,6 @@ _REPORT_BEFORE = pattern(
     r"(?:{published}\s+(?:in\s+)?|(?:of|for|from)\s+)?(?:the\s+)?$"
 )
 _ESTIMATED = pattern(r"^\s*(?:est\b|estimates?\b|census\b|/)")
-
-
-@dataclass(frozen=True, slots=True)
-class NamedCountry:
-    """``keys``: ISO-3 codes, one but for short names of two countries; a normalised name where it has no code."""
-
-    keys: tuple[str, ...]
-    text: str
-    start: int
-    end: int
-    by_people: bool = False
-    """Named by what belongs to it ("Kenyan")."""
-    taken_as: str = ""
-    """The usual name, where a misspelt one was taken for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class NamedYears:
-    """A year, or a range of which one end may be open.
-
-    ``of_report``: of an edition ("in the 2023 report"), not of a figure ("in 2023").
-    """
-
-    gte: int
-    lte: int | None
-    start: int
-    end: int
-    is_subject: bool
-    of_report: bool = False
-
-    @property
-    def text(self) -> str:
-        """In words, for a person."""
-        if self.lte is None:
-            return f"{self.gte} and later"
-        return str(self.gte) if self.gte == self.lte else f"{self.gte} to {self.lte}"
-
-    @property
-    def ends(self) -> tuple[int, ...]:
-        """The year, or both ends of a range; none where one is open."""
-        return () if self.lte is None else tuple(dict.fromkeys((self.gte, self.lte)))
-
-    @property
-    def condition(self) -> Condition:
-        """For the field of a scope."""
-        return Values((self.gte,)) if self.gte == self.lte else Range(self.gte, self.lte)
-
-
-Named = NamedCountry | NamedYears
 
 
 def find_countries(text: str, also: tuple[str, ...] = ()) -> Iterator[NamedCountry]:

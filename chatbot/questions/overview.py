@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..domain.reading import Named, NamedDocument
 from ..language import LETTERS_PATTERN
 from .english import words
-from .names import Named
 from .wording import remove_names
 
 _THIS = (
@@ -44,7 +44,7 @@ def asks_of_all(question: str) -> bool:
     return bool(_OF_ALL.search(question))
 
 
-def asks_what_it_is_about(question: str, names: Sequence[Named]) -> bool:
+def asks_what_it_is_about(question: str, names: Sequence[Named | NamedDocument]) -> bool:
     """Whether it asks what a document says, and for nothing in it; ``names`` are those that say which document."""
     plain = " ".join(_LEFT_OVER.sub(" ", " ".join(remove_names(question, names).split())).split())
     if not _ABOUT_ALL.search(plain):

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from ..domain.reading import NamedYears
 from .english import NUMBERS, pattern
-from .names import MOST, NamedYears, find_years
+from .names import MOST, find_years
 
 _EDITIONS = pattern(
     r"\b(?:(?P<before>{number})\s+)?(?:(?P<newest>{newest})|(?P<previous>{previous})|(?P<oldest>{oldest})|{next})\s+"

@@ -13,10 +13,11 @@ from itertools import islice
 
 from ..domain import Scope
 from ..domain.protocols import Catalog
+from ..domain.reading import Reading
 from ..language import WORD_PATTERN, analyzer
 from .english import pattern, words
 from .exchange import exchange_names
-from .mentions import COUNTRY, Mentions, find_mentions
+from .reading import COUNTRY, read_names
 from .wording import add_name, as_sentence, list_in_words, name_in_words, possessive, remove_names, singular
 
 SHORTEST = 3
@@ -127,30 +128,30 @@ def _pieces(text: str) -> Iterator[_Piece]:
 
 def _understood(piece: _Piece, before: str, known: _Known, scope: Scope, catalog: Catalog) -> str:
     """The question with what it needs of those ``before``; "" where it cannot be asked without them."""
-    mentions = find_mentions(piece.text, catalog)
-    whole = "" if _SOMEBODY.search(piece.text) else exchange_names(piece.text, mentions, before, catalog, _words)
+    reading = read_names(piece.text, catalog)
+    whole = "" if _SOMEBODY.search(piece.text) else exchange_names(piece.text, reading, before, catalog, _words)
     if whole:
         return whole
     whole = _LEAD.sub("", piece.text)
     if not (piece.is_clause or whole.endswith("?") or ASKS.match(whole)):
         return ""
-    is_placed = bool(mentions.countries) or scope.get(COUNTRY) is not None
-    if known.countries and not mentions.countries:
+    is_placed = bool(reading.countries) or scope.get(COUNTRY) is not None
+    if known.countries and not reading.countries:
         asked, whole = whole, _filled(whole, known)
-        if whole == asked and not _refers_still(whole, mentions) and not ALL_COUNTRIES.search(whole):
+        if whole == asked and not _refers_still(whole, reading) and not ALL_COUNTRIES.search(whole):
             whole = add_name(whole, known.places)
         is_placed = is_placed or whole != asked
-    if known.countries and _refers_still(whole, mentions):
+    if known.countries and _refers_still(whole, reading):
         return ""
     is_sentence = not piece.is_clause and ASKS.match(whole) is not None and len(whole.split()) >= SHORTEST
-    if not _words(whole) or _SOMETHING.search(whole) or not (is_placed or (is_sentence and not mentions.refers)):
+    if not _words(whole) or _SOMETHING.search(whole) or not (is_placed or (is_sentence and not reading.refers)):
         return ""
-    return add_name(whole, known.years) if known.years and not mentions.every_year else whole
+    return add_name(whole, known.years) if known.years and not reading.every_year else whole
 
 
 def _after(question: str, known: _Known, catalog: Catalog) -> _Known:
     """What is known after one more question."""
-    named = find_mentions(question, catalog)
+    named = read_names(question, catalog)
     about = named.about
     years = list_in_words([question[year.start : year.end] for year in named.every_year]) or known.years
     countries = tuple(dict.fromkeys(name_in_words(question, country, usual=True) for country in about))
@@ -178,9 +179,9 @@ def _filled(question: str, known: _Known) -> str:
     return _THERE.sub(lambda _: place, filled)
 
 
-def _refers_still(question: str, mentions: Mentions) -> bool:
+def _refers_still(question: str, reading: Reading) -> bool:
     """Whether it speaks of a country other than those that it names."""
-    if _THEIR.search(question) and not mentions.countries:
+    if _THEIR.search(question) and not reading.countries:
         return True
     return _THERE.search(question) is not None or _THAT_COUNTRY.search(question) is not None
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from ..domain.reading import Named, NamedCountry, NamedDocument, NamedYears
 from ..language.countries import usual_name
 from .english import SINGULAR, pattern, words
-from .names import Named, NamedCountry, NamedYears
 
 OF_ANY_QUESTION = words("idle_words") | words("dependent_words") | words("saying_words")
 """They do not say what a question is about."""
@@ -67,7 +67,7 @@ def years_in_words(text: str, years: NamedYears) -> str:
     return written if written[-1:].isdigit() else years.text
 
 
-def remove_names(text: str, names: Iterable[Named]) -> str:
+def remove_names(text: str, names: Iterable[Named | NamedDocument]) -> str:
     """The text with a space for each name."""
     for name in sorted(names, key=lambda name: -name.start):
         text = f"{text[: name.start]} {text[name.end :]}"

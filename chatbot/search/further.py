@@ -9,7 +9,7 @@ from itertools import islice
 
 from ..domain import Chunk, Scope, SearchHit, Value, Values
 from ..domain.protocols import Catalog
-from ..questions.mentions import COUNTRY, YEAR
+from ..questions.reading import COUNTRY, YEAR
 from .subjects import with_article
 
 MOST = 3

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..domain import Chunk, Scope, SearchHit, Vector
 from ..domain.protocols import Catalog, Embedder
+from ..domain.reading import NamedYears
 from ..domain.request import RequestContext
 from ..domain.scores import KnownVectors, standard, to_score
-from ..questions.mentions import COUNTRY, YEAR
-from ..questions.names import NamedYears
+from ..questions.reading import COUNTRY, YEAR
 from .search_text import SearchText, search_text
 
 DEPTH = 50

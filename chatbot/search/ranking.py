@@ -15,8 +15,8 @@ from ..domain.errors import UnknownNameError
 from ..domain.protocols import Catalog
 from ..domain.scope import NO_VALUE
 from ..domain.scores import ScoreArray, standard
-from ..questions.mentions import COUNTRY, keys_of
 from ..questions.names import keys_in
+from ..questions.reading import COUNTRY, keys_of
 from .relevance import Bounds
 
 Scores = Mapping[str, float]

@@ -15,8 +15,9 @@ from typing import Literal
 
 from ..domain import Scope, SearchHit
 from ..domain.protocols import Catalog, Embedder, Store
+from ..domain.reading import Reading
 from ..language import analyzer, is_written_in
-from ..questions.mentions import COUNTRY, find_mentions
+from ..questions.reading import COUNTRY
 from ..questions.wording import OF_ANY_QUESTION, remove_names
 
 Verdict = Literal["answers", "closest", "nothing"]
@@ -59,7 +60,7 @@ class Judge:
     embedder: Embedder
     language: str
 
-    def verdict(self, question: str, hits: Sequence[SearchHit], scope: Scope) -> Verdict:
+    def verdict(self, question: Reading, hits: Sequence[SearchHit], scope: Scope) -> Verdict:
         """How well the hits, best first, answer a question inside ``scope``. Raises DependencyError."""
         best, bounds = best_score(hits), self.bounds
         if not hits or best < bounds.floor:
@@ -76,18 +77,17 @@ class Judge:
         scores = [hit.heading_score for hit in hits if hit.heading_score is not None]
         return 0.5 if scores and max(scores) < self.bounds.threshold else 0.0
 
-    def _doubts(self, question: str, hits: Sequence[SearchHit], scope: Scope) -> float:
+    def _doubts(self, question: Reading, hits: Sequence[SearchHit], scope: Scope) -> float:
         """How much to raise the bound: for headings that are far, for words that no hit says, and half a doubt for a
         question about no country where the reports are of countries. Headings are not compared where the first hit
         says all words of the question.
 
         With a model for many languages a question says it in its own, and only one in that of the reports is judged.
         """
-        if self.embedder.multilingual and not is_written_in(question, self.language):
+        if self.embedder.multilingual and not is_written_in(question.text, self.language):
             return self._of_headings(hits)
-        mentions = find_mentions(question, self.catalog)
-        is_placeless = self.catalog.values(COUNTRY, scope.widest()) and not mentions.countries and not scope
-        topic = remove_names(question, [*mentions.countries, *mentions.every_year])
+        is_placeless = self.catalog.values(COUNTRY, scope.widest()) and not question.countries and not scope
+        topic = remove_names(question.text, question.names)
         telling = [word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in OF_ANY_QUESTION]
         terms = analyzer(self.language).terms
         said = set(terms(hits[0].chunk.search_text))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from ..domain import Scope, Values
 from ..domain.protocols import Catalog
+from ..domain.reading import Named, NamedCountry, NamedYears
 from ..language import is_foreign
 from ..questions.english import pattern
-from ..questions.mentions import YEAR, find_mentions, keys_of
-from ..questions.names import Named, NamedCountry, NamedYears
+from ..questions.reading import YEAR, keys_of, read_names
 from ..questions.wording import remove_names, tidy
 
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
@@ -42,17 +42,17 @@ def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) ->
 
     ``language``: of the reports.
     """
-    mentions, foreign = find_mentions(query, catalog, scope), language == "english" and is_foreign(query)
+    reading, foreign = read_names(query, catalog, scope), language == "english" and is_foreign(query)
     keys, years = keys_of(scope), scope.get(YEAR)
-    said: list[Named] = [country for country in mentions.countries if keys.intersection(country.keys)]
+    said: list[Named] = [country for country in reading.countries if keys.intersection(country.keys)]
     if isinstance(years, Values):
-        said += [named for named in mentions.years if all(map(named.condition.matches, years.values))]
+        said += [named for named in reading.editions if all(map(named.condition.matches, years.values))]
     topic = _without(query, said)
     if not any(map(str.isalpha, topic)):
         question = topic = query
     else:
         question = topic if foreign or not said else _nameless(query, said)
-    return SearchText(question, topic, mentions.figure_years, mentions.years, foreign)
+    return SearchText(question, topic, reading.figure_years, reading.editions, foreign)
 
 
 def _without(query: str, said: Sequence[Named]) -> str:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 from ..domain import NO_VALUE, Condition, Scope, SearchHit, Value, Values
 from ..domain.protocols import Catalog
+from ..domain.reading import NamedCountry, NamedYears, Reading
 from ..language import YEAR_PATTERN, Analyzer, escape_markdown
 from ..language.countries import normalise, takes_article, usual_name
 from ..language.words import Say, in_english
 from ..questions.comparison_sides import Sides, sides
 from ..questions.comparisons import COMPARES, clean, compared_countries, compared_years
-from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
-from ..questions.names import NamedCountry, NamedYears, country_key, keys_in
+from ..questions.names import country_key, keys_in
+from ..questions.reading import COUNTRY, YEAR, read_names, values_of
 from ..questions.sentences import separate_questions
 from ..questions.wording import list_in_words, remove_names
 from .scope import describe, nearest_scope
@@ -32,39 +33,39 @@ class Missing:
     everything: bool
 
 
-def missing_subject(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say = in_english) -> Missing | None:
+def missing_subject(reading: Reading, scope: Scope, catalog: Catalog, say: Say = in_english) -> Missing | None:
     """The subject's country or edition without a report in the data, or outside the scope that was chosen.
 
     Data without any country lacks none, and the same for years. Of years of figures see `missing_figures`.
     """
-    countries = _missing_countries(mentions, scope, catalog, say)
+    countries = _missing_countries(reading, scope, catalog, say)
     if countries is not None and countries.everything:
         return countries
-    years = _missing_years(mentions, scope, catalog, say)
+    years = _missing_years(reading, scope, catalog, say)
     if countries is None or years is None:
         return countries or years
     return Missing(f"{countries.text} {years.text}", years.everything)
 
 
-def names_missing(part: Scope, mentions: Mentions, scope: Scope, catalog: Catalog) -> bool:
+def names_missing(part: Scope, reading: Reading, scope: Scope, catalog: Catalog) -> bool:
     """Whether `missing_subject` names this one country, alone or in one year, or this year, as without a report."""
     country, years = part.get(COUNTRY), part.get(YEAR)
     if isinstance(country, Values) and set(country.values).isdisjoint(catalog.values(COUNTRY, scope)):
         keys = {country_key(str(value)) for value in country.values}
-        return any(keys.intersection(named.keys) for named in mentions.about)
-    absent = _absent_years(mentions, scope, catalog)
+        return any(keys.intersection(named.keys) for named in reading.about)
+    absent = _absent_years(reading, scope, catalog)
     return any(n.condition == years and (c is None or country == Values((c,))) for c, n in absent)
 
 
-def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
+def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Reading:
     """What each question of a text is about, and what it compares that with: the answer needs the reports of all."""
-    asked = [(one, find_mentions(one, catalog, scope)) for one in separate_questions(clean(text), scope, catalog)]
+    asked = [(one, read_names(one, catalog, scope)) for one in separate_questions(clean(text), scope, catalog)]
     about = tuple(country for one, named in asked for country in compared_countries(one, named))
     years = [years for one, named in asked if named.every_year for years in compared_years(one, named)]
-    years += [before for one, named in asked for before in _edition_before(one, named.years, scope, catalog)]
-    return Mentions(
+    years += [before for one, named in asked for before in _edition_before(one, named.editions, scope, catalog)]
+    return Reading(
         about=about,
-        years=tuple(named for named in years if named.of_report),
+        editions=tuple(named for named in years if named.of_report),
         figure_years=tuple(named for named in years if not named.of_report),
     )
 
@@ -80,7 +81,7 @@ def _edition_before(text: str, named: Sequence[NamedYears], scope: Scope, catalo
 
 
 def missing_figures(
-    text: str,
+    reading: Reading,
     hits: Sequence[SearchHit],
     scope: Scope,
     catalog: Catalog,
@@ -90,17 +91,16 @@ def missing_figures(
     """A sentence saying that what was asked has no figure of the years asked, and which years it has; None where nobody
     can say so.
 
-    ``hits`` are of a search for ``text`` inside ``scope``. An edition of such a year is quoted instead, with the year
-    that its figures are of; what has no years at all is true in any.
+    ``hits`` are of a search for the question inside ``scope``. An edition of such a year is quoted instead, with the
+    year that its figures are of; what has no years at all is true in any.
     """
-    mentions = find_mentions(text, catalog, scope)
-    asked = mentions.figure_years
-    topic = remove_names(text, [*mentions.countries, *mentions.every_year])
+    asked = reading.figure_years
+    topic = remove_names(reading.text, reading.names)
     passages, is_named = _of_what_is_asked(topic, hits, analyzer)
     known = sorted({year for hit in passages for year in hit.chunk.figure_years})
     if not asked or not known or any(_says(named.condition, hit) for named in asked for hit in passages):
         return None
-    inside = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
+    inside = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
     if any(named.condition.matches(year) for named in asked for year in catalog.values(YEAR, inside)):
         return None
     of_scope = f" ({escape_markdown(describe(inside, say))})" if inside else ""
@@ -140,13 +140,13 @@ def _says(years: Condition, hit: SearchHit) -> bool:
     return any(map(years.matches, (*hit.chunk.figure_years, *written)))
 
 
-def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope | None:
+def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | None:
     """``scope`` narrowed to the countries and editions that the question is about; None where that changes nothing.
 
     Reports without a country or year stay, unless somebody chose values of it: one may be about this country.
     """
-    narrowed = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog, or_none=True)
-    years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in mentions.years)]
+    narrowed = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog, or_none=True)
+    years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in reading.editions)]
     narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
     if narrowed == scope:
         return None
@@ -172,15 +172,15 @@ def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
     return not inside or value in inside  # without any value nobody can say what the collections leave out
 
 
-def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
+def _missing_countries(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
     seen = set(catalog.values(COUNTRY, scope.widest()))
-    if not seen or (scope.get(COUNTRY) is not None and mentions.refers):
+    if not seen or (scope.get(COUNTRY) is not None and reading.refers):
         return None
-    absent = [country for country in mentions.about if seen.isdisjoint(values_of([country], catalog))]
+    absent = [country for country in reading.about if seen.isdisjoint(values_of([country], catalog))]
     if absent:
         named = _named_by_untagged(scope, catalog)
         absent = [country for country in absent if named.isdisjoint(country.keys)]
-    there = [value for value in values_of(mentions.about, catalog) if value in seen]
+    there = [value for value in values_of(reading.about, catalog) if value in seen]
     left_out = [value for value in there if not _admits(scope, COUNTRY, value, catalog)]
     if not absent and not left_out:
         return None
@@ -192,7 +192,7 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog, say: 
         shown = escape_markdown(describe(scope, say))
         names = _joined([with_article(str(name), say) for name in left_out], say("and"))
         texts.append(say("The scope chosen ({scope}) leaves out {names}.", scope=shown, names=names))
-    if any(_admits(scope, COUNTRY, value, catalog) for value in values_of(mentions.countries, catalog)):
+    if any(_admits(scope, COUNTRY, value, catalog) for value in values_of(reading.countries, catalog)):
         return Missing(" ".join(texts), everything=False)
     return Missing(" ".join([*texts, _what_there_is(scope, catalog, say)]), everything=True)
 
@@ -235,8 +235,8 @@ def _shown(country: NamedCountry) -> str:
     return country.text
 
 
-def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
-    absent = _absent_years(mentions, scope, catalog)
+def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
+    absent = _absent_years(reading, scope, catalog)
     if not absent:
         return None
     named = [
@@ -244,9 +244,9 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say)
         for country, years in absent
     ]
     text = say("There is no report for {names}.", names=_joined(named, say("or")))
-    if len(absent) < len(_wanted_years(mentions, catalog)):
+    if len(absent) < len(_wanted_years(reading, catalog)):
         return Missing(text, everything=False)
-    base = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
+    base = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
     known = catalog.values(YEAR, base)
     years = ", ".join(map(str, known))
     if base:
@@ -257,17 +257,17 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say)
     return Missing(f"{text} {offer}", everything=True)
 
 
-def _absent_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
+def _absent_years(reading: Reading, scope: Scope, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
     """The editions asked about that have no report, each with its country, None = with any."""
-    if not mentions.years or scope.get(YEAR) is not None or scope.get("document_name") is not None:
+    if not reading.editions or scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return []
-    base = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
+    base = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
     undated = base.having(YEAR, [NO_VALUE], or_none=True)
     if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
         return []
     return [
         (country, years)
-        for country, years in _wanted_years(mentions, catalog)
+        for country, years in _wanted_years(reading, catalog)
         if not any(map(years.condition.matches, catalog.values(YEAR, _of_country(base, country))))
     ]
 
@@ -276,9 +276,9 @@ def _of_country(scope: Scope, country: Value | None) -> Scope:
     return scope if country is None else scope.having(COUNTRY, [country])
 
 
-def _wanted_years(mentions: Mentions, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
-    about: list[Value | None] = list(values_of(mentions.about, catalog)) or [None]
-    return [(country, years) for country in about for years in mentions.years]
+def _wanted_years(reading: Reading, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
+    about: list[Value | None] = list(values_of(reading.about, catalog)) or [None]
+    return [(country, years) for country in about for years in reading.editions]
 
 
 def _joined(names: Sequence[Value], last: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.questions.mentions import find_mentions
+from chatbot.questions.reading import read_names
 from chatbot.questions.relative_years import relative_years
 from tests.questions.reports import Reports, scope
 
@@ -65,4 +65,4 @@ def test_the_latest_report_is_that_of_the_country_or_the_scope() -> None:
         (f"{text}?", scope(country_name="Kenya"), 2023),
         (f"{text}?", scope(), 2025),
     ):
-        assert [years.gte for years in find_mentions(asked, reports, chosen).years] == [latest]
+        assert [years.gte for years in read_names(asked, reports, chosen).editions] == [latest]

@@ -7,8 +7,8 @@ from unittest import mock
 import pytest
 
 from chatbot.domain import Chunk, Range, Scope, SearchHit, Values
+from chatbot.domain.reading import NamedYears
 from chatbot.models.embed.hashing import HashingEmbedder
-from chatbot.questions.names import NamedYears
 from chatbot.search.ordering import HeadingOrder, by_edition
 from chatbot.search.search_text import SearchText
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from chatbot.domain import Chunk, Holdings, Scope, SearchHit, Values
+from chatbot.domain.reading import Reading
+from chatbot.questions.reading import read_names
 from chatbot.search.relevance import LARGE, MOST_LOOKED_UP, Bounds, Judge
 
 KNOWN = "people births deaths fast population grows growth rate"
@@ -38,6 +40,11 @@ def judge(bounds: Bounds = BOUNDS, passages: int = LARGE, *, multilingual: bool 
     library: Any = Library(passages)
     embedder: Any = SimpleNamespace(multilingual=multilingual)
     return Judge(bounds, library, library, embedder, "english"), library
+
+
+def read(question: str) -> Reading:
+    catalog: Any = Library(0)
+    return read_names(question, catalog)
 
 
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
@@ -75,20 +82,20 @@ def test_each_doubt_asks_for_more(doubts: float, least: float) -> None:
     ],
 )
 def test_verdicts(question: str, heading: float | None, score: float, verdict: str) -> None:
-    assert judge()[0].verdict(question, hits(score, heading), KENYA) == verdict
+    assert judge()[0].verdict(read(question), hits(score, heading), KENYA) == verdict
 
 
 def test_no_hits_are_nothing_and_without_a_band_only_the_floor_counts() -> None:
-    assert judge()[0].verdict("births", [], KENYA) == "nothing"
+    assert judge()[0].verdict(read("births"), [], KENYA) == "nothing"
     asked, library = judge(Bounds(0.6, 0.6))
-    assert [asked.verdict("yodel", hits(score, 0.1), KENYA) for score in (0.59, 0.61)] == ["nothing", "answers"]
+    assert [asked.verdict(read("yodel"), hits(score, 0.1), KENYA) for score in (0.59, 0.61)] == ["nothing", "answers"]
     assert library.asked == []
 
 
 def test_in_a_small_library_an_unknown_word_says_less() -> None:
     small, large = judge(passages=LARGE - 1)[0], judge()[0]
     question = "Does the population grow so fast that people yodel?"
-    assert (small.verdict(question, hits(0.66), KENYA), large.verdict(question, hits(0.66), KENYA)) == (
+    assert (small.verdict(read(question), hits(0.66), KENYA), large.verdict(read(question), hits(0.66), KENYA)) == (
         "closest",
         "nothing",
     )
@@ -99,19 +106,20 @@ def test_in_a_small_library_an_unknown_word_says_less() -> None:
     [("¿Cuál es la tasa de natalidad?", "answers"), ("معدل المواليد", "answers"), ("Do they yodel a lot?", "nothing")],
 )
 def test_a_model_for_many_languages_judges_words_in_that_of_the_reports_alone(question: str, verdict: str) -> None:
-    assert judge(multilingual=True)[0].verdict(question, hits(0.66), KENYA) == verdict
+    assert judge(multilingual=True)[0].verdict(read(question), hits(0.66), KENYA) == verdict
 
 
 def test_where_reports_are_of_countries_a_question_about_none_needs_more() -> None:
     asked = judge()[0]
     question, near = "How fast does the population grow?", hits(0.64)
-    assert [asked.verdict(question, near, scope) for scope in (Scope(), KENYA)] == ["nothing", "answers"]
-    assert asked.verdict("How fast does the population of Kenya grow?", near, Scope()) == "answers"
+    assert [asked.verdict(read(question), near, scope) for scope in (Scope(), KENYA)] == ["nothing", "answers"]
+    assert asked.verdict(read("How fast does the population of Kenya grow?"), near, Scope()) == "answers"
 
 
 def test_of_a_long_question_few_words_are_looked_up_and_only_where_who_asks_may_look() -> None:
     limited = Scope(KENYA.conditions, limit=KENYA.conditions)
     asked, library = judge()
-    asked.verdict("births deaths rate " * 3 + " ".join(f"births{'x' * n}" for n in range(500)), hits(0.7, 0.8), limited)
+    question = "births deaths rate " * 3 + " ".join(f"births{'x' * n}" for n in range(500))
+    asked.verdict(read(question), hits(0.7, 0.8), limited)
     assert len(library.asked) <= MOST_LOOKED_UP
     assert library.scopes == {limited}

@@ -9,7 +9,7 @@ import pytest
 from chatbot.domain import Chunk, Range, Scope, SearchHit, Value
 from chatbot.language import analyzer
 from chatbot.language.words import speaking
-from chatbot.questions.mentions import find_mentions
+from chatbot.questions.reading import read_names
 from chatbot.search.subjects import (
     Missing,
     everything_asked,
@@ -26,11 +26,11 @@ CONGO = "Democratic Republic of the Congo"
 
 
 def missing(text: str, chosen: Scope = Scope(), reports: Reports = REPORTS) -> Missing | None:  # noqa: B008
-    return missing_subject(find_mentions(text, reports, chosen), chosen, reports)
+    return missing_subject(read_names(text, reports, chosen), chosen, reports)
 
 
 def suggested(text: str, chosen: Scope = Scope(), reports: Reports = REPORTS) -> Scope | None:  # noqa: B008
-    return strictly(suggest_scope(find_mentions(text, reports, chosen), chosen, reports))
+    return strictly(suggest_scope(read_names(text, reports, chosen), chosen, reports))
 
 
 def strictly(found: Scope | None) -> Scope | None:
@@ -60,7 +60,7 @@ class TestMissing:
         assert found.text.startswith(f"There is no report on {name}.")
 
     def test_an_article_is_of_the_language_it_is_said_in(self) -> None:
-        asked = find_mentions("growth in the Netherlands", REPORTS)
+        asked = read_names("growth in the Netherlands", REPORTS)
         found = missing_subject(asked, Scope(), REPORTS, speaking("es"))
         assert found is not None
         assert found.text.startswith("No hay ningún informe sobre Netherlands.")
@@ -125,13 +125,13 @@ class TestMissing:
 
 def test_which_part_of_a_comparison_has_been_named_as_missing() -> None:
     reports = Reports(("Kenya", 2021), ("Mali", 2024))
-    mentions = find_mentions("Kenya, the 2021 vs 2024 reports: inflation", reports)
+    reading = read_names("Kenya, the 2021 vs 2024 reports: inflation", reports)
     kenya = scope(country_name="Kenya")
-    assert names_missing(kenya.having("year", [2024]), mentions, Scope(), reports)
-    assert not names_missing(kenya.having("year", [2021]), mentions, Scope(), reports)
-    assert not names_missing(scope(country_name="Mali", year=2024), mentions, Scope(), reports)
+    assert names_missing(kenya.having("year", [2024]), reading, Scope(), reports)
+    assert not names_missing(kenya.having("year", [2021]), reading, Scope(), reports)
+    assert not names_missing(scope(country_name="Mali", year=2024), reading, Scope(), reports)
     chosen = kenya.having("year", [2021, 2024])
-    assert not names_missing(kenya.having("year", [2024]), mentions, chosen, reports)
+    assert not names_missing(kenya.having("year", [2024]), reading, chosen, reports)
 
 
 def line(section: str, text: str, edition: int) -> SearchHit:
@@ -153,7 +153,7 @@ POPULATION = line("People › Population", "52 million (1998 census)", 2021)
 class TestMissingFigures:
     @staticmethod
     def said(text: str, *hits: SearchHit, chosen: Scope = Scope()) -> str | None:  # noqa: B008
-        return missing_figures(text, hits, chosen, REPORTS, analyzer("english"))
+        return missing_figures(read_names(text, REPORTS, chosen), hits, chosen, REPORTS, analyzer("english"))
 
     def test_the_years_that_there_are(self) -> None:
         said = self.said("What was the inflation rate of Kenya in 1998?", *INFLATION, CAPITAL, POPULATION)

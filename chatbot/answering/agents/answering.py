@@ -151,7 +151,7 @@ def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
 
 def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
     question, resources = run.question, run.resources
-    return missing_figures(question.search_text, hits, question.scope, resources.catalog, resources.analyzer, run.say)
+    return missing_figures(run.reading, hits, question.scope, resources.catalog, resources.analyzer, run.say)
 
 
 def answer_research(

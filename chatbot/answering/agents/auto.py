@@ -10,7 +10,7 @@ from ...models.replies.asking import choice
 from ...questions.comparison_sides import sides
 from ...questions.comparisons import COMPARES, MAY_COMPARE
 from ...questions.decomposition import sub_questions
-from ...questions.mentions import COUNTRY, YEAR
+from ...questions.reading import COUNTRY, YEAR
 from . import DEFAULT
 from .run import AgentRun, BaseAgent
 

@@ -14,7 +14,7 @@ from ...language import count_of, escape_markdown
 from ...language.words import Say
 from ...models.prompts import on_one_line
 from ...questions.comparison_sides import Side, Sides, sides
-from ...questions.mentions import COUNTRY, YEAR, find_mentions
+from ...questions.reading import COUNTRY, YEAR
 from ...questions.wording import list_in_words
 from ...search.aspects import newest_reports, of_chapter, shared_aspects
 from ...search.pipeline import Retrieval
@@ -150,7 +150,6 @@ class _Comparison:
         self._changes = changes
         self._every = every
         self._ready = ready
-        self._mentions = find_mentions(run.question.search_text, run.resources.catalog, run.question.scope)
         self._failed = [side.name for side, one in zip(ready, found, strict=True) if one is None]
         self._without = [
             side.name for side, one in zip(ready, found, strict=True) if side.year and one and not one.hits
@@ -174,7 +173,7 @@ class _Comparison:
         own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
         quotes = {side.name: self._quotes(side.query, own[side.name]) for side in self._ready}
         sides = {side.name: Sources(quotes[side.name], own[side.name], side.year) for side in self._ready}
-        years = [named.condition for named in self._mentions.figure_years]
+        years = [named.condition for named in self._run.reading.figure_years]
         terms = self._run.resources.analyzer.terms
         return quotes_table(paired(sides, self._ready[0].query, years, most=QUOTES, terms=terms), self._run.say)
 
@@ -213,7 +212,7 @@ class _Comparison:
 
     def _is_said(self, side: Side) -> bool:
         """Whether the answer begins with that there is no report for it (`Understanding`)."""
-        return names_missing(side.scope, self._mentions, self._run.question.scope, self._run.resources.catalog)
+        return names_missing(side.scope, self._run.reading, self._run.question.scope, self._run.resources.catalog)
 
     def _numbers(self, context: Context) -> dict[str, list[int]]:
         return {

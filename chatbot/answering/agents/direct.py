@@ -9,7 +9,6 @@ from functools import partial
 from ...checking.answer import prompt_for
 from ...domain import Context, Event, Scope, ScopeSummary, SearchHit
 from ...language import escape_markdown
-from ...questions.mentions import find_mentions
 from ...questions.overview import asks_what_it_is_about
 from ...search.compression import Neighbours
 from ...search.pipeline import of_whole_report
@@ -47,7 +46,7 @@ class DirectAgent(BaseAgent):
         if allowance.refused:
             yield from run.stop("calls")
         hits = retrieval.hits
-        verdict = "nothing" if is_empty(run, hits) else run.judge.verdict(question.search_text, hits, question.scope)
+        verdict = "nothing" if is_empty(run, hits) else run.judge.verdict(run.reading, hits, question.scope)
         if verdict == "nothing" and (run.settings.on_empty != "relax" or not hits):
             yield from answer_empty(run, scope, hits)
             return
@@ -60,8 +59,7 @@ class DirectAgent(BaseAgent):
         single passage is near; None for other questions.
         """
         question, resources = run.question, run.resources
-        names = find_mentions(question.search_text, resources.catalog, question.scope)
-        if question.page or not asks_what_it_is_about(question.search_text, [*names.countries, *names.every_year]):
+        if question.page or not asks_what_it_is_about(question.search_text, run.reading.names):
             return None
         tagged, _ = split_by_country_tag(question.scope, resources.catalog)
         if resources.catalog.holdings(tagged).documents != 1:

@@ -8,9 +8,10 @@ from typing import Literal
 
 from ...domain import Scope, Value
 from ...domain.protocols import Catalog
+from ...domain.reading import Reading
 from ...language import escape_markdown
 from ...language.words import Say, counted, in_english
-from ...questions.mentions import COUNTRY, YEAR, Mentions
+from ...questions.reading import COUNTRY, YEAR
 from ...search.scope import describe, values_inside
 
 MOST_LISTED = 20
@@ -45,11 +46,11 @@ _LINK = re.compile(r"\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,?.!
 _AT_THE_END = re.compile(r"(?:\s*(?:\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,&]))+$", re.IGNORECASE)
 
 
-def topic_of(question: str, mentions: Mentions) -> Topic | None:
+def topic_of(question: str, reading: Reading) -> Topic | None:
     """What a question asks of the library; None unless all of it is that, and names of a scope."""
     asked = question.strip().rstrip("?.! ").replace("’", "'")
-    spans = [(country.start, country.end) for country in mentions.countries]
-    named = sorted([*spans, *((years.start, years.end) for years in mentions.every_year)])
+    spans = [(country.start, country.end) for country in reading.countries]
+    named = sorted([*spans, *((years.start, years.end) for years in reading.every_year)])
     if named:
         head, tail = asked[: named[0][0]], asked[named[0][0] :]
         for start, end in reversed(named):

@@ -35,6 +35,7 @@ from ...domain.errors import (
     SearchEngineError,
 )
 from ...domain.protocols import Catalog, Embedder, Quoter, Store
+from ...domain.reading import Reading
 from ...domain.request import RequestContext
 from ...language import Analyzer, estimate_tokens
 from ...language.words import speaking
@@ -42,6 +43,7 @@ from ...models.caches import AnswerCache, ChatModels
 from ...models.prompts import render
 from ...models.replies.asking import Shape, ask, shape_prompt
 from ...models.rerank.orders import NoReranker
+from ...questions.reading import read_names
 from ...search.compression import Compressor
 from ...search.pipeline import Retrieval, Retriever, without_summaries
 from ...search.relevance import Bounds, Judge
@@ -145,6 +147,15 @@ class AgentRun:
         """Whether the passages may only be near to what the question asks."""
         self._has_searched = False
         self._share = PLANNING_SHARE
+
+    @property
+    def reading(self) -> Reading:
+        """What the question names; read here only where no one has before."""
+        return self.question.reading or self.read(self.question.search_text)
+
+    def read(self, query: str) -> Reading:
+        """What a query names, inside the question's scope."""
+        return read_names(query, self.resources.catalog, self.question.scope)
 
     @cached_property
     def judge(self) -> Judge:

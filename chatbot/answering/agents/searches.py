@@ -16,7 +16,7 @@ from ...domain.errors import ChatbotError
 from ...domain.protocols import Catalog
 from ...domain.request import RequestContext
 from ...language import estimate_tokens
-from ...questions.mentions import find_mentions
+from ...questions.reading import read_names
 from ...search.scope import describe
 from ...search.subjects import everything_asked, suggest_scope
 
@@ -42,8 +42,8 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
     """
     scope = question.scope
     if query == question.search_text:
-        mentions = find_mentions(query, catalog, scope)
-        if len(mentions.about) < len(mentions.countries):
+        reading = question.reading or read_names(query, catalog, scope)
+        if len(reading.about) < len(reading.countries):
             return Search(query, query, scope, question.top_k)
     inside = suggest_scope(everything_asked(query, scope, catalog), scope, catalog) or scope
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"

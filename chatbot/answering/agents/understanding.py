@@ -28,6 +28,7 @@ from ...domain import (
 )
 from ...domain.errors import ChatModelError
 from ...domain.protocols import Agent, Catalog
+from ...domain.reading import Reading
 from ...domain.request import RequestContext
 from ...language import escape_markdown
 from ...language.countries import usual_name
@@ -36,8 +37,8 @@ from ...models.caches import ChatModels
 from ...models.replies.stream import Reply, completion
 from ...questions.english import pattern
 from ...questions.everyday import with_term
-from ...questions.mentions import COUNTRY, Mentions, find_mentions, values_of
 from ...questions.overview import asks_nothing
+from ...questions.reading import COUNTRY, read_names, values_of
 from ...questions.sentences import is_small_talk
 from ...questions.wording import list_in_words, name_in_words
 from ...search.scope import summarise
@@ -153,12 +154,12 @@ class Understanding:
         say, on_empty = speaking(question.language), (question.settings or self._settings).on_empty
         if is_small_talk(question.search_text) and on_empty != "general":
             return Understood(question, self._said(question, say(NOTHING_ASKED)))
-        mentions = find_mentions(question.search_text, self._catalog, question.scope)
+        reading = read_names(question.search_text, self._catalog, question.scope)
         asked = everything_asked(question.search_text, question.scope, self._catalog)
-        if topic := topic_of(question.search_text, mentions):
-            mentions, asked = mentions.of_reports(), asked.of_reports()
-        subjects = self._subjects(asked, mentions)
-        missing = missing_subject(mentions, question.scope, self._catalog, say)
+        if topic := topic_of(question.search_text, reading):
+            reading, asked = reading.with_years_of_reports(), asked.with_years_of_reports()
+        subjects = self._subjects(asked, reading)
+        missing = missing_subject(reading, question.scope, self._catalog, say)
         if missing is not None and missing.everything and on_empty != "relax":
             general = on_empty == "general" and not Spending(question.budget).stops_answer()
             nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
@@ -168,7 +169,9 @@ class Understanding:
             text = library_answer(topic, scope, self._catalog, say)
             text = f"{missing.text}\n\n{text}" if missing else text
             return Understood(question, self._said(question, text, scope, answered=True), subjects=subjects)
-        question = replace(question, standalone=_as_reports_say(question.search_text, mentions))
+        if (text := _as_reports_say(question.search_text, reading)) != question.search_text:
+            question, reading = replace(question, standalone=text), read_names(text, self._catalog, question.scope)
+        question = replace(question, reading=reading)
         page = question.page or page_in(question.search_text, self._catalog)
         suggestion, taken = suggest_scope(asked, question.scope, self._catalog), Scope()
         if question.auto_scope:
@@ -178,17 +181,17 @@ class Understanding:
         if suggestion not in (None, question.scope) or page != question.page:
             offered = replace(summarise(self._catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
-        notes = [*taken_as(mentions, say), *([missing.text] if missing else [])]
-        of_all = self._of_all(question, mentions)
+        notes = [*taken_as(reading, say), *([missing.text] if missing else [])]
+        of_all = self._of_all(question, reading)
         return Understood(question, None, notes, offered, aggregate=of_all, subjects=subjects, inferred_scope=taken)
 
-    def _subjects(self, asked: Mentions, mentions: Mentions) -> Subjects:
+    def _subjects(self, asked: Reading, reading: Reading) -> Subjects:
         """The countries as the data has them, else by their usual names."""
         names = [values_of([country], self._catalog) or [usual_name(country.keys[0])] for country in asked.about]
         return Subjects(
             countries=tuple(dict.fromkeys(str(name) for of_one in names for name in of_one)),
-            figure_years=tuple(dict.fromkeys(years.condition for years in mentions.figure_years)),
-            editions=tuple(dict.fromkeys(years.condition for years in mentions.years)),
+            figure_years=tuple(dict.fromkeys(years.condition for years in reading.figure_years)),
+            editions=tuple(dict.fromkeys(years.condition for years in reading.editions)),
         )
 
     def _said(
@@ -227,9 +230,9 @@ class Understanding:
         answer = assemble(question, done.text if done and done.text else missing.text, scope=scope, trace=trace)
         yield AnswerEvent(answer)
 
-    def _of_all(self, question: Question, mentions: Mentions) -> Wanted:
+    def _of_all(self, question: Question, reading: Reading) -> Wanted:
         """Whether it asks for the first of all countries or for all that are so; "" where a scope says of which."""
-        if question.scope.get(COUNTRY) is not None or mentions.about or len(self._catalog.values(COUNTRY)) < 2:
+        if question.scope.get(COUNTRY) is not None or reading.about or len(self._catalog.values(COUNTRY)) < 2:
             return ""
         text = question.search_text
         if _RANKING.search(text) or _HIGHEST.search(text):
@@ -239,11 +242,11 @@ class Understanding:
         return "list" if _LISTING.search(text) else ""
 
 
-def _as_reports_say(text: str, mentions: Mentions) -> str:
+def _as_reports_say(text: str, reading: Reading) -> str:
     """A name alone is nearest to what a country is called, everyday words to anything: nobody asks for that."""
-    if not mentions.every_year and asks_nothing(text, mentions.countries):
-        return f"Tell me about {list_in_words(name_in_words(text, country) for country in mentions.countries)}"
-    return with_term(text, [*mentions.countries, *mentions.every_year])
+    if not reading.every_year and asks_nothing(text, reading.countries):
+        return f"Tell me about {list_in_words(name_in_words(text, country) for country in reading.countries)}"
+    return with_term(text, [*reading.countries, *reading.every_year])
 
 
 def _wanted(of_all: Wanted, say: Say) -> str:
@@ -251,9 +254,9 @@ def _wanted(of_all: Wanted, say: Say) -> str:
     return named[of_all]
 
 
-def taken_as(mentions: Mentions, say: Say = in_english) -> list[str]:
+def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
     """What names with a mistake were taken for."""
-    names = (country for country in mentions.about if country.taken_as)
+    names = (country for country in reading.about if country.taken_as)
     text = "({name}: taken as {taken})"
     said = (say(text, name=escape_markdown(name.text), taken=name.taken_as) for name in names)
     return list(dict.fromkeys(said))

@@ -19,7 +19,7 @@ from ...domain.json import Inlines, to_json
 from ...language import evenly_spaced
 from ...library.chunkers import CHUNKERS
 from ...library.loaders import suffixes
-from ...questions.mentions import COUNTRY, YEAR
+from ...questions.reading import COUNTRY, YEAR
 from ...search.further import further_questions
 from ...search.scope import summarise
 from .access import caller, library, query_scope

@@ -27,7 +27,7 @@ from ...domain.errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
 from ...domain.json import to_json
 from ...domain.request import RequestContext
 from ...domain.validation import parse
-from ...questions.mentions import COUNTRY, YEAR
+from ...questions.reading import COUNTRY, YEAR
 from ...search.compression import embedded
 from .access import caller
 from .asking import QUESTION_ERRORS, event_stream, refuse_more, stream_response

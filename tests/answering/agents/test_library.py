@@ -6,14 +6,14 @@ import pytest
 
 from chatbot.answering.agents.library import MOST_LISTED, library_answer, topic_of
 from chatbot.domain import Scope, Values
-from chatbot.questions.mentions import find_mentions
+from chatbot.questions.reading import read_names
 from tests.questions.reports import REPORTS, Reports
 
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
 
 
 def topic(question: str) -> str | None:
-    return topic_of(question, find_mentions(question, REPORTS))
+    return topic_of(question, read_names(question, REPORTS))
 
 
 @pytest.mark.parametrize(

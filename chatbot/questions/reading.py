@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from functools import lru_cache
 from itertools import islice
@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from ..domain import Scope, Value, Values
 from ..domain.protocols import Catalog
+from ..domain.reading import NamedCountry, NamedYears, Reading
 from ..language.countries import ISO_CODE_LENGTH, country_code, normalise
 from .english import pattern, words
-from .names import MOST, NamedCountry, NamedYears, country_key, find_countries, find_years
+from .names import MOST, country_key, find_countries, find_years
 from .relative_years import find_relative_years, relative_years
 
 COUNTRY = "country_name"
@@ -85,46 +86,21 @@ class Role(IntEnum):
     SUBJECT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """``about``: the countries that are the subject, ``countries`` all of them.
-
-    ``years``: those of reports ("the 2023 edition"), ``figure_years``: those of figures ("in 2023"); only subjects.
-
-    ``refers``: the question also speaks of something that it does not name ("its imports").
-    """
-
-    countries: tuple[NamedCountry, ...] = ()
-    about: tuple[NamedCountry, ...] = ()
-    years: tuple[NamedYears, ...] = ()
-    refers: bool = False
-    figure_years: tuple[NamedYears, ...] = ()
-
-    @property
-    def every_year(self) -> list[NamedYears]:
-        """The years of reports and of figures, in text order."""
-        return sorted([*self.years, *self.figure_years], key=lambda years: years.start)
-
-    def of_reports(self) -> Mentions:
-        """The mentions with every year taken for one of reports."""
-        return replace(self, years=tuple(self.every_year), figure_years=())
-
-
-def find_mentions(text: str, catalog: Catalog, scope: Scope = Scope()) -> Mentions:  # noqa: B008  # frozen and empty
+def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading:  # noqa: B008  # frozen and empty
     """Countries as ISO 3166 has them, and those that only the data has. "The latest report": of those in ``scope``."""
     known = _by_key(tuple(catalog.values(COUNTRY)))
-    found = _mentions(text, known.without_code, frozenset(known.values))
+    found = _reading(text, known.without_code, frozenset(known.values))
     if not find_relative_years(text):
         return found
     others = _relative(text, found, catalog, scope)
     of_reports = tuple(years for years in others if years.of_report)
     of_figures = tuple(years for years in others if not years.of_report)
-    return replace(found, years=found.years + of_reports, figure_years=found.figure_years + of_figures)
+    return replace(found, editions=found.editions + of_reports, figure_years=found.figure_years + of_figures)
 
 
-def _relative(text: str, mentions: Mentions, catalog: Catalog, scope: Scope) -> list[NamedYears]:
+def _relative(text: str, reading: Reading, catalog: Catalog, scope: Scope) -> list[NamedYears]:
     """Each country has editions of its own; together where the question is about none."""
-    countries = values_of(mentions.about, catalog)
+    countries = values_of(reading.about, catalog)
     inside = [scope.having(COUNTRY, [country]) for country in countries] or [scope]
     found = (years for one in inside for years in relative_years(text, editions(one, catalog)))
     return list(dict.fromkeys(found))
@@ -136,7 +112,7 @@ def editions(scope: Scope, catalog: Catalog) -> list[int]:
 
 
 @lru_cache(maxsize=128)
-def _mentions(text: str, also: tuple[str, ...], known: frozenset[str]) -> Mentions:
+def _reading(text: str, also: tuple[str, ...], known: frozenset[str]) -> Reading:
     named = list(islice(find_countries(text, also), MOST))
     found = roles(text, named)
     about = [country for country, is_subject in zip(named, subjects(text, named, found), strict=True) if is_subject]
@@ -146,7 +122,7 @@ def _mentions(text: str, also: tuple[str, ...], known: frozenset[str]) -> Mentio
     years = [years for years in find_years(text) if years.is_subject]
     of_reports = tuple(years for years in years if years.of_report)
     of_figures = tuple(years for years in years if not years.of_report)
-    return Mentions(tuple(named), tuple(about), of_reports, _REFERS.search(text) is not None, of_figures)
+    return Reading(text, tuple(named), tuple(about), of_figures, of_reports, _REFERS.search(text) is not None)
 
 
 def keys_of(scope: Scope) -> set[str]:

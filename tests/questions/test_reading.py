@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.questions.mentions import roles, subjects
 from chatbot.questions.names import find_countries
+from chatbot.questions.reading import roles, subjects
 
 
 def about(text: str) -> list[str]:
