@@ -113,7 +113,8 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
     else:
         year = chunk.metadata.get("year")
         edition = f", edition {on_one_line(str(year))}" if year is not None else ""
-        lines = [f"Report: {on_one_line(chunk.title)}{edition}{page}", f"Section: {on_one_line(chunk.section)}"]
+        kind = "General document, about no country" if passage.hit.general else "Report"
+        lines = [f"{kind}: {on_one_line(chunk.title)}{edition}{page}", f"Section: {on_one_line(chunk.section)}"]
         text = inert(passage.wider_text)
     return passage_fence(passage.number, "\n".join([*lines, text]))
 

@@ -186,6 +186,12 @@ class Citation(Inlines):
     def score(self) -> float | None:
         return self.hit.score
 
+    @computed_field(exclude_if=lambda general: not general)
+    @property
+    def general(self) -> bool:
+        """See `SearchHit`."""
+        return self.hit.general
+
 
 MarkKind = Literal[
     "figure", "unit", "year", "name", "direction", "negation", "attribution", "quotation",

@@ -307,7 +307,8 @@ class SearchHit(Inlines):
     """A chunk with its scores; None for a search that did not score it.
 
     ``score`` is always the vector score; ``found_by`` names the searches that found it. ``heading_score`` is the
-    similarity of the chunk's heading to the question, on the same scale.
+    similarity of the chunk's heading to the question, on the same scale. ``general``: it is about no country, and comes
+    from the general collection, which a scope of countries leaves searchable.
     """
 
     INLINED: ClassVar = ("chunk",)
@@ -318,6 +319,7 @@ class SearchHit(Inlines):
     fused_score: float | None = None
     found_by: tuple[str, ...] = ()
     heading_score: Hidden[float | None] = None
+    general: Annotated[bool, Field(exclude_if=lambda general: not general)] = False
 
     @computed_field
     @property
@@ -336,11 +338,15 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """Exact sentences of a passage; ``number`` is the passage's, ``where`` its report, section and page."""
+    """Exact sentences of a passage; ``number`` is the passage's, ``where`` its report, section and page.
+
+    ``general``: see `SearchHit`.
+    """
 
     number: int
     where: str
     text: str
+    general: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from ..domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from ..domain import Quotation
+    from .words import Say
 
 WORD_PATTERN = re.compile(r"\w+")
 LETTERS_PATTERN = re.compile(r"[^\W\d_]+")
@@ -149,9 +150,10 @@ def quotation_markdown(quotation: Quotation) -> str:
     return f"“{escape_markdown(quotation.text)}” [{quotation.number}]"
 
 
-def quotation_item(quotation: Quotation) -> str:
-    """Return a quotation and its source as an item of a Markdown list."""
-    return f"- **{escape_markdown(quotation.where)}:** {quotation_markdown(quotation)}"
+def quotation_item(quotation: Quotation, say: Say) -> str:
+    """Return a quotation and its source as an item of a Markdown list; ``say`` marks a general one."""
+    source = say("General: {source}", source=quotation.where) if quotation.general else quotation.where
+    return f"- **{escape_markdown(source)}:** {quotation_markdown(quotation)}"
 
 
 def evenly_spaced(text: str) -> str:

@@ -60,9 +60,10 @@ class HeadingOrder:
 class Refiner:
     """Reads what a question is searched with, and orders what is found by it. Thread-safe."""
 
-    def __init__(self, catalog: Catalog, headings: HeadingOrder | None, *, language: str) -> None:
-        """``headings``: None = they order nothing. ``language``: of the reports."""
+    def __init__(self, catalog: Catalog, headings: HeadingOrder | None, *, language: str, general: str = "") -> None:
+        """``headings``: None = they order nothing. ``language``: of the reports. ``general``: their collection."""
         self.catalog = catalog
+        self.general = general
         self._headings = headings
         self._language = language
 

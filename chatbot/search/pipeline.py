@@ -100,13 +100,16 @@ class Retriever:
         method: str,
         settings: QuerySettings | None = None,
         page: int | None = None,
+        general: bool = True,
         reranker: Reranker | None = None,
         cache: bool = True,
         request: RequestContext | None = None,
     ) -> Retrieval:
         """Return up to ``top_k`` hits inside ``scope``, and on ``page`` of their report if it is given.
 
-        ``reranker`` replaces that of the settings, which does not use cached replies of its model without ``cache``.
+        ``general``: documents of the general collection about no country are searched beside those of the countries
+        chosen (`split_by_country_tag`). ``reranker`` replaces that of the settings, which does not use cached replies
+        of its model without ``cache``.
 
         Raises:
             UnknownNameError: no such method.
@@ -121,14 +124,14 @@ class Retriever:
         search = _Search(store, self._embedder, chosen, settings, refiner, self._settled, fetched, page, clock, request)
         texts = [(scope, SearchText(query, query))]
         if refiner:
-            parts = split_by_country_tag(scope, refiner.catalog)
+            parts = split_by_country_tag(scope, refiner.catalog, refiner.general if general and page is None else "")
             texts = [(part, refiner.read(query, part)) for part in parts if part is not None]
         with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
             if refiner and isinstance(self._embedder, PrefetchingEmbedder):
                 self._embedder.prefetch([each for _, text in texts for each in refiner.embedded(text)], request=request)
             hits, threshold = search.hits(*texts[0])
             for untagged in texts[1:]:
-                hits = merge_untagged(hits, search.hits(*untagged)[0], texts[0][0])[:fetched]
+                hits = merge_untagged(hits, search.hits(*untagged)[0], scope)[:fetched]
         hits = with_rank(hits)
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())

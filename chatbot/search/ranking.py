@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nlargest
 
@@ -189,16 +189,22 @@ PASSING_MENTION = 0.1
 around it in the list."""
 
 
-def split_by_country_tag(scope: Scope, catalog: Catalog) -> tuple[Scope, Scope | None]:
+def split_by_country_tag(scope: Scope, catalog: Catalog, general: str = "") -> tuple[Scope, Scope | None]:
     """Return the scope of the reports tagged with its countries, and that of untagged reports; None = there are none.
 
     In a country's own reports its name is left out of the search. In untagged reports such a search would find every
-    other country, so these are searched separately, with the whole question.
+    other country, so these are searched separately, with the whole question. A scope that a person chose keeps them
+    out, but a glossary explains words of any country: if nothing but countries was chosen, by a caller without a
+    limit, the untagged documents of the collection ``general`` are searched too ("" = never).
     """
     countries = scope.get(COUNTRY)
-    if not isinstance(countries, Values) or not countries.or_none:
+    if not isinstance(countries, Values):
         return scope, None
     untagged = scope.having(COUNTRY, [NO_VALUE], or_none=True)
+    if not countries.or_none:
+        if not general or len(scope.conditions) > 1 or scope.collections or scope.limit:
+            return scope, None
+        untagged = untagged.within([general])
     exist = any(untagged.matches(part.metadata) for record in catalog.all(untagged) for part in record.parts)
     return scope.having(COUNTRY, countries.values), untagged if exist else None
 
@@ -206,10 +212,17 @@ def split_by_country_tag(scope: Scope, catalog: Catalog) -> tuple[Scope, Scope |
 def merge_untagged(tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope) -> list[SearchHit]:
     """Put each untagged hit that names the country before the first tagged one with a lower score.
 
-    A hit that names the country in its text only, not in its report's title or labels, loses PASSING_MENTION.
+    A hit that names the country in its text only, not in its report's title or labels, loses PASSING_MENTION. Where a
+    person chose the scope, the untagged hits are general ones: they are marked and come, whatever they name, behind the
+    last tagged hit with at least their score.
     """
-    keys = keys_of(scope)
+    keys, countries = keys_of(scope), scope.get(COUNTRY)
     merged = list(tagged)
+    if countries is not None and not countries.or_none:
+        for hit in untagged:
+            nearer = (place for place, one in enumerate(merged, start=1) if (one.score or 0.0) >= (hit.score or 0.0))
+            merged.insert(max(nearer, default=0), replace(hit, general=True))
+        return merged
     for hit in untagged:
         chunk = hit.chunk
         described = " , ".join((chunk.title, chunk.document_name, *chunk.labels, chunk.description))

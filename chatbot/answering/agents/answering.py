@@ -79,7 +79,7 @@ def quotations(
     """A list of quotations that answer ``question``, from the passages with these numbers, None = all of them."""
     passages = [p for p in context.passages if numbers is None or p.number in numbers]
     quotes = run.resources.quoter.quotes(question, passages, request=run.request)
-    return "\n\n".join(map(quotation_item, quotes[:most]))
+    return "\n\n".join(quotation_item(quote, run.say) for quote in quotes[:most])
 
 
 def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:

@@ -347,6 +347,7 @@ class AgentRun:
             method=question.retrieval_method,
             settings=self.settings,
             page=question.page,
+            general=search.scope == question.scope,
             cache=question.cache,
             request=replace(request, may_call=allowance.take),
         )

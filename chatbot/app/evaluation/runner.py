@@ -111,7 +111,7 @@ class Measured:
             self.stages.setdefault(name, []).append(milliseconds)
 
     def to_json(self, *, intervals: bool = False) -> dict[str, Any]:
-        """Return means over the questions, medians for ``ms``; ``leaks`` counts hits outside the filter."""
+        """Return means over the questions, medians for ``ms``; ``leaks`` counts hits outside the filter, no general."""
         row: dict[str, Any] = {"name": self.name}
         row |= {name: round(sum(values) / max(len(values), 1), 4) for name, values in self.values.items()}
         row |= {"leaks": self.leaks, "leak_rate": round(self.leaks / max(self.hits, 1), 4)}
@@ -147,7 +147,7 @@ def measure_retrieval(
         measured.add_times(retrieval.steps, (time.perf_counter() - started) * 1000)
         hits = retrieval.hits
         measured.hits += len(hits)
-        measured.leaks += sum(not scope.matches(hit.chunk.about) for hit in hits)
+        measured.leaks += sum(not (hit.general or scope.matches(hit.chunk.about)) for hit in hits)
         ranking = query.ranking([hit.chunk for hit in hits])
         if len(hits) == TOP_K and recall(ranking, query.relevant, TOP_K) < 1:
             deeper = retriever.retrieve(text, top_k=DEEP, scope=scope, method=method)

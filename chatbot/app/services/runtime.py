@@ -204,6 +204,7 @@ class Runtime:
                 documents,
                 HeadingOrder(embedder, HEADING_WEIGHT) if embedder.local else None,
                 language=settings.language,
+                general=settings.mongodb_collection,
             ),
         )
 

@@ -91,7 +91,7 @@ class ExtractiveChatModel:
         for quote in quotes:
             if request.cancelled:
                 return
-            yield Delta(f"\n{quotation_item(quote)}\n")
+            yield Delta(f"\n{quotation_item(quote, say)}\n")
         yield Delta(usage=Usage())
 
     def quotes(
@@ -261,7 +261,7 @@ def _quotation(one: Statement) -> Quotation:
     about = one.heading or one.label
     where = f"{chunk.title}, {about}" if about else chunk.title
     page = f", page {chunk.page}" if chunk.page is not None else ""
-    return Quotation(one.passage.number, f"{where}{page}", text)
+    return Quotation(one.passage.number, f"{where}{page}", text, one.passage.hit.general)
 
 
 def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> ExtractiveChatModel:

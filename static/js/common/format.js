@@ -47,7 +47,10 @@ export const seconds = (ms) => (ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms`
 export const cost = (amount) =>
   amount.toLocaleString(language, amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
 
-export const sourceTitle = (source) => source.title || source.document_name;
+export function sourceTitle(source) {
+  const title = source.title || source.document_name;
+  return source.general ? t("General: {source}", { source: title }) : title;
+}
 
 export const sourcePlace = (source) => [source.section, pageName(source)].filter(Boolean).join(", ");
 

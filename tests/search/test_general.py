@@ -1,0 +1,134 @@
+"""General documents beside a country's reports (R-D7): seed 003 does not filter `chatbot_data`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from chatbot.app.evaluation.dataset import Dataset, EvaluationQuery, Expectation
+from chatbot.app.evaluation.runner import measure_retrieval, with_filters
+from chatbot.app.factory import close_app, create_app
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.database.mongo import MongoDatabase
+from chatbot.domain import Scope, Values
+from chatbot.stores.atlas.definitions import index_plans
+from chatbot.stores.atlas.indexes import ensure_indexes
+from tests.fakes.mongomock_search import SearchClient
+from tests.library.helpers import ingest, write
+
+QUESTION = "What does FCS mean?"
+MEANING = "FCS is the food consumption score, a measure of diets."
+REPORTS = {
+    "glossary": (f"# Glossary\n\n## FCS\n\n{MEANING}\n", {}),
+    "kenya": (
+        "# Kenya 2023\n\n## Food\n\nFCS was poor in Turkana.\n\n## Rain\n\nIt rained.\n",
+        {"country_name": "Kenya", "year": 2023},
+    ),
+    "peru": ("# Peru 2023\n\n## Food\n\nFCS was good in Lima.\n", {"country_name": "Peru", "year": 2023}),
+    "world": ("# The world in 2023\n\n## Food\n\nFCS was measured everywhere.\n", {"year": 2023}),
+}
+"""Of these only the glossary goes to the general collection: the review of the world has a year."""
+
+
+@pytest.fixture(params=["embedded", "mongodb"])
+def app(
+    request: pytest.FixtureRequest, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Flask]:
+    settings = settings.override(chat_model="extractive", embedding_provider="minilm")
+    if request.param == "mongodb":
+        client = SearchClient()
+        monkeypatch.setattr(
+            "chatbot.app.services.storage.open_database", lambda settings: MongoDatabase(client, "general")
+        )
+        settings = settings.override(vector_search="atlas", create_indexes=False)
+    app = create_app(settings)
+    services: Services = app.extensions["services"]
+    if request.param == "mongodb":
+        ensure_indexes(services.storage.database, index_plans(settings, {"": 384}))
+    for name, (text, about) in REPORTS.items():
+        ingest(services, write(tmp_path / name, text, f"{name}.md"), about, identity=f"uploads/{name}.md")
+    yield app
+    close_app(app)
+
+
+def ask(app: Flask, query: str = QUESTION, path: str = "/query", key: str = "", **fields: Any) -> Any:
+    client: FlaskClient = app.test_client()
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    response = client.post(path, json={"query": query, **fields}, headers=headers)
+    assert response.status_code == 200, response.get_json()
+    return response.get_json()
+
+
+def found(app: Flask, **fields: Any) -> dict[str, bool]:
+    """The titles of what is found by a search, and whether each is said to be general."""
+    return {hit["title"]: hit.get("general", False) for hit in ask(app, path="/api/search", **fields)["hits"]}
+
+
+def test_beside_the_chosen_country_the_general_documents_answer_and_are_shown_apart(app: Flask) -> None:
+    body = ask(app, filters={"country_name": ["Kenya"]})
+    assert f"- **General: Glossary, FCS:** “{MEANING}” [1]" in body["response"]
+    assert [(one["title"], one["general"]) for one in body["citations"]] == [("Glossary", True)]
+    hits = {one["title"]: one.get("general", False) for one in body["trace"]["hits"]}
+    assert hits == {"Glossary": True, "Kenya 2023": False}
+    assert body["scope"]["filters"] == {"country_name": ["Kenya"]}
+
+
+def test_they_are_said_to_be_general_in_the_language_of_the_page(app: Flask) -> None:
+    body = ask(app, filters={"country_name": ["Kenya"]}, language="fr")
+    assert "**Général : Glossary, FCS:**" in body["response"]
+
+
+def test_what_is_nearest_comes_first(app: Flask) -> None:
+    assert next(iter(found(app, filters={"country_name": ["Kenya"]}).items())) == ("Glossary", True)
+    of_kenya = ask(app, "Food in Turkana", path="/api/search", filters={"country_name": ["Kenya"]})["hits"]
+    assert of_kenya[0]["title"] == "Kenya 2023"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"filters": {"country_name": ["Kenya"], "year": [2023]}},
+        {"filters": {"country_name": ["Kenya"]}, "collections": ["report_chatting"]},
+        {"filters": {"document_name": ["Kenya 2023"]}},
+        {"filters": {"country_name": ["Kenya"]}, "retrieval_method": "vector"},
+    ],
+    ids=["year", "collection", "report", "one search alone is the seed's"],
+)
+def test_any_other_scope_keeps_them_out(app: Flask, fields: dict[str, Any]) -> None:
+    assert found(app, **fields) == {"Kenya 2023": False}
+
+
+def test_without_a_scope_nothing_is_general(app: Flask) -> None:
+    assert found(app) == dict.fromkeys(["Glossary", "Kenya 2023", "Peru 2023", "The world in 2023"], False)
+
+
+def test_a_keys_limit_keeps_them_out(app: Flask) -> None:
+    services: Services = app.extensions["services"]
+    _, secret = services.storage.keys.create("Nairobi", "read", filters={"country_name": ["Kenya"]})
+    for filters in ({}, {"country_name": ["Kenya"]}):
+        assert found(app, key=secret, filters=filters) == {"Kenya 2023": False}
+
+
+def test_the_sides_of_a_comparison_have_none(app: Flask) -> None:
+    body = ask(app, "Compare the food consumption score (FCS) of Kenya and Peru", mode="compare")
+    assert "Kenya 2023" in body["response"]
+    assert "General" not in body["response"]
+
+
+def test_they_are_no_leaks(app: Flask) -> None:
+    services: Services = app.extensions["services"]
+    scope = Scope.of({"country_name": Values(("Kenya",))})
+    hits = services.runtime.retriever.retrieve(QUESTION, top_k=10, scope=scope, method="hybrid").hits
+    (expected,) = {hit.chunk.document_id for hit in hits if hit.general}
+    asked = EvaluationQuery("1", QUESTION, scope, (Expectation(expected),))
+    measured = measure_retrieval(
+        Dataset("general", [], [asked]), "", services.runtime.retriever, method="hybrid", scope_of=with_filters,
+        progress=lambda done: None,
+    )  # fmt: skip
+    assert (measured.leaks, measured.values["recall@5"]) == (0, [1.0])
