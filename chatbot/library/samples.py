@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from ..database.repositories.corpus import CorpusFacts
+from ..database.repositories.glossary import GlossaryRepository
 from ..domain import Document
 from ..domain.cancellation import Cancellation
 from ..domain.errors import CancelledError, ChatbotError
+from ..domain.glossary import SAMPLE_GLOSSARY
 from ..domain.protocols import Loader
 from .control import JobControl, lease
+from .glossary import read_glossary
 from .pipeline import Ingestor, Registration
 from .sources import SAMPLES, document_id, folder_sources, make_document
 from .summaries import Summary
 
 log = logging.getLogger(__name__)
+GLOSSARY_FILE = "glossary.csv"
 
 
 class SampleReports:
@@ -33,10 +37,13 @@ class SampleReports:
         loader: Callable[[Path], Loader],
         leases: CorpusFacts,
         summary: Summary,
+        glossary: GlossaryRepository | None = None,
         hold: Callable[[], AbstractContextManager[None]] = nullcontext,
         warm: Callable[[], object] = lambda: None,
     ) -> None:
-        """``warm`` is called at the end, so that the first question does not wait for the index.
+        """``glossary`` gets the terms of the folder's GLOSSARY_FILE, unless they were cleared.
+
+        ``warm`` is called at the end, so that the first question does not wait for the index.
 
         The thread works inside ``hold``.
         """
@@ -45,6 +52,7 @@ class SampleReports:
         self._loader = loader
         self._leases = leases
         self._summary = summary
+        self._glossary = glossary
         self._hold = hold
         self._stop = Cancellation()
         self._thread: threading.Thread | None = None
@@ -101,6 +109,9 @@ class SampleReports:
         dismissed = self._leases.dismissed_samples()
         documents = [document for document in self.documents(ingestor.overrides) if document.id not in dismissed]
         self.total = len(documents)
+        terms = self._folder / GLOSSARY_FILE
+        if documents and self._glossary and terms.exists() and SAMPLE_GLOSSARY not in dismissed:
+            self._glossary.put(SAMPLE_GLOSSARY, read_glossary(terms), replace_all=True)
 
         def about(document: Document) -> Registration:
             stated = self._ingestor().overrides(document.id)

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..database.repositories.documents import DocumentRepository
+from ..database.repositories.glossary import GlossaryRepository
 from ..domain import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
 from ..domain.errors import (
     CancelledError,
@@ -31,6 +32,7 @@ from ..domain.errors import (
 )
 from ..domain.protocols import Embedder, LateStore, Store
 from .control import NO_RETRIES, JobControl, Retries
+from .glossary import listed_terms
 from .sources import METADATA, typed
 
 BATCH = 256
@@ -49,6 +51,7 @@ class VersionWriter:
     store: Store
     embedder: Embedder
     documents: DocumentRepository
+    glossary: GlossaryRepository
     require_current: Callable[[], None] = lambda: None
     retries: Retries = NO_RETRIES
 
@@ -71,6 +74,7 @@ class VersionWriter:
             if known is not None and known.status == "ready":
                 registered = self._swap(replace(known, replacing=record.version), registered)
             self._store_all(record, chunks, again=known is not None, control=control)
+            self.glossary.put(record.id, listed_terms(chunks), replace_all=True)
             # From this step on questions see the new version; then the old one is removed.
             registered = self._swap(
                 replace(shown, replacing=known.version) if known is not None and replaces else shown, registered
@@ -230,6 +234,7 @@ class VersionWriter:
         return self._forget(document_id)
 
     def _forget(self, document_id: str) -> bool:
+        self.glossary.put(document_id, (), replace_all=True)
         passages = self.store.delete_document(document_id)
         return self.documents.delete(document_id) or passages > 0
 

@@ -38,6 +38,7 @@ def samples_of(services: Services, folder: Path) -> SampleReports:
         loader=loader_for,
         leases=services.storage.facts,
         summary=NONE,
+        glossary=services.storage.glossary,
     )
 
 
@@ -115,3 +116,12 @@ def test_what_a_person_says_of_a_sample_outlives_the_next_start(services: Servic
         record = record_of(services, mali.id)
         assert (record.title, record.metadata, record.sample) == ("Mine", {"country_name": "Chad", "year": 2023}, True)
     assert samples_of(services, folder).load() == 0
+
+
+def test_their_glossary_comes_and_goes_with_them(services: Services, folder: Path) -> None:
+    (folder / "glossary.csv").write_text("term,meaning\nIDP,Someone who had to flee.\n", encoding="utf-8")
+    samples_of(services, folder).load()
+    assert [entry.term for entry in services.storage.glossary.entries()] == ["IDP"]
+    for record in services.storage.documents.all():
+        services.ingesting.delete_document(record)
+    assert list(services.storage.glossary.entries()) == []

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ...checking.answer import assemble, general_prompt, trace_of
 from ...domain import (
     AnswerEvent,
+    Context,
     Event,
+    Passage,
     QuerySettings,
     Question,
     Scope,
     ScopeSummary,
+    SearchHit,
     SourcesEvent,
     StepEvent,
     StepTiming,
@@ -41,6 +44,7 @@ from ...questions.overview import asks_nothing
 from ...questions.reading import COUNTRY, read_names, values_of
 from ...questions.sentences import is_small_talk
 from ...questions.wording import list_in_words, name_in_words
+from ...search.glossary import Definition, Glossary
 from ...search.scope import summarise
 from ...search.subjects import Missing, everything_asked, missing_subject, suggest_scope
 from .budget import Spending
@@ -130,11 +134,14 @@ class Understood:
 class Understanding:
     """Reads a question before an agent does. Stateless between calls; thread-safe."""
 
-    def __init__(self, *, catalog: Catalog, chat_models: ChatModels, settings: QuerySettings) -> None:
+    def __init__(
+        self, *, catalog: Catalog, chat_models: ChatModels, settings: QuerySettings, glossary: Glossary
+    ) -> None:
         """``settings``: those of questions that bring none of their own."""
         self._catalog = catalog
         self._chat_models = chat_models
         self._settings = settings
+        self._glossary = glossary
 
     def run(self, agent: Agent, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """The agent's events, or those of an answer that needs no agent."""
@@ -154,6 +161,8 @@ class Understanding:
         say, on_empty = speaking(question.language), (question.settings or self._settings).on_empty
         if is_small_talk(question.search_text) and on_empty != "general":
             return Understood(question, self._said(question, say(NOTHING_ASKED)))
+        if definitions := self._glossary.define(question.search_text, question.scope):
+            return Understood(question, self._defined(question, definitions, say))
         reading = read_names(question.search_text, self._catalog, question.scope)
         asked = everything_asked(question.search_text, question.scope, self._catalog)
         if topic := topic_of(question.search_text, reading):
@@ -195,13 +204,29 @@ class Understanding:
         )
 
     def _said(
-        self, question: Question, text: str, scope: Scope | None = None, *, answered: bool = False
+        self,
+        question: Question,
+        text: str,
+        scope: Scope | None = None,
+        *,
+        answered: bool = False,
+        context: Context = Context(),  # noqa: B008  # frozen and empty
     ) -> Iterator[Event]:
-        """An answer without sources, about the question's scope unless another is given."""
+        """An answer without a search, about the question's scope unless another is given."""
         summary = summarise(self._catalog, question.scope if scope is None else scope)
-        yield SourcesEvent((), summary)
+        yield SourcesEvent(tuple(passage.hit for passage in context.passages), summary)
         yield TokenEvent(text)
-        yield AnswerEvent(replace(assemble(question, text, scope=summary), answered=answered))
+        yield AnswerEvent(replace(assemble(question, text, scope=summary, context=context), answered=answered))
+
+    def _defined(self, question: Question, definitions: Sequence[Definition], say: Say) -> Iterator[Event]:
+        """The meanings of a term, with the passages of the reports that define it."""
+        text, passages = say("From the glossary:"), list[Passage]()
+        for entry, chunk in definitions:
+            text += f"\n\n**{escape_markdown(entry.term)}**: {escape_markdown(entry.meaning)}"
+            if chunk is not None:
+                passages.append(Passage(len(passages) + 1, SearchHit(chunk, rank=len(passages) + 1), chunk.text))
+                text += f" [{len(passages)}]"
+        yield from self._said(question, text, answered=True, context=Context(tuple(passages)))
 
     def _general(self, question: Question, missing: Missing, request: RequestContext) -> Iterator[Event]:
         """What the model knows; what is missing where it fails, writes nothing or runs out of time first."""

@@ -19,8 +19,9 @@ from ...domain.cancellation import Cancellation
 from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
 from ...domain.json import to_json
 from ...domain.validation import parse
+from ...library.loaders.csv import read_table
 from ...library.loaders.text import read_text
-from ..evaluation.dataset import read_table, split_cell
+from ..evaluation.dataset import split_cell
 from ..services import Services
 from ..web.payloads import ChatRequest
 from ..web.request import csv_text

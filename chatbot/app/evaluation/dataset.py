@@ -6,8 +6,6 @@ CSV file about the reports in a database.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +17,7 @@ from ...database.repositories.documents import DocumentRepository
 from ...domain import Chunk, DocumentRecord, Scope, Value, Values
 from ...domain.errors import InvalidRequestError, LoadError
 from ...domain.protocols import Catalog
-from ...library.loaders.csv import choose_delimiter
-from ...library.loaders.text import read_text
+from ...library.loaders.csv import read_table
 from ...search.scope import ScopeResolver
 
 COLUMNS = ("question", "expected_document", "page", "answer", "answerable", "note")
@@ -237,26 +234,6 @@ def _named(name: str, records: Iterable[DocumentRecord]) -> list[DocumentRecord]
         yield from (record.id, record.title, record.name, record.source, file.name, file.stem)
 
     return [record for record in records if name.casefold() in map(str.casefold, names(record))]
-
-
-def read_table(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield line numbers and stripped cells, the header first, without empty rows.
-
-    Raises LoadError: it is no CSV table, or a row has more cells than the header.
-    """
-    text = read_text(path)
-    reader = csv.reader(io.StringIO(text), delimiter=choose_delimiter(text), strict=True)
-    width, line = 0, 1
-    try:
-        for cells in reader:
-            width = width or len(cells)
-            if len(cells) > width:
-                raise LoadError(f"{path.name}, line {line}: more cells than the header. Quote cells with commas.")
-            if values := [cell.strip() for cell in cells] if any(map(str.strip, cells)) else []:
-                yield line, values
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise LoadError(f"{path.name} is not a valid CSV table from line {line} on ({error}).") from error
 
 
 def split_cell(cell: str) -> list[str]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...database.core import Database, Json, Place, id_batches, place, rows_of
-from ...database.repositories.corpus import CATALOG, CorpusChanges, CorpusFacts
+from ...database.repositories.corpus import CATALOG, GLOSSARY, CorpusChanges, CorpusFacts
 from ...database.rows import SLOTS, content_digest, decode_vector, embedding_field, id_forms, with_string_ids
 from ...domain.errors import DatabaseError, EmbedderMismatchError
 from .schema import require_known, set_version
@@ -17,7 +17,7 @@ from .schema import require_known, set_version
 OTHERS = (
     "file_pieces", "files", "documents", "conversations", "messages", "feedback",
     "ingestions", "ingestion_items",
-    "usage", "keys", "audit",
+    "glossary", "usage", "keys", "audit",
 )  # fmt: skip
 """The collections copied after those of passages, so that a registered report has its passages."""
 DERIVED = ("meta", "cache", "counters", "message_events", "batches", "batch_items")
@@ -153,6 +153,7 @@ class Copier:
         verified = [self._verify(name, report) for name in self.collections]
         CorpusChanges(self._target).record(None)
         CorpusChanges(self._target, CATALOG).record(None)
+        CorpusChanges(self._target, GLOSSARY).record(None)
         self._progress.finish()
         return verified
 

@@ -25,6 +25,7 @@ from ...models.chat import CHAT_MODELS
 from ...models.chat.extractive import ExtractiveChatModel
 from ...models.chat.metered import MeteredChatModel
 from ...questions.follow_ups import FollowUps
+from ...search.glossary import Glossary
 from .lifetime import close_lazy, lazy
 
 if TYPE_CHECKING:
@@ -133,12 +134,19 @@ class Answering:
         return Document(identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages)
 
     @lazy
+    def glossary(self) -> Glossary:
+        """Looks up the terms of the library."""
+        storage = self._storage
+        return Glossary(storage.glossary.entries, storage.documents, lambda: self._services.runtime.store)
+
+    @lazy
     def understanding(self) -> Understanding:
         """Finds out what a question is about: its countries, years and reports."""
         return Understanding(
             catalog=self._storage.documents,
             chat_models=self.chat_models,
             settings=QuerySettings.of(self.settings),
+            glossary=self.glossary,
         )
 
     @lazy

@@ -10,6 +10,7 @@ from ...config import SAMPLE_DATA
 from ...config.presets import CHUNKING
 from ...domain import Chunking, DocumentRecord, Loaded, Scope
 from ...domain.cancellation import Cancellation
+from ...domain.glossary import SAMPLE_GLOSSARY
 from ...jobs.originals import Originals
 from ...jobs.worker import IngestionWorker
 from ...library.chunkers import CHUNKERS
@@ -110,6 +111,7 @@ class Ingesting:
             loader=loader_for,
             leases=self._storage.facts,
             summary=self.sample_summary,
+            glossary=self._storage.glossary,
             hold=self._services.hold,
             warm=lambda: self._services.runtime.store.count(Scope()),
         )
@@ -122,6 +124,8 @@ class Ingesting:
         if record.source:
             self._storage.ingestions.withdraw(record.source)  # first, as `Ingestor` relies on
         self.ingestor.delete(record.id, control)
+        if record.sample and not any(one.sample for one in self._storage.documents.all()):
+            self._storage.glossary.put(SAMPLE_GLOSSARY, (), replace_all=True)
         self.originals.tidy()
         self._storage.cache.forget_answers()
 

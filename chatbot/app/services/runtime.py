@@ -182,6 +182,7 @@ class Runtime:
             chunker=chunker,
             chunking=replace(chunking, used=chunker.limits.used),
             documents=self._storage.documents,
+            glossary=self._storage.glossary,
             collections=self._settings.chunk_collections,
             settings_key=":".join(map(str, key)),
             require_current=self.require_current,

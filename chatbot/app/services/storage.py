@@ -18,6 +18,7 @@ from ...database.repositories.corpus import CorpusChanges, CorpusFacts, ForeignC
 from ...database.repositories.documents import DocumentRepository, OlderReports
 from ...database.repositories.feedback import FeedbackRepository
 from ...database.repositories.files import FileRepository, StorageQuota
+from ...database.repositories.glossary import GlossaryRepository
 from ...database.repositories.unfinished import UnfinishedRepository
 from ...database.repositories.usage import Counters, UsageRepository
 from ...domain.errors import DependencyError
@@ -102,6 +103,8 @@ class Storage:
         """The three cache levels (R-B10), bounded in time and number."""
         return CacheRepository(self.database, seconds=self.settings.cache_seconds, entries=CACHE_ENTRIES)
 
+    glossary = _on_database(GlossaryRepository)
+    """The terms of the library."""
     usage = _on_database(UsageRepository)
     """Tokens, calls and costs by day."""
     keys = _on_database(KeyRepository)

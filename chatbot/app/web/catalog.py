@@ -15,6 +15,7 @@ from ...database.core import Json
 from ...domain import Report, Scope, ScopeSummary, SearchHit, Value
 from ...domain.errors import InvalidRequestError
 from ...domain.figures import ReportedFigure
+from ...domain.glossary import GlossaryEntry
 from ...domain.json import Inlines, to_json
 from ...language import evenly_spaced
 from ...library.chunkers import CHUNKERS
@@ -122,6 +123,19 @@ def list_figures(query: FigureQuery) -> Json | Response:
     if query.format == "csv":
         return csv_response(map(to_json, page["figures"]), FIGURE_COLUMNS, "figures.csv")
     return page
+
+
+class GlossaryQuery(Page):
+    limit: Number = page_size(100, MOST_LISTED)
+    labels: Annotated[bool, Field(description="Also the entries for the parts of a heading.")] = True
+
+
+@catalog.get("/api/glossary")
+@route(need="read", query=GlossaryQuery, returns=listing("Glossary", "entries", GlossaryEntry))
+def list_glossary(query: GlossaryQuery) -> Json:
+    """List the terms of the library with their meanings, the other words for them, and the figures they stand for."""
+    entries = services().answering.glossary.entries(caller().limit)
+    return query.of("entries", [entry for entry in entries if query.labels or not entry.label])
 
 
 @dataclass(frozen=True, slots=True)

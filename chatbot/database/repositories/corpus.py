@@ -29,7 +29,8 @@ LONGEST_LEASE = 120.0
 """Seconds; no lease is taken for longer."""
 ABANDONED_SECONDS = 3600.0
 """Time after its end when a lease of a dead process is removed."""
-CORPUS, CATALOG, EMBEDDER, STREAM, UPLOADS = "corpus", "catalog", "embedder", "change_stream", "uploads"
+CORPUS, CATALOG, GLOSSARY = "corpus", "catalog", "glossary"
+EMBEDDER, STREAM, UPLOADS = "embedder", "change_stream", "uploads"
 DISMISSED, CALIBRATION = "dismissed:", "calibration:"
 BATCH = 1_000
 IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
@@ -38,7 +39,7 @@ IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 
 def _shared_rows(database: Database) -> dict[str, Json]:
     """Read the rows that every question needs at once, without the entries of the logs."""
-    condition = {"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}
+    condition = {"_id": {"$in": [CORPUS, CATALOG, GLOSSARY, EMBEDDER]}}
     rows = cached(database, "meta", lambda: list(database["meta"].find(condition, {"recent": 0})))
     return {row["_id"]: row for row in rows}
 
@@ -46,7 +47,7 @@ def _shared_rows(database: Database) -> dict[str, Json]:
 class CorpusChanges:
     """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows.
 
-    ``log``: that of the passages (CORPUS), or of the registered reports (CATALOG).
+    ``log``: that of the passages (CORPUS), of the registered reports (CATALOG), or of the GLOSSARY.
     """
 
     def __init__(self, database: Database, log: str = CORPUS) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -97,3 +98,23 @@ def _header_place(rows: list[list[str]]) -> int:
         if usual == 1 or sum(bool(cell.strip()) for cell in row) > few:
             return place
     return 0
+
+
+def read_table(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield line numbers and stripped cells, the header first, without empty rows.
+
+    Raises LoadError: it is no CSV table, or a row has more cells than the header.
+    """
+    text = read_text(path)
+    reader = csv.reader(io.StringIO(text), delimiter=choose_delimiter(text), strict=True)
+    width, line = 0, 1
+    try:
+        for cells in reader:
+            width = width or len(cells)
+            if len(cells) > width:
+                raise LoadError(f"{path.name}, line {line}: more cells than the header. Quote cells with commas.")
+            if values := [cell.strip() for cell in cells] if any(map(str.strip, cells)) else []:
+                yield line, values
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise LoadError(f"{path.name} is not a valid CSV table from line {line} on ({error}).") from error

@@ -57,6 +57,7 @@ def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "a
         catalog=services.storage.documents,
         chat_models=services.answering.chat_models,
         settings=QuerySettings(on_empty=on_empty),
+        glossary=services.answering.glossary,
     )
     return list(understanding.run(agent, asked, request=RequestContext()))
 

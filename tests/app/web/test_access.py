@@ -125,6 +125,7 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/api/coverage"): (LIBRARY, {}),
     ("GET", "/api/chunks/<path:chunk_id>/further"): (LIBRARY, {}),
     ("GET", "/api/figures"): (LIBRARY, {}),
+    ("GET", "/api/glossary"): (LIBRARY, {}),
     ("GET", "/api/collections"): (LIBRARY, {}),
     ("GET", "/api/formats"): (LIBRARY, {}),
     ("GET", "/api/documents"): (LIBRARY, {}),
