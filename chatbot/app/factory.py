@@ -82,6 +82,7 @@ def _start(app: Flask, services: Services) -> None:
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
+    app.extensions["startup"].background("figures", lambda stop: _derive_figures(services, stop))
     app.extensions["startup"].background("retention", services.retention.run)
     if (foreign := services.storage.foreign_changes) is not None:
         app.extensions["startup"].background("foreign-changes", foreign.follow)
@@ -118,6 +119,15 @@ def _create_indexes(services: Services, stop: threading.Event) -> None:
         ensure_indexes(services.storage.database, services.runtime.index_plans, Polling(sleep=pause))
     except ChatbotError as error:
         log.warning("The search indexes were not created: %s See: python -m chatbot index status", error.message)
+
+
+def _derive_figures(services: Services, stop: threading.Event) -> None:
+    """Store the figures of reports of an older release: until then tables lack them."""
+    try:
+        if count := services.ingesting.derive_figures(stop.is_set):
+            log.info("The figures of %d reports were stored.", count)
+    except ChatbotError as error:
+        log.warning("The figures were not stored: %s The next start tries again.", error.message)
 
 
 def _wants_samples(services: Services) -> bool:

@@ -61,7 +61,8 @@ def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
         label = _TOTAL.sub("", _ANY_COLUMN.sub("", figure.label).removeprefix(": ") if heading else figure.label)
         yield ReportedFigure(
             subject=subject,
-            indicator=": ".join(filter(None, [heading, label])) or chunk.title,
+            heading=heading or ("" if label else chunk.title),
+            label=label,
             value=figure.value,
             unit=figure.unit,
             text=figure.text,

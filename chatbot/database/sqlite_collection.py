@@ -134,6 +134,12 @@ class SqliteCollection:
         values = f"SELECT DISTINCT part.value FROM {self._table}, json_each(doc, {field(name).path}) AS part"
         return [row[0] for row in self._read(values)]
 
+    def distinct_rows(self, names: Sequence[str], filter: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Return the different combinations of these fields' values among the matches."""
+        condition, values = where(filter)
+        columns = ", ".join(field(name).value for name in names)
+        return list(self._read(f"SELECT DISTINCT {columns} FROM {self._table} WHERE {condition}", values))
+
     def insert_one(self, document: Json) -> None:
         """Insert a document. Raises sqlite3.IntegrityError: its id exists."""
         self._write(lambda db: db.execute(self._insert, to_row(document)).rowcount)

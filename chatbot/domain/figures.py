@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import PlainSerializer
+from pydantic import PlainSerializer, computed_field
 
+from .json import Hidden
 from .scope import Value
 
 
@@ -18,14 +19,15 @@ def _number(value: Decimal) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class ReportedFigure:
-    """``subject``: the country, else the report's title. ``indicator``: the heading, "Median age: male" for a part.
+    """``subject``: the country, else the report's title. ``label``: the part under a heading that it is of ("male").
 
     ``value`` with its scale ($1.2 billion is 1200000000, its unit "$"); ``text`` as the report writes it. ``year`` is
     the figure's own, ``edition`` the report's. ``newest``: no later edition has this figure of this year.
     """
 
     subject: str
-    indicator: str
+    heading: Hidden[str]
+    label: Hidden[str]
     value: Annotated[Decimal, PlainSerializer(_number, return_type=int | float)]
     unit: str
     text: str
@@ -37,3 +39,9 @@ class ReportedFigure:
     newest: bool = True
     citation: int | None = None
     """The number of the passage in the answer."""
+
+    @computed_field
+    @property
+    def indicator(self) -> str:
+        """What is counted: the heading, "Median age: male" for a part."""
+        return ": ".join(filter(None, [self.heading, self.label]))

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..database.repositories.documents import DocumentRepository
+from ..database.repositories.figures import FigureRepository
 from ..database.repositories.glossary import GlossaryRepository
 from ..domain import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
 from ..domain.errors import (
@@ -52,6 +53,7 @@ class VersionWriter:
     embedder: Embedder
     documents: DocumentRepository
     glossary: GlossaryRepository
+    figures: FigureRepository
     require_current: Callable[[], None] = lambda: None
     retries: Retries = NO_RETRIES
 
@@ -86,6 +88,7 @@ class VersionWriter:
             kept = [chunk.id for chunk in chunks]
             self._retire(shown.id, control, kept)
             self.store.delete_document(shown.id, keep=kept)
+            self.figures.remove(shown.id, keep=shown.version)
             self._swap(shown, registered)
 
     def _swap(self, record: DocumentRecord, registered: DocumentRecord) -> DocumentRecord:
@@ -129,6 +132,7 @@ class VersionWriter:
         # The last check may have been before a write: then the document must not become ready.
         control.check()
         self.require_current()
+        self.figures.write(record.id, record.version, chunks)
 
     def _followed(
         self, document_id: str, control: JobControl, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
@@ -200,6 +204,7 @@ class VersionWriter:
             elif known is not None and known.status == "ready":
                 # By ids, not by the stored chunks: this model's vectors may be gone, the passages must not.
                 self.store.delete_document(record.id, keep=known.chunk_ids())
+                self.figures.remove(record.id, keep=known.version)
                 self.documents.replace(replace(known, replacing=""), current)
             elif isinstance(error, (LoadError, CancelledError)):
                 self._forget(record.id)
@@ -235,6 +240,7 @@ class VersionWriter:
 
     def _forget(self, document_id: str) -> bool:
         self.glossary.put(document_id, (), replace_all=True)
+        self.figures.remove(document_id)
         passages = self.store.delete_document(document_id)
         return self.documents.delete(document_id) or passages > 0
 

@@ -5,56 +5,68 @@ Both orders are this product's own, measured in benchmarks/README.md; a seed's p
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ..domain import Chunk, Scope, SearchHit, Vector
-from ..domain.protocols import Catalog, Embedder
+from ..domain import Chunk, Scope, SearchHit
+from ..domain.protocols import Catalog
 from ..domain.reading import NamedYears
 from ..domain.request import RequestContext
-from ..domain.scores import KnownVectors, standard, to_score
+from ..domain.scores import ScoreArray, standard, to_score
+from ..language import analyzer
 from ..questions.reading import COUNTRY, YEAR
+from .indicators import IndicatorIndex
 from .search_text import SearchText, search_text
 
+Terms = Callable[[str], Sequence[str]]
 DEPTH = 50
 """Candidates that are looked at: deeper ones came no further in any set."""
+OLDER = 1.0
+"""What a passage of an older edition loses where no year is asked, in standard deviations: its heading may be gone."""
+PROSE = 0.5
+"""Share of the headings' weight where a question asks for prose."""
 REVISIONS = 1
 """Older editions that say something of the year asked, right behind the newest."""
 
 
 class HeadingOrder:
-    """Weighs how near a passage's heading is to what is asked. For embedders that compute here: each heading once.
+    """Weighs how near a passage's heading is to what is asked, by the index of indicators.
 
     ``weight`` is that of the headings' standardised similarity beside the standardised score before.
     """
 
-    def __init__(self, embedder: Embedder, weight: float) -> None:
-        self._embedder = embedder
+    def __init__(self, index: IndicatorIndex, weight: float) -> None:
+        self._index = index
         self._weight = weight
-        self._known = KnownVectors(embedder)
 
-    def order(
-        self, text: SearchText, vector: Vector, hits: Sequence[SearchHit], request: RequestContext | None
-    ) -> list[SearchHit]:
-        """Best first; ``vector`` is that of the question. A passage without a heading is taken for an average one.
-
-        Raises EmbeddingError.
-        """
+    def order(self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None) -> list[SearchHit]:
+        """Best first. A passage without a heading is taken for an average one. Raises EmbeddingError."""
         hits, rest = hits[:DEPTH], hits[DEPTH:]
         headings = [hit.chunk.heading for hit in hits]
         if not any(headings):
             return [*hits, *rest]
-        vectors = self._known.of(headings, request)
-        asked = vector if text.topic == text.question else self._embedder.embed_query(text.topic, request=request)
-        near = [to_score(float(asked @ vectors[name])) if name else None for name in headings]
-        hits = [replace(hit, heading_score=score) for hit, score in zip(hits, near, strict=True)]
-        similar = np.array(near, np.float64)
+        near = self._index.near(text.topic, headings, request)
+        scores = [to_score(one.cosine) if one else None for one in near]
+        hits = [replace(hit, heading_score=score) for hit, score in zip(hits, scores, strict=True)]
+        similar = np.array([one.score if one else np.nan for one in near], np.float64)
         similar[np.isnan(similar)] = np.nanmean(similar)
-        scores = np.array([hit.fused_score or 0.0 for hit in hits])
-        total = standard(scores) + self._weight * standard(similar)
+        fused = np.array([hit.fused_score or 0.0 for hit in hits])
+        weight = self._weight * (PROSE if text.prose else 1.0)
+        total = standard(fused) + weight * standard(similar)
+        if not (text.figure_years or text.editions):
+            total -= OLDER * _is_older(hits)
         return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
+
+
+def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
+    """1 for each hit of which its country has a newer edition among the hits, else 0."""
+    newest: dict[Hashable, int] = {}
+    for hit in hits:
+        country = hit.chunk.metadata.get(COUNTRY)
+        newest[country] = max(newest.get(country, 0), _edition(hit))
+    return np.array([float(0 < _edition(hit) < newest[hit.chunk.metadata.get(COUNTRY)]) for hit in hits])
 
 
 class Refiner:
@@ -78,17 +90,16 @@ class Refiner:
     def order(
         self,
         text: SearchText,
-        vector: Vector,
         hits: Sequence[SearchHit],
         scope: Scope,
         request: RequestContext | None,
     ) -> list[SearchHit]:
-        """Best first; ``vector`` is that of the question. Raises EmbeddingError."""
-        ordered = self._headings.order(text, vector, hits, request) if self._headings else list(hits)
-        return by_edition(ordered, text, scope)
+        """Best first. Raises EmbeddingError."""
+        ordered = self._headings.order(text, hits, request) if self._headings else list(hits)
+        return by_edition(ordered, text, scope, analyzer(self._language).terms)
 
 
-def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope) -> list[SearchHit]:
+def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms: Terms) -> list[SearchHit]:
     """Of the editions of one line the one that is asked, from the place of the first of them; the others behind all.
 
     A line is what a country's reports say under one heading. Asked is the edition that the question names, else one
@@ -97,7 +108,7 @@ def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope) -> li
     """
     if scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return list(hits)
-    keys = [_line(hit.chunk, place) for place, hit in enumerate(hits)]
+    keys = [_line(hit.chunk, place, terms) for place, hit in enumerate(hits)]
     lines: dict[Hashable, list[SearchHit]] = {}
     for key, hit in zip(keys, hits, strict=True):
         lines.setdefault(key, []).append(hit)
@@ -114,11 +125,11 @@ def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope) -> li
     return [*kept, *(hit for hit in hits if hit.chunk.id not in placed)]
 
 
-def _line(chunk: Chunk, place: int) -> Hashable:
+def _line(chunk: Chunk, place: int, terms: Terms) -> Hashable:
     """Passages without an edition or a heading are each a line of their own."""
     if YEAR not in chunk.metadata or not chunk.section:
         return place
-    return chunk.metadata.get(COUNTRY), chunk.metadata.get("type"), chunk.heading.casefold()
+    return chunk.metadata.get(COUNTRY), chunk.metadata.get("type"), frozenset(terms(chunk.heading))
 
 
 def _edition(hit: SearchHit) -> int:

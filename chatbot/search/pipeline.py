@@ -169,7 +169,7 @@ class _Search:
         if self.page is not None:
             hits = [hit for hit in hits if hit.chunk.page == self.page]
         if self.refiner:
-            hits = self.refiner.order(text, vector, hits, scope, self.request)
+            hits = self.refiner.order(text, hits, scope, self.request)
             self.clock.lap("order")
         return hits[: self.top_k], threshold
 

@@ -11,6 +11,7 @@ from ..domain.protocols import Catalog
 from ..domain.reading import Named, NamedCountry, NamedYears
 from ..language import is_foreign
 from ..questions.english import pattern
+from ..questions.kinds import asks_for_prose
 from ..questions.reading import YEAR, keys_of, read_names
 from ..questions.wording import remove_names, tidy
 
@@ -34,6 +35,8 @@ class SearchText:
     editions: tuple[NamedYears, ...] = ()
     foreign: bool = False
     """Whether it is in another language than the rules and the keywords of the reports."""
+    prose: bool = False
+    """Whether it asks why or how, which a text says and no heading names."""
 
 
 def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) -> SearchText:
@@ -52,7 +55,7 @@ def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) ->
         question = topic = query
     else:
         question = topic if foreign or not said else _nameless(query, said)
-    return SearchText(question, topic, reading.figure_years, reading.editions, foreign)
+    return SearchText(question, topic, reading.figure_years, reading.editions, foreign, asks_for_prose(query))
 
 
 def _without(query: str, said: Sequence[Named]) -> str:

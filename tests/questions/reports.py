@@ -1,9 +1,8 @@
-"""Small catalogs for what reads the registered reports only, scopes over them, and questions split over one."""
+"""Small catalogs for what reads the registered reports only, and scopes over them."""
 
 from __future__ import annotations
 
 from chatbot.domain import DocumentRecord, Holdings, Range, Scope, Value, Values
-from chatbot.questions.decomposition import sub_questions
 
 
 class Reports:
@@ -49,8 +48,3 @@ def scope(**conditions: Value | tuple[Value, ...] | Range) -> Scope:
             for name, value in conditions.items()
         }
     )
-
-
-def split(text: str, scope: Scope = Scope(), most: int = 4, reports: Reports = MANY) -> list[str]:  # noqa: B008
-    """Its sub-questions over many reports."""
-    return sub_questions(text, scope, reports, most)

@@ -8,7 +8,9 @@ import pytest
 
 from chatbot.domain import Chunk, Range, Scope, SearchHit, Values
 from chatbot.domain.reading import NamedYears
+from chatbot.language import analyzer
 from chatbot.models.embed.hashing import HashingEmbedder
+from chatbot.search.indicators import IndicatorIndex
 from chatbot.search.ordering import HeadingOrder, by_edition
 from chatbot.search.search_text import SearchText
 
@@ -30,7 +32,7 @@ def asked(*figures: int, edition: int | None = None) -> SearchText:
 
 
 def ordered(hits: list[SearchHit], text: SearchText = NO_YEAR, scope: Scope = Scope()) -> list[str]:  # noqa: B008
-    return [one.chunk.id for one in by_edition(hits, text, scope)]
+    return [one.chunk.id for one in by_edition(hits, text, scope, analyzer("english").terms)]
 
 
 OLD, MIDDLE, NEW = (
@@ -85,9 +87,8 @@ def test_years_that_someone_chose_are_all_there(years: Values | Range) -> None:
 
 class TestHeadings:
     def order(self, topic: str, hits: list[SearchHit], weight: float = 1.0) -> list[str]:
-        embedder = HashingEmbedder(256)
-        text = SearchText(topic, topic)
-        found = HeadingOrder(embedder, weight).order(text, embedder.embed_query(topic), hits, None)
+        index = IndicatorIndex(HashingEmbedder(256), analyzer("english"))
+        found = HeadingOrder(index, weight).order(SearchText(topic, topic), hits, None)
         return [one.chunk.id for one in found]
 
     def test_the_heading_that_is_asked_comes_first(self) -> None:
@@ -112,7 +113,7 @@ class TestHeadings:
     def test_a_heading_is_embedded_once(self) -> None:
         embedder = HashingEmbedder(64)
         with mock.patch.object(embedder, "embed_documents", wraps=embedder.embed_documents) as embed:
-            headings = HeadingOrder(embedder, 1.0)
+            headings = HeadingOrder(IndicatorIndex(embedder, analyzer("english")), 1.0)
             for _ in range(2):
-                headings.order(NO_YEAR, embedder.embed_query("inflation"), [OLD, NEW, OTHER], None)
-        assert [call.args[0] for call in embed.call_args_list] == [["Inflation", "Exports"]]
+                headings.order(NO_YEAR, [OLD, NEW, OTHER], None)
+        assert sorted(text for call in embed.call_args_list for text in call.args[0]) == ["Exports", "Inflation"]

@@ -60,6 +60,8 @@ class WritingPlan:
 
     prompt: Callable[[Question, Context], Prompt] = prompt_for
     quoting: Callable[[Context], str] | None = None
+    header: str = HEADER
+    """What stands above the quotations."""
     finish: Callable[[str, Context], tuple[str, str]] = lambda text, context: (text, "")
     """Returns the final text, and what stands below it without being checked against the passages."""
 
@@ -211,7 +213,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
         BudgetExhaustedError: the day's tokens were used up before this question began.
     """
     if way.quoting is not None and not run.has_model:
-        return (yield from _quote(run.say(HEADER), way.quoting, context))
+        return (yield from _quote(run.say(way.header) if way.header else "", way.quoting, context))
     quoting = way.quoting or (lambda context: quotations(run, run.question.search_text, context))
     if stopper := run.spending.stops_answer():
         yield from run.stop(stopper)
@@ -262,7 +264,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
 
 
 def _quote(heading: str, quoting: Callable[[Context], str], context: Context) -> Generator[Event, None, Written]:
-    text = f"{heading}\n\n{quoting(context)}"
+    text = "\n\n".join(filter(None, [heading, quoting(context)]))
     yield TokenEvent(text)
     return Written(text, context)
 

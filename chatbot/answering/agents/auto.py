@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from ...domain import Event, StepEvent
 from ...models.replies.asking import choice
-from ...questions.comparison_sides import sides
-from ...questions.comparisons import COMPARES, MAY_COMPARE
-from ...questions.decomposition import sub_questions
+from ...questions.kinds import OF_ALL
 from ...questions.reading import COUNTRY, YEAR
+from ...questions.sides import COMPARES, sides
 from . import DEFAULT
 from .run import AgentRun, BaseAgent
+from .tables import asked_for, parts_of
 
 WAYS = {
     "direct": "one search and one answer: for a question about one fact, one topic or one report",
@@ -35,8 +35,7 @@ class AutoAgent(BaseAgent):
         run.choice_stopped_by, run.stopped_by, run.why_stopped = run.stopped_by, "", ""
 
     def _by_model(self, run: AgentRun) -> Generator[StepEvent, None, str]:
-        compared = sides(run.question.search_text, run.question.scope, run.resources.catalog).compared
-        names = [name for name in WAYS if name != "compare" or compared]
+        names = [name for name in WAYS if name != "compare" or self._compares(run)]
         ways = "\n".join(f"{number}. {name}: {WAYS[name]}." for number, name in enumerate(names, start=1))
         picked = yield from run.ask("auto", choice(names), f"Answered in mode {DEFAULT}", ways=ways)
         if picked is None:
@@ -45,17 +44,21 @@ class AutoAgent(BaseAgent):
         return names[picked - 1]
 
     def _by_rule(self, run: AgentRun) -> Generator[StepEvent, None, str]:
-        text, scope, catalog = run.question.search_text, run.question.scope, run.resources.catalog
         mode, why = DEFAULT, "it is one question"
-        compares = COMPARES.search(text)
-        compared = sides(text, scope, catalog).compared if compares or MAY_COMPARE.search(text) else ()
-        differs = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
-        if (compared and compares) or differs:
+        request = asked_for(run)
+        if request.kind in OF_ALL:
+            why = "the table of figures has it"
+        elif self._compares(run):
             mode, why = "compare", "it compares"
-        elif len(sub_questions(text, scope, catalog)) > 1:
+        elif len(parts_of(run)) > 1:
             mode, why = "deep", "it has several parts"
         yield run.step("mode", f"Chosen: {mode}, because {why}")
         return mode
+
+    def _compares(self, run: AgentRun) -> bool:
+        compared = sides(run.reading, run.question.scope, run.resources.catalog).compared
+        differs = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
+        return bool(compared) and (differs or COMPARES.search(run.question.search_text) is not None)
 
 
 build = AutoAgent

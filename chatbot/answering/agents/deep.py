@@ -10,10 +10,10 @@ from ...checking.tables import NOTHING
 from ...domain import Context, Event, SearchHit, StepEvent
 from ...language import count_of, escape_markdown
 from ...models.replies import asking
-from ...questions.decomposition import sub_questions
 from .answering import WritingPlan, answer_research, open_research, quotations
 from .run import AgentRun, BaseAgent
 from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
+from .tables import answer_table, parts_of
 
 TERMS = 6
 """Terms that a model may add to a question."""
@@ -31,6 +31,8 @@ class DeepAgent(BaseAgent):
     def answer(self, run: AgentRun) -> Iterator[Event]:
         """Plan, rounds of searches, then one answer from what was kept."""
         if (scope := (yield from open_research(run))) is None:
+            return
+        if not run.has_model and (yield from answer_table(run, scope)):
             return
         plan = yield from self._plan(run)
         evidence, searched, closest = Findings(), list[str](), list[SearchHit]()
@@ -68,7 +70,7 @@ class DeepAgent(BaseAgent):
         if run.has_model:
             plan = yield from run.ask("plan", asking.queries(most), "Sub-questions by rule", most=str(most))
         if not plan:
-            plan = sub_questions(question.search_text, question.scope, run.resources.catalog, most=most)
+            plan = parts_of(run, most)
         plan = new_questions(plan, [question.search_text]) or [question.search_text]  # which is searched anyway
         if plan != [question.search_text]:
             yield run.step("plan", count_of(len(plan), "sub-question"), items=plan)

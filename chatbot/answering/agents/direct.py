@@ -17,6 +17,7 @@ from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_e
 from .budget import Allowance, SecondsUsedUpError
 from .run import AgentRun, BaseAgent
 from .searches import Search
+from .tables import answer_table
 
 
 class DirectAgent(BaseAgent):
@@ -28,6 +29,8 @@ class DirectAgent(BaseAgent):
             yield from self._about_attachments(run)
             return
         if (scope := (yield from open_scope(run))) is None:
+            return
+        if not question.page and (yield from answer_table(run, scope)):
             return
         yield run.step("search", f"Searching {scope.chunks:,} passages")
         if (about := self._about_report(run)) is not None:

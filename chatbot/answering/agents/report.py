@@ -34,7 +34,6 @@ from ...language import escape_markdown
 from ...language.words import Say
 from ...models.replies.asking import outline
 from ...models.replies.readers import OutlineSection, ReportOutline
-from ...questions.decomposition import sub_questions
 from ...search.pipeline import with_rank
 from .answering import (
     LEAST_CONTEXT,
@@ -51,6 +50,7 @@ from .budget import SecondsUsedUpError
 from .repetition import WrittenSentences, has_statements
 from .run import AgentRun, BaseAgent
 from .searches import Findings, distinct, narrowed_search, number_passages
+from .tables import parts_of
 
 SCOUTED = 10
 """Passages for the outline."""
@@ -122,7 +122,7 @@ class ReportAgent(BaseAgent):
             passages=number_passages(scouted, tokens=run.settings.deep_context_tokens),
         )
         if planned is None:
-            parts = sub_questions(question.search_text, question.scope, run.resources.catalog)
+            parts = parts_of(run)
             planned = ReportOutline("", tuple(OutlineSection(_title(part), part) for part in parts))
         yield run.step("plan", planned.title or "The outline", items=[section.title for section in planned.sections])
         return scouted, planned

@@ -48,6 +48,7 @@ from ...search.compression import Compressor
 from ...search.pipeline import Retrieval, Retriever, without_summaries
 from ...search.relevance import Bounds, Judge
 from ...search.scope import KnowledgeCollection, describe, inventory
+from ..figure_tables import FigureTables
 from . import AGENTS
 from .budget import EXPLORING_SHARE, PLANNING_SHARE, Allowance, SecondsUsedUpError, Spending
 from .searches import Search, in_parallel
@@ -76,6 +77,7 @@ class Resources:
     """The scores that passages need with these settings, as of now."""
     settings: QuerySettings
     """The settings of a question that brings none."""
+    tables: FigureTables
 
 
 class BaseAgent:

@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from ...checking.answer import assemble, general_prompt, trace_of
 from ...domain import (
@@ -35,13 +34,12 @@ from ...domain.reading import Reading
 from ...domain.request import RequestContext
 from ...language import escape_markdown
 from ...language.countries import usual_name
-from ...language.words import Say, counted, in_english, speaking
+from ...language.words import Say, in_english, speaking
 from ...models.caches import ChatModels
 from ...models.replies.stream import Reply, completion
-from ...questions.english import pattern
 from ...questions.everyday import with_term
 from ...questions.overview import asks_nothing
-from ...questions.reading import COUNTRY, read_names, values_of
+from ...questions.reading import read_names, values_of
 from ...questions.sentences import is_small_talk
 from ...questions.wording import list_in_words, name_in_words
 from ...search.glossary import Definition, Glossary
@@ -52,34 +50,6 @@ from .library import library_answer, topic_of
 
 NOTHING_ASKED = "Ask what the reports say: about a country, a topic or a year."
 _PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
-_BEST = r"(?:most|least|fewest|best|worst|top|(?!interest|forest|harvest|arrest|west\b|protest|invest)\w{3,}est)"
-_RANKING = re.compile(
-    rf"\b(?:which|what)\s+(?:\w+\s+)?(?:countr(?:y|ies)|nations?|states?)\b.*\b{_BEST}\b"
-    rf"|\b{_BEST}\s+(?:\w+\s+){{0,2}}(?:countr(?:y|ies)|nations?)\b"
-    r"|\brank(?:ing)?\b.*\bcountries\b"
-    r"|\b(?:countr(?:y|ies)|nations?) (?:with|that has|that have|which has) the (?:\w+est|most|fewest|least)\b",
-    re.IGNORECASE,
-)
-_HIGHEST = pattern(
-    rf"^\W*(?:(?:what|which|who|where)(?:['’]s|\s+{{be}})?\s+)?(?:the\s+)?(?!latest|newest|earliest){_BEST}"
-    rf"\s+(?:\w+\s+){{0,2}}?{{thing}}\b|^\W*(?:who|where)\b.*\b{_BEST}\b"
-)
-"""Asks for the first of all without a word for them: "highest life expectancy"."""
-_EVERY = re.compile(r"\b(?:of|among|across|in|for|over) all (?:the |of the )?(?:countries|nations)\b", re.IGNORECASE)
-_AVERAGE, _TOTAL = (
-    re.compile(r"\b(?:average|mean(?! (?:for|that|to|by|in)\b))\b", re.IGNORECASE),
-    re.compile(r"\b(?:total|sum|combined)\b", re.IGNORECASE),
-)
-_LISTING = re.compile(
-    r"\b(?:which|what|how many|list|name|all)\s+(?:\w+\s+){0,2}(?:countries|nations|states)\b"
-    r"|^\W*(?:countries|nations|states)\s+(?:that|which|with|without|where|in)\b",
-    re.IGNORECASE,
-)
-Wanted = Literal["", "list", "ranking", "average", "total"]
-"""What a question asks for of all countries."""
-NOT_OF_ALL = (
-    "No {wanted} of all countries: the passages found come from {found} of {reports}. To compare countries, name them."
-)
 
 
 @dataclass(slots=True)
@@ -92,7 +62,6 @@ class Understood:
     """What has to be said before the answer."""
     suggested_scope: ScopeSummary | None = None
     """The scope that the question might be asked under."""
-    aggregate: Wanted = ""
     subjects: Subjects = field(default_factory=Subjects)
     inferred_scope: Scope = field(default_factory=Scope)
     """What of the question's scope was found in it."""
@@ -120,11 +89,6 @@ class Understood:
             ]
         if isinstance(event, SourcesEvent):
             event = replace(event, scope=replace(event.scope, from_question=self.inferred_scope))
-        if isinstance(event, SourcesEvent) and self.aggregate and event.hits:
-            found = len({hit.chunk.document_id for hit in event.hits})
-            say = speaking(self.question.language)
-            reports = counted(say, event.scope.documents, "report")
-            self.notes.append(say(NOT_OF_ALL, wanted=_wanted(self.aggregate, say), found=found, reports=reports))
         if isinstance(event, TokenEvent) and self.notes and not self.preamble:
             self.preamble = " ".join(self.notes) + "\n\n"
             return [TokenEvent(self.preamble), event]
@@ -191,8 +155,7 @@ class Understanding:
             offered = replace(summarise(self._catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
         notes = [*taken_as(reading, say), *([missing.text] if missing else [])]
-        of_all = self._of_all(question, reading)
-        return Understood(question, None, notes, offered, aggregate=of_all, subjects=subjects, inferred_scope=taken)
+        return Understood(question, None, notes, offered, subjects=subjects, inferred_scope=taken)
 
     def _subjects(self, asked: Reading, reading: Reading) -> Subjects:
         """The countries as the data has them, else by their usual names."""
@@ -255,28 +218,12 @@ class Understanding:
         answer = assemble(question, done.text if done and done.text else missing.text, scope=scope, trace=trace)
         yield AnswerEvent(answer)
 
-    def _of_all(self, question: Question, reading: Reading) -> Wanted:
-        """Whether it asks for the first of all countries or for all that are so; "" where a scope says of which."""
-        if question.scope.get(COUNTRY) is not None or reading.about or len(self._catalog.values(COUNTRY)) < 2:
-            return ""
-        text = question.search_text
-        if _RANKING.search(text) or _HIGHEST.search(text):
-            return "ranking"
-        if _EVERY.search(text):
-            return "average" if _AVERAGE.search(text) else "total" if _TOTAL.search(text) else "list"
-        return "list" if _LISTING.search(text) else ""
-
 
 def _as_reports_say(text: str, reading: Reading) -> str:
     """A name alone is nearest to what a country is called, everyday words to anything: nobody asks for that."""
     if not reading.every_year and asks_nothing(text, reading.countries):
         return f"Tell me about {list_in_words(name_in_words(text, country) for country in reading.countries)}"
     return with_term(text, [*reading.countries, *reading.every_year])
-
-
-def _wanted(of_all: Wanted, say: Say) -> str:
-    named = {"list": say("list"), "ranking": say("ranking"), "average": say("average"), "total": say("total")}
-    return named[of_all]
 
 
 def taken_as(reading: Reading, say: Say = in_english) -> list[str]:

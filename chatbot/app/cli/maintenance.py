@@ -85,8 +85,9 @@ def migrate(services: Services, dry_run: bool) -> None:
     """Bring the schema up to date and mend rows of an older system.
 
     Years stored as text become numbers, vectors stored as arrays become float32 vectors (a third of the space),
-    passages without a registered report get one, and passages without a country, year or type say so explicitly,
-    because a scope taken from a question keeps them. Run it again after an interruption to continue.
+    passages without a registered report get one, passages without a country, year or type say so explicitly,
+    because a scope taken from a question keeps them, and the table of figures is filled. Run it again after an
+    interruption to continue.
 
     Example: python -m chatbot migrate --dry-run
     """
@@ -106,7 +107,13 @@ def migrate(services: Services, dry_run: bool) -> None:
     click.echo(f"vectors stored as arrays:   {mended.vectors} rows")
     click.echo(f"rows without a report:      {mended.unregistered} rows, {mended.reports} reports")
     click.echo(f"filter fields left out:     {mended.valueless} rows")
-    click.echo("Nothing was changed (--dry-run)." if dry_run else "Mended." if mended else "Nothing to mend.")
+    missing = len(services.storage.figures.missing(services.storage.documents.all()))
+    click.echo(f"reports without figures:    {missing}")
+    if missing and not dry_run:
+        with progress_bar("Reading figures", missing) as bar:
+            services.ingesting.derive_figures(progress=lambda done, total: bar.update(1))
+    something = mended or missing
+    click.echo("Nothing was changed (--dry-run)." if dry_run else "Mended." if something else "Nothing to mend.")
 
 
 @click.command()

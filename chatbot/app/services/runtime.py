@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ... import __version__
 from ...answering.agents.run import ModeAgent, Resources
+from ...answering.figure_tables import FigureTables
 from ...config import WARM_CACHE
 from ...database.repositories.corpus import StoredEmbedder
 from ...domain import Chunking, QuerySettings, Question
@@ -27,6 +28,7 @@ from ...models.caches import AnswerCache, CachedEmbedder, WarmCache
 from ...models.embed import EMBEDDERS
 from ...models.rerank import RERANKERS
 from ...search.compression import Compressor
+from ...search.indicators import IndicatorIndex
 from ...search.ordering import HeadingOrder, Refiner
 from ...search.pipeline import Retriever
 from ...search.ranking import relevance_bounds
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from .answering import Answering
 
 log = logging.getLogger(__name__)
-HEADING_WEIGHT = 1.0
+HEADING_WEIGHT = 1.5
 """Weight of headings near the question beside the fused score."""
 FOR_CHUNKINGS = 16
 """Ingestors that are kept: a request may name any chunk size, and each ingestor holds a chunker."""
@@ -183,6 +185,7 @@ class Runtime:
             chunking=replace(chunking, used=chunker.limits.used),
             documents=self._storage.documents,
             glossary=self._storage.glossary,
+            figures=self._storage.figures,
             collections=self._settings.chunk_collections,
             settings_key=":".join(map(str, key)),
             require_current=self.require_current,
@@ -190,6 +193,11 @@ class Runtime:
         )
 
     # Searching and answering
+
+    @lazy
+    def indicators(self) -> IndicatorIndex:
+        """Says which heading a question means."""
+        return IndicatorIndex(self.embedder, analyzer(self._settings.language), self._storage.glossary.entries)
 
     @lazy
     def retriever(self) -> Retriever:
@@ -203,7 +211,7 @@ class Runtime:
             reranker=self.reranker,
             refiner=Refiner(
                 documents,
-                HeadingOrder(embedder, HEADING_WEIGHT) if embedder.local else None,
+                HeadingOrder(self.indicators, HEADING_WEIGHT) if embedder.local else None,
                 language=settings.language,
                 general=settings.mongodb_collection,
             ),
@@ -253,6 +261,7 @@ class Runtime:
             collections=storage.collections,
             bounds=self._bounds,
             settings=QuerySettings.of(settings),
+            tables=FigureTables(storage.figures, self.indicators, analyzer(settings.language).terms),
         )
 
     def _bounds(self, settings: QuerySettings) -> Bounds:

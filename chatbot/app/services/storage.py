@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from ...checking.figure_list import figures_of
 from ...config.settings import Settings
 from ...database import open_database
 from ...database.core import Database
@@ -17,6 +18,7 @@ from ...database.repositories.conversations import ConversationRepository
 from ...database.repositories.corpus import CorpusChanges, CorpusFacts, ForeignChanges
 from ...database.repositories.documents import DocumentRepository, OlderReports
 from ...database.repositories.feedback import FeedbackRepository
+from ...database.repositories.figures import FigureRepository
 from ...database.repositories.files import FileRepository, StorageQuota
 from ...database.repositories.glossary import GlossaryRepository
 from ...database.repositories.unfinished import UnfinishedRepository
@@ -91,6 +93,11 @@ class Storage:
         """Turns what a request names into a `Scope` of what is there."""
         return ScopeResolver(self.documents, self.settings.filter_fields, self.settings.chunk_collections)
 
+    @lazy
+    def figures(self) -> FigureRepository:
+        """The table of figures."""
+        return FigureRepository(self.database, self.settings.filter_fields, figures_of, self.documents.unsettled)
+
     conversations = _on_database(ConversationRepository)
     """Conversations and their messages."""
     feedback = _on_database(FeedbackRepository)
@@ -146,7 +153,16 @@ class Storage:
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
         ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
-        indexed = (self.conversations, self.feedback, self.ingestions, self.cache, self.keys, self.counters, self.facts)
+        indexed = (
+            self.figures,
+            self.conversations,
+            self.feedback,
+            self.ingestions,
+            self.cache,
+            self.keys,
+            self.counters,
+            self.facts,
+        )
         for repository in indexed:
             repository.ensure_indexes()
 

@@ -29,7 +29,7 @@ LONGEST_LEASE = 120.0
 """Seconds; no lease is taken for longer."""
 ABANDONED_SECONDS = 3600.0
 """Time after its end when a lease of a dead process is removed."""
-CORPUS, CATALOG, GLOSSARY = "corpus", "catalog", "glossary"
+CORPUS, CATALOG, GLOSSARY, FIGURES = "corpus", "catalog", "glossary", "figures"
 EMBEDDER, STREAM, UPLOADS = "embedder", "change_stream", "uploads"
 DISMISSED, CALIBRATION = "dismissed:", "calibration:"
 BATCH = 1_000
@@ -39,7 +39,7 @@ IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 
 def _shared_rows(database: Database) -> dict[str, Json]:
     """Read the rows that every question needs at once, without the entries of the logs."""
-    condition = {"_id": {"$in": [CORPUS, CATALOG, GLOSSARY, EMBEDDER]}}
+    condition = {"_id": {"$in": [CORPUS, CATALOG, GLOSSARY, FIGURES, EMBEDDER]}}
     rows = cached(database, "meta", lambda: list(database["meta"].find(condition, {"recent": 0})))
     return {row["_id"]: row for row in rows}
 
@@ -47,7 +47,8 @@ def _shared_rows(database: Database) -> dict[str, Json]:
 class CorpusChanges:
     """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows.
 
-    ``log``: that of the passages (CORPUS), of the registered reports (CATALOG), or of the GLOSSARY.
+    ``log``: that of the passages (CORPUS), of the registered reports (CATALOG), of the GLOSSARY or
+    of the FIGURES.
     """
 
     def __init__(self, database: Database, log: str = CORPUS) -> None:

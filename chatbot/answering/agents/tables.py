@@ -1,0 +1,82 @@
+"""Answers from the table of figures: series, comparisons, rankings, filters, counts and averages."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+
+from ...checking.answer import prompt_for
+from ...domain import Event, ScopeSummary, SearchHit
+from ...questions.kinds import OF_ALL, Request, read_request
+from ...questions.reading import COUNTRY, YEAR, editions, values_of
+from ...questions.sides import MOST_PARTS, compared_countries, sub_questions
+from ..figure_words import Rendered, render
+from .answering import WritingPlan, answer_from
+from .run import AgentRun
+
+TABLE_TOKENS = 6000
+"""Tokens of the passages that a table cites: of all countries they are short."""
+
+
+def answer_table(run: AgentRun, scope: ScopeSummary) -> Generator[Event, None, bool]:
+    """Answer from the table of figures, if the question asks for one and its indicator is known; else return False.
+
+    A language model gets the table as a source beside the passages of its cells.
+    """
+    rendered = compile_table(run)
+    return rendered is not None and (yield from answer_rendered(run, scope, rendered))
+
+
+def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered) -> Generator[Event, None, bool]:
+    """Answer with a table; return False where one of its passages is no longer there."""
+    yield run.step("figures", f"Read {len(rendered.figures)} figures from {len(rendered.chunk_ids)} passages")
+    hits = passages_of(run, rendered)
+    way = WritingPlan(
+        partial(prompt_for, template="table_user", table=rendered.text), lambda context: rendered.text, header=""
+    )
+    if hits:
+        yield from answer_from(run, scope, hits, way, tokens=TABLE_TOKENS)
+    return bool(hits)
+
+
+def passages_of(run: AgentRun, rendered: Rendered) -> list[SearchHit]:
+    """Return the passages that a table cites, in the order of their numbers; none where one is no longer there."""
+    by_id = {chunk.id: chunk for chunk in run.resources.store.get(rendered.chunk_ids)}
+    found = [SearchHit(by_id[one], found_by=("figures",)) for one in rendered.chunk_ids if one in by_id]
+    return found if len(found) == len(rendered.chunk_ids) else []
+
+
+def asked_for(run: AgentRun) -> Request:
+    """Return what kind of request the question is."""
+    return read_request(run.reading, countries=len(_subjects(run)))
+
+
+def _subjects(run: AgentRun) -> list[str]:
+    """The countries that the question is about, as the data has them."""
+    return [str(value) for value in values_of(compared_countries(run.reading), run.resources.catalog)]
+
+
+def compile_table(run: AgentRun) -> Rendered | None:
+    """Return the table that the question asks for; None where it asks for none, or nothing surely meant is in it."""
+    request = asked_for(run)
+    if request.kind in {"value", "prose"}:
+        return None
+    catalog, about, scope = run.resources.catalog, _subjects(run), run.question.scope
+    scope = scope.having(COUNTRY, about or catalog.values(COUNTRY, scope))
+    years = editions(scope, catalog)
+    measured = run.resources.tables.compile(
+        request.topic,
+        scope,
+        about,
+        run.request,
+        newest=scope.having(YEAR, years[-1:]) if years else None,
+        of_all=request.kind in OF_ALL,
+    )
+    asked = [named.condition for named in run.reading.figure_years]
+    return render(request, measured, about, asked, run.say) if measured else None
+
+
+def parts_of(run: AgentRun, most: int = MOST_PARTS) -> list[str]:
+    """Return the question in parts by rule: its sentences, countries and things; itself where it is one."""
+    things = partial(run.resources.tables.things, scope=run.question.scope, request=run.request)
+    return sub_questions(run.reading, things, most)

@@ -1,0 +1,237 @@
+"""A table of figures, compiled from all reports in scope: indicators x subjects x years, every figure with its passage.
+
+Which indicator is meant is decided by the index of indicators; that a heading has another name in another edition, by
+the data: two headings or labels are one indicator where their words agree and no report has both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..domain import Condition, Scope, Value
+from ..domain.figures import ReportedFigure
+from ..domain.request import RequestContext
+from ..search.indicators import IndicatorIndex
+
+LEAST = 0.65
+"""The score of `IndicatorIndex` from which an indicator is taken for the one that is asked for."""
+LEAST_OF_PART = 0.8
+"""The same for a word or two of a list."""
+ALIKE = 0.75
+"""Share of common words from which two names are one indicator, where no report has both."""
+SUBJECTS = 3
+"""Subjects of an indicator that can be ranked."""
+MOST_THINGS = 6
+_AND = re.compile(
+    r"\s*(?:[,;/&+]|\b(?:and|or|as well as|plus|versus|vs\.?)\b)\s*(?:\b(?:the|its|their)\b\s*)?", re.IGNORECASE
+)
+Terms = Callable[[str], Sequence[str]]
+
+
+class Figures(Protocol):
+    """The table of figures in the database."""
+
+    def indicators(self, scope: Scope) -> Sequence[tuple[str, str, int]]:
+        """Headings and labels with the number of subjects that have them."""
+
+    def find(self, scope: Scope, *, headings: Collection[str] = ()) -> Sequence[ReportedFigure]:
+        """The figures in a scope under these headings, in reading order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One indicator: of each subject its figures, one a year, the oldest first, each from the newest edition.
+
+    A figure without a year counts for the year of its edition.
+    """
+
+    heading: str
+    label: str
+    by_subject: Mapping[str, Sequence[ReportedFigure]]
+
+    @property
+    def name(self) -> str:
+        return f"{self.heading}: {self.label}" if self.label else self.heading
+
+    def newest(self, subject: str, years: Sequence[Condition] = ()) -> ReportedFigure | None:
+        """The subject's newest figure of its newest edition, of ``years`` where some are given; None without one."""
+        figures = [one for one in self.by_subject.get(subject, ()) if _is_of(one, years)]
+        return max(figures, key=lambda one: (_edition(one.edition), year_of(one)), default=None)
+
+    def shared_year(self, subjects: Iterable[str]) -> int | None:
+        """The newest year of which all these subjects have a figure."""
+        years = [{year_of(one) for one in self.by_subject.get(subject, ())} for subject in subjects]
+        return max(set.intersection(*years) - {0}, default=None) if years else None
+
+
+def year_of(figure: ReportedFigure) -> int:
+    """The figure's own year, else that of its edition; 0 without either."""
+    return figure.year or (figure.edition if isinstance(figure.edition, int) else 0)
+
+
+def _is_of(figure: ReportedFigure, years: Sequence[Condition]) -> bool:
+    return not years or any(condition.matches(year_of(figure)) for condition in years)
+
+
+class FigureTables:
+    """Compiles tables. Thread-safe."""
+
+    def __init__(self, figures: Figures, index: IndicatorIndex, terms: Terms) -> None:
+        self._figures = figures
+        self._index = index
+        self._terms = terms
+
+    def compile(
+        self,
+        topic: str,
+        scope: Scope,
+        subjects: Collection[str] = (),
+        request: RequestContext | None = None,
+        *,
+        newest: Scope | None = None,
+        of_all: bool = False,
+    ) -> list[Measured]:
+        """Return what is asked for: one indicator for each thing in ``topic``; none where none is meant surely.
+
+        ``subjects``: only of these, none = of all in ``scope``. ``newest``: the newest edition in scope, whose names of
+        indicators are preferred. ``of_all``: one indicator, that several subjects have. Raises DependencyError.
+        """
+        for inside in filter(None, [newest, scope]):
+            pairs = self._pairs(inside, least=SUBJECTS if of_all else 1)
+            parts = [topic] if of_all else self._things(topic, pairs, request)
+            meant = {part: self._meant(part, pairs, request) for part in parts}
+            if any(meant.values()):
+                every = self._pairs(scope)
+                found = {pair: self._measured(*pair, every, scope, subjects) for pair in meant.values() if pair}
+                rows = [found[pair] if pair else Measured(part, "", {}) for part, pair in meant.items()]
+                return [one for one in rows if one.by_subject or len(rows) > 1]
+        return []
+
+    def things(self, topic: str, scope: Scope, request: RequestContext | None = None) -> Sequence[str]:
+        """Return the things that a topic lists, where each of them alone surely means an indicator; else the topic."""
+        return self._things(topic, self._pairs(scope), request)
+
+    def _pairs(self, scope: Scope, least: int = 1) -> dict[str, Counter[str]]:
+        """The labels of each heading, with the number of subjects that have them, ``least`` or more."""
+        pairs: dict[str, Counter[str]] = defaultdict(Counter)
+        for name, label, count in self._figures.indicators(scope):
+            if name and count >= least:
+                pairs[name][label] += count
+        return pairs
+
+    def changed(self, scope: Scope, first: int, last: int) -> list[tuple[ReportedFigure, ReportedFigure]]:
+        """Return what two editions of one subject state differently, the largest changes first, headings before parts.
+
+        Compared are each edition's newest dated figures of one indicator and unit; not those of which it gives several.
+        """
+        sides: dict[int, dict[tuple[frozenset[str], str], list[ReportedFigure]]] = {first: {}, last: {}}
+        for figure in self._figures.find(scope):
+            if figure.year and (side := sides.get(_edition(figure.edition))) is not None:
+                side.setdefault((self._words(figure.heading, figure.label), figure.unit), []).append(figure)
+        pairs = []
+        for key, after in sides[last].items():
+            old, new = _only_newest(sides[first].get(key, ())), _only_newest(after)
+            if old is not None and new is not None and old.value != new.value:
+                pairs.append((old, new))
+        return sorted(pairs, key=lambda pair: (bool(pair[1].label), -_distance(*pair)))
+
+    def _things(self, topic: str, pairs: Mapping[str, Counter[str]], request: RequestContext | None) -> Sequence[str]:
+        """The parts of a list, where at least two of them surely mean different indicators; else the whole."""
+        parts = [part for part in _AND.split(topic) if self._terms(part)]
+        if pairs and 1 < len(parts) <= MOST_THINGS:
+            meant = {self._meant(part, pairs, request, least=LEAST_OF_PART) for part in parts} - {None}
+            if len(meant) > 1:
+                return parts
+        return [topic]
+
+    def _meant(
+        self, topic: str, pairs: Mapping[str, Counter[str]], request: RequestContext | None, least: float = LEAST
+    ) -> tuple[str, str] | None:
+        """The heading and label that a topic surely means."""
+        if not pairs:
+            return None
+        headings = sorted(pairs)
+        near = zip(headings, self._index.near(topic, headings, request, labels=pairs), strict=True)
+        name, score = max(((name, one.score) for name, one in near if one is not None), key=lambda pair: pair[1])
+        return (name, self._index.label(topic, name, pairs[name], request)) if score >= least else None
+
+    def _measured(
+        self, heading: str, label: str, pairs: Mapping[str, Counter[str]], scope: Scope, subjects: Collection[str]
+    ) -> Measured:
+        own = self._words(heading)
+        near = [name for name in pairs if name == heading or self._words(name) <= own or self._words(name) >= own]
+        named: dict[tuple[str, str], list[ReportedFigure]] = defaultdict(list)
+        for figure in self._figures.find(scope, headings=near):
+            if not subjects or figure.subject in subjects:
+                named[figure.heading, figure.label].append(figure)
+        figures = [figure for pair in self._same(heading, label, named) for figure in named[pair]]
+        # A label may name what only one subject has: "Kenyan shillings (KES) per US dollar".
+        own_labels = defaultdict[str, set[str]](set)
+        for figure in _under(named, heading):
+            own_labels[figure.subject].add(figure.label)
+        lacking = own_labels.keys() - {figure.subject for figure in figures}
+        figures += [f for f in _under(named, heading) if f.subject in lacking and len(own_labels[f.subject]) == 1]
+        return Measured(heading, label, dict(_by_subject(figures)))
+
+    def _same(
+        self, heading: str, label: str, named: Mapping[tuple[str, str], Sequence[ReportedFigure]]
+    ) -> Iterator[tuple[str, str]]:
+        """The pair, and those that say the same in other reports."""
+        words = self._words(heading, label)
+        reports = {figure.document_id for figure in named.get((heading, label), ())}
+        yield from [(heading, label)] if (heading, label) in named else []
+        others = [pair for pair in named if pair != (heading, label)]
+        for pair in sorted(others, key=lambda pair: -_share(words, self._words(*pair))):
+            own = {figure.document_id for figure in named[pair]}
+            if _share(words, self._words(*pair)) >= ALIKE and reports.isdisjoint(own):
+                reports |= own
+                yield pair
+
+    def _words(self, heading: str, label: str = "") -> frozenset[str]:
+        return frozenset(self._terms(f"{heading} {label}"))
+
+
+def _only_newest(figures: Sequence[ReportedFigure]) -> ReportedFigure | None:
+    """The figure of the newest year; None where that year has several values."""
+    year = max((year_of(figure) for figure in figures), default=0)
+    newest = [figure for figure in figures if year_of(figure) == year]
+    return newest[0] if len({figure.value for figure in newest}) == 1 else None
+
+
+def _distance(first: ReportedFigure, last: ReportedFigure) -> float:
+    """How far two different values are apart, as a share of the larger: 0 to 2."""
+    return float(abs(last.value - first.value) / max(abs(first.value), abs(last.value)))
+
+
+def _under(named: Mapping[tuple[str, str], Sequence[ReportedFigure]], heading: str) -> Iterator[ReportedFigure]:
+    """The figures under one heading, whatever their labels."""
+    for (name, _), figures in named.items():
+        if name == heading:
+            yield from figures
+
+
+def _share(some: frozenset[str], others: frozenset[str]) -> float:
+    return len(some & others) / max(len(some | others), 1)
+
+
+def _by_subject(figures: Iterable[ReportedFigure]) -> Iterator[tuple[str, Sequence[ReportedFigure]]]:
+    """Of each subject and year the first figure of the newest edition, in the unit that most have."""
+    figures = list(figures)
+    units = Counter(figure.unit for figure in figures)
+    usual = max(units, key=lambda unit: units[unit], default="")
+    of_subject: dict[str, dict[int, ReportedFigure]] = defaultdict(dict)
+    for figure in figures:
+        if figure.unit == usual:
+            kept = of_subject[figure.subject].get(year_of(figure))
+            if kept is None or _edition(figure.edition) > _edition(kept.edition):
+                of_subject[figure.subject][year_of(figure)] = figure
+    for subject, by_year in of_subject.items():
+        yield subject, [by_year[year] for year in sorted(by_year)]
+
+
+def _edition(edition: Value | None) -> int:
+    return edition if isinstance(edition, int) else 0

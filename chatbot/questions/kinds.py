@@ -1,0 +1,182 @@
+"""What kind of request a question is, told by closed classes of words: superlatives, bounds, words for time and number.
+
+Nothing here knows what reports are about: which figure is meant is the business of the index of indicators.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Literal
+
+from ..domain.reading import Reading
+from ..language.figures import ONES, Figure, comma_decimals, figures
+from .wording import remove_names
+
+Kind = Literal["value", "series", "comparison", "ranking", "filter", "count", "aggregate", "prose"]
+"""``series``: one thing over time. ``filter``, ``count``: the countries for which a bound holds, or their number."""
+OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
+"""Kinds that ask of all countries."""
+MOST_RANKED = 50
+_form = partial(re.compile, flags=re.IGNORECASE)
+_COUNTRIES = r"(?:countr(?:y|ies)|nations?|states?|places?|economies)"
+_NO_SUPERLATIVES = (
+    "forest interest harvest west midwest east rest test contest request arrest guest quest protest invest nest chest "
+    "latest newest conquest manifest suggest digest honest modest inquest tempest priest behest"
+)
+_SUPERLATIVE = _form(
+    rf"\b(?!(?:{'|'.join(_NO_SUPERLATIVES.split())})\b)(?:\w{{2,}}est|most|least|top|best|worst|rank(?:ed|ing|s)?"
+    r"|nowhere)\b"
+)
+_LOWEST = _form(
+    r"\b(?:lowest|least|fewest|smallest|youngest|poorest|shortest|slowest|weakest|cheapest|earliest|lightest|bottom"
+    r"|narrowest|fewer|lower|less|smaller|younger|poorer|shorter|slower)\b"
+)
+_ORDER = _form(
+    r"\b(?:top|first|highest|lowest|largest|biggest|most|least|fewest|smallest|best|worst|rank(?:ed|ing|s)?|nowhere)\b"
+)
+"""Superlatives that say nothing of the thing they rank."""
+_SERIES = _form(
+    r"\b(?:trends?|timeline|time series|histor(?:y|ical(?:ly)?)|evol\w+|charts?|graphs?|plot(?:ted)?|curve"
+    r"|(?:over|with|through) time|(?:year|edition|report)[ -](?:by|after|on|to|for)[ -](?:year|edition|report)"
+    r"|multi[- ]?year|(?:by|per|each|every) (?:year|edition)|since (?:19|20)\d\d"
+    r"|develop(?:ed|ing|ment) over|oldest to newest)\b"
+    r"|\b(?:over|across|through(?:out)?|all|each of|these|those|earlier|previous|last|past|several|few|recent)"
+    r"\W+(?:\w+\W+)?(?:years|editions)\b(?! (?:old|of age|ago)\b)|\byears before\b"
+)
+_SHAPE = _form(r"\b(?:in|as) (?:an? |one )?(?:table|chart|graph|list|plot|figure|diagram|map)\b")
+_HOW_MANY = _form(rf"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{_COUNTRIES}\b")
+_WHICH = _form(rf"\b(?:which|what|list)\W+(?:\w+\W+)?{_COUNTRIES}\b")
+_AVERAGE = _form(r"\b(?:averages?|(?<!does )(?<!do )mean(?! (?:by|that|for|to|when|if)\b))\b")
+_TOTAL = _form(r"\b(?:sum|combined|together|total)\b")
+_ALL = _form(rf"\b(?:all|every|across|among|over|these|the)\W+(?:\w+\W+){{0,2}}{_COUNTRIES}\b")
+_ABOVE = r"above|over|more than|greater than|higher than|larger than|at least|exceed(?:s|ing)?|beyond|upwards of"
+_BELOW = r"below|under|less than|fewer than|lower than|smaller than|at most|beneath|up to"
+_BOUND = _form(rf"\b(?:(?P<above>{_ABOVE})|(?P<below>{_BELOW}))\W+(?:(?:a|the|about|some|of)\W+)?(?=[$€£]?\S)")
+_BEHIND = _form(
+    r"^\W*(?:or|and) (?:(?P<above>more|over|higher|above|greater)|(?P<below>less|fewer|under|lower|below))\b"
+)
+_FALLS = _form(r"\b(?:shr[aiu]nk\w*|contract(?:s|ed|ing)|negative|declin\w+|fell|fall(?:s|ing)?|decreas\w+)\b")
+_GROWS = _form(r"\b(?:positive|gr[eo]w(?:s|ing)?|increas(?:e|es|ed|ing))\b")
+_FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
+_FRACTION = _form(rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b")
+_PROSE = _form(
+    r"^\W*(?:(?:and|but|so|please|tell me|explain|can you (?:tell|explain)\w*)\W+)*"
+    r"(?:why|how (?!many|much|old|long|large|big|high|tall|far|deep|fast|often|young|rich|poor)|describe|explain"
+    r"|what (?:happened|went|led|caused|is happening|was .{1,30} about))\b"
+    r"|\b(?:reasons?|causes?|consequences?) (?:of|for)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """``above``: greater than ``value``, else less than it. ``unit``: "%", "$" or "" where none is said."""
+
+    above: bool
+    value: Decimal
+    unit: str = ""
+
+    def admits(self, value: Decimal) -> bool:
+        return value > self.value if self.above else value < self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``topic``: the question without its names and without the words that only say what kind it is.
+
+    ``most``: how many of a ranking, 0 = not said. ``average``: of an aggregate, else the total.
+    """
+
+    kind: Kind
+    topic: str
+    lowest: bool = False
+    most: int = 0
+    bound: Bound | None = None
+    average: bool = True
+
+
+def asks_for_prose(text: str) -> bool:
+    """Return whether a question asks why, how or what happened, and so for sentences instead of a figure or a name."""
+    return _PROSE.search(text) is not None
+
+
+def read_request(reading: Reading, *, countries: int) -> Request:
+    """Return what a question asks for; ``countries``: how many of the data it is about.
+
+    Only a question about no single country ranks, filters or counts countries.
+    """
+    plain = " ".join(remove_names(reading.text, reading.names).split())
+    kind: Kind = "value"
+    bound = None if countries else _bound(plain)
+    if not countries:
+        kind = _of_all(plain, bound)
+    if kind in {"count", "filter"}:
+        bound = bound or _sign(plain)
+    elif kind == "value" and (_SERIES.search(plain) or _SERIES.search(reading.text) or _spans_years(reading)):
+        kind = "series"
+    elif kind == "value" and countries > 1:
+        kind = "comparison"
+    elif kind == "value" and asks_for_prose(plain):
+        kind = "prose"
+    average = _AVERAGE.search(plain) is not None
+    topic = _topic(plain)
+    if kind in OF_ALL:
+        for one in reversed(_numbers(topic)):
+            topic = f"{topic[: one.start]}{topic[one.end :]}"
+    return Request(kind, topic, _LOWEST.search(plain) is not None, _most(plain), bound, average)
+
+
+def _spans_years(reading: Reading) -> bool:
+    years = reading.every_year
+    return len(years) > 1 or any(one.gte != one.lte for one in years)
+
+
+def _of_all(plain: str, bound: Bound | None) -> Kind:
+    """What a question that names no country asks of all of them; "value" where it asks nothing of that kind."""
+    if _HOW_MANY.search(plain):
+        return "count"
+    if bound or (_sign(plain) and _WHICH.search(plain)):
+        return "filter"
+    if _SUPERLATIVE.search(plain):
+        return "ranking"
+    is_aggregate = _AVERAGE.search(plain) or (_TOTAL.search(plain) and _ALL.search(plain))
+    return "aggregate" if is_aggregate else "value"
+
+
+def _topic(plain: str) -> str:
+    for form in (_SHAPE, _HOW_MANY, _SERIES, _BOUND, _WHICH, _ORDER):
+        plain = form.sub(" ", plain)
+    return " ".join(plain.split()) or "?"
+
+
+def _numbers(plain: str) -> list[Figure]:
+    return [one for one in figures(plain, comma=comma_decimals(plain)) if one.year is None]
+
+
+def _bound(plain: str) -> Bound | None:
+    for match in _BOUND.finditer(plain):
+        rest = plain[match.end() :]
+        if fraction := _FRACTION.match(rest):
+            count = (fraction["count"] or "one").lower()
+            number = Decimal(ONES.get(count, 1 if not count.isdigit() else int(count)))
+            return Bound(bool(match["above"]), 100 * number / _FRACTIONS[fraction["part"].lower()], "%")
+        near = [one for one in _numbers(rest) if not rest[: one.start].strip(" $€£")]
+        if near:
+            return Bound(bool(match["above"]), min(near[0].values), near[0].unit)
+    for one in _numbers(plain):
+        if behind := _BEHIND.match(plain[one.end :]):
+            return Bound(bool(behind["above"]), min(one.values), one.unit)
+    return None
+
+
+def _sign(plain: str) -> Bound | None:
+    if _FALLS.search(plain):
+        return Bound(False, Decimal(0))
+    return Bound(True, Decimal(0)) if _GROWS.search(plain) else None
+
+
+def _most(plain: str) -> int:
+    counts = [int(min(one.values)) for one in _numbers(plain) if one.bare and min(one.values) <= MOST_RANKED]
+    return counts[0] if counts else 0

@@ -1,0 +1,173 @@
+"""What a question compares, and the parts it can be asked in: each country, year, report or thing on its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..domain import Range, Scope, Value, Values
+from ..domain.protocols import Catalog
+from ..domain.reading import NamedCountry, Reading
+from ..language import YEAR_PATTERN, analyzer
+from .reading import COUNTRY, YEAR, editions, values_of
+from .wording import add_name, as_sentence, list_in_words, name_in_words, remove_names, tidy
+
+DOCUMENT = "document_name"
+MOST_SIDES = 8
+MOST_PARTS = 4
+COMPARES = re.compile(
+    r"\b(?:compar(?:e|es|ed|ing|ison|isons)|contrast\w*|differ\w*|versus|vs|than|side by side|chang(?:e|es|ed|ing)"
+    r"|new in|gap|rank(?:ed|ing)?|similar\w*|in common)\b",
+    re.IGNORECASE,
+)
+"""Words of a comparison, whatever is compared."""
+_OTHER_END = re.compile(
+    r"\b(?:than|versus|vs\.?|against|unlike|next to|compar\w+\s+(?:to|with)|differ\w*\s+from)\W+(?:\w+\W+){0,3}$",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"(?:['’]s)?\s*(?:,|and|or|vs\.?|versus|[&/+])\s*(?:(?:and|or|in|of|for|the)\s+)*", re.IGNORECASE)
+_COMPARING_WORDS = frozenset(
+    analyzer("english").terms(
+        "compare compared comparison contrast differ difference differences different versus vs than change new "
+        "gap rank similar common more less higher lower bigger larger smaller better worse report reports edition "
+        "country countries both between table show give tell list side last latest year years previous next"
+    )
+)
+_QUESTION_END = re.compile(r"(?<=[?])\s+(?!\()")
+_CLAUSE = re.compile(
+    r",?\s+(?:and|but)\s+(?:also\s+|then\s+)?(?=(?:what|which|who|when|where|why|how)\b(?:\W+\w+){2,})", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """``query`` is searched inside ``scope``. ``ready``: it has a report that can be searched.
+
+    ``year``: of the figures that are compared; any edition may have them.
+    """
+
+    name: str
+    scope: Scope
+    query: str = ""
+    ready: bool = True
+    year: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """At least two ``compared``, or none. ``left_out``: the names of those that were too many.
+
+    ``bare``: the question does not say what of them is compared.
+    """
+
+    compared: tuple[Side, ...] = ()
+    left_out: tuple[str, ...] = ()
+    bare: bool = False
+
+
+def sides(reading: Reading, scope: Scope, catalog: Catalog) -> Sides:
+    """Return the sides of a question: countries, else editions, else years of figures, else the reports in scope.
+
+    A country or year that the question names alone narrows every side; the scope is never left.
+    """
+    countries = _inside(scope, COUNTRY, values_of(compared_countries(reading), catalog), catalog)
+    narrowed = scope.having(COUNTRY, countries)
+    named = [year for year in editions(narrowed, catalog) if any(y.condition.matches(year) for y in reading.editions)]
+    reports = _inside(narrowed, YEAR, named, catalog)
+    figures = sorted({year for named in reading.figure_years for year in named.ends})
+    topic = tidy(remove_names(reading.text, reading.names))
+    found: list[Side]
+    if len(countries) > 1:
+        within = scope.having(YEAR, reports) if len(reports) == 1 else scope
+        found = [Side(str(name), within.having(COUNTRY, [name])) for name in countries]
+    elif len(reports) > 1:
+        found = [Side(str(year), narrowed.having(YEAR, [year])) for year in reports]
+    elif len(figures) > 1:
+        found = [Side(str(year), narrowed, year=year) for year in figures]
+    else:
+        found = _reports(narrowed, catalog) if COMPARES.search(reading.text) else []
+    if len(found) < 2:
+        return Sides()
+    bare = not [term for term in analyzer("english").terms(topic) if term not in _COMPARING_WORDS]
+    compared = tuple(
+        Side(
+            one.name,
+            one.scope,
+            one.name if bare else f"{topic.rstrip(' ?')} {one.year or ''}".strip(),
+            catalog.holdings(one.scope).ready > 0,
+            one.year,
+        )
+        for one in found[:MOST_SIDES]
+    )
+    return Sides(compared, tuple(one.name for one in found[MOST_SIDES:]), bare)
+
+
+def compared_countries(reading: Reading) -> list[NamedCountry]:
+    """Return what the question is about and the other end of its comparison ("higher than in Mali"), in text order."""
+    text, found = reading.text, list[NamedCountry]()
+    before: NamedCountry | None = None
+    for country in reading.countries:
+        listed = before is not None and _LISTED.fullmatch(text[before.end : country.start]) is not None
+        is_end = _OTHER_END.search(text[: country.start]) is not None
+        before = country if is_end or (listed and before is not None) else None
+        if country in reading.about or before is not None:
+            found.append(country)
+    return found
+
+
+def _inside(scope: Scope, field: str, named: Sequence[Value], catalog: Catalog) -> list[Value]:
+    """The named values that the scope admits; those of the scope, where it has several and the question names none."""
+    chosen = scope.get(field)
+    admitted = [value for value in named if chosen is None or chosen.matches(value)]
+    if not admitted and isinstance(chosen, Values) and len(chosen.values) > 1:
+        return list(chosen.values)
+    if not admitted and isinstance(chosen, Range):
+        return [value for value in catalog.values(field, scope) if chosen.matches(value)]
+    return admitted
+
+
+def _reports(scope: Scope, catalog: Catalog) -> list[Side]:
+    """The editions of one country, else the single reports in scope, where they are few."""
+    years = editions(scope, catalog)
+    if len(catalog.values(COUNTRY, scope)) == 1 and len(years) > 1:
+        return [Side(str(year), scope.having(YEAR, [year])) for year in (years[-2], years[-1])]
+    records = catalog.all(scope)
+    if not 1 < len(records) <= MOST_SIDES:
+        return []
+    return [Side(record.title, scope.having(DOCUMENT, [record.name])) for record in records]
+
+
+def sub_questions(reading: Reading, things: Callable[[str], Sequence[str]], most: int = MOST_PARTS) -> list[str]:
+    """Return the question in parts that can each be searched alone, at most ``most``; ``[text]`` where it is one.
+
+    By sentence, else by thing and country. ``things`` returns the things that a topic lists, itself where it is one.
+    """
+    text, clauses = reading.text, list(_clauses(reading.text))
+    if len(clauses) > 1:
+        where = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
+        places = {name.start for name in reading.countries}
+        return [as_sentence(_completed(text, start, end, where, places)) for start, end in clauses][:most]
+    countries = compared_countries(reading)
+    topic = tidy(remove_names(text, [*countries, *reading.every_year]))
+    years = list_in_words(text[year.start : year.end] for year in reading.every_year)
+    parts = [
+        as_sentence(" ".join(filter(None, [thing, f"in {where}" if where else "", f"in {years}" if years else ""])))
+        for thing in things(topic)
+        for where in list(dict.fromkeys(name_in_words(text, one, usual=True) for one in countries)) or [""]
+    ]
+    return parts[:most] if len(parts) > 1 else [text]
+
+
+def _clauses(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in sorted([*_QUESTION_END.finditer(text), *_CLAUSE.finditer(text)], key=lambda one: one.start()):
+        if analyzer("english").terms(YEAR_PATTERN.sub("", text[start : match.start()])):
+            yield start, match.start()
+            start = match.end()
+    yield start, len(text)
+
+
+def _completed(text: str, start: int, end: int, where: str, places: set[int]) -> str:
+    clause = text[start:end]
+    return clause if not where or any(start <= place < end for place in places) else add_name(clause, where)
