@@ -66,6 +66,16 @@ class TestTooLong:
         assert [asked["query"] for asked in chat.asked] == [question.strip()]
 
 
+def test_a_term_is_explained_where_an_answer_first_names_it(browser: Page, chat: ScriptedChat) -> None:
+    turn = ask(browser, mode="direct")
+    chat.say(done("In FCS prices rise; `FCS` and FCSX stay, **FCS** too [1].", source(1)))
+    finished(browser, turn)
+    term = turn.locator(".answer-body abbr")
+    expect(term).to_have_text(["FCS"])
+    expect(term).to_have_attribute("title", "Fragile states.")
+    expect(turn.locator(".answer-body")).to_have_text("In FCS prices rise; FCS and FCSX stay, FCS too 1.")
+
+
 class TestLongQuestion:
     @pytest.mark.parametrize("size", [WIDE, PHONE, (320, 256)], ids=["wide", "phone", "400 %"])
     @pytest.mark.parametrize("question", [PASTED[:3900] + ASKED, "A line.\n" * 60 + ASKED], ids=["text", "lines"])

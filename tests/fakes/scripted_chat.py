@@ -31,6 +31,7 @@ LOOKUPS: dict[str, Json] = {
     "/ready": {"ready": True, "ingesting": False},
     "/api/scope": SCOPE,
     "/api/collections": {"collections": []},
+    "/api/glossary": {"entries": [{"term": "FCS", "heading": "", "meaning": "Fragile states."}]},
 }
 END = object()
 

@@ -4,7 +4,7 @@ import { current, go, newChat } from "./conversation.js";
 import { focusRow, loadList, showListError } from "./conversations.js";
 import { offerUndo } from "./overlays.js";
 import { at, sendJson } from "../common/api.js";
-import { announceNow, byId, showError, wireDialog } from "../common/dom.js";
+import { announceNow, byId, onSubmit, showError, wireDialog } from "../common/dom.js";
 import { t } from "../common/words.js";
 
 const menu = byId("conversation-menu");
@@ -99,13 +99,10 @@ for (const dialog of [renameDialog, shareDialog]) {
     focusRow(id);
   });
 }
-byId("rename-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  attempt(byId("rename-error"), async () => {
-    await sendJson("PATCH", pathOf(chosen), { title: byId("rename-title").value });
-    renameDialog.close();
-  });
-});
+onSubmit(byId("rename-form"), () => attempt(byId("rename-error"), async () => {
+  await sendJson("PATCH", pathOf(chosen), { title: byId("rename-title").value });
+  renameDialog.close();
+}));
 byId("share-make").addEventListener("click", () => attempt(byId("share-error"), async () => {
   showLink(await sendJson("POST", pathOf(chosen, "/share")));
   byId("share-link").select();

@@ -1,6 +1,6 @@
 /** What a person can do with an answer: rate it, download it, ask next. */
 import { getJson, sendJson } from "../common/api.js";
-import { announceNow, element, showError } from "../common/dom.js";
+import { announceNow, element, onSubmit, showError } from "../common/dom.js";
 import { isAttachment } from "../common/format.js";
 import { t } from "../common/words.js";
 
@@ -48,8 +48,7 @@ function askWhy(reply, id) {
     reply.querySelector("[data-rating=down]").focus();
   };
   close.addEventListener("click", remove);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
+  onSubmit(form, async () => {
     const reason = new FormData(form).get("reason");
     try {
       await send(id, { rating: "down", ...(reason && { reason }), comment: comment.value });

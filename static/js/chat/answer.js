@@ -2,7 +2,7 @@
 import { explainUnsupported, legend, linkCitations, markUnsupported, missingIn, sourceItem } from "./citations.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
-import { AnswerAnnouncer, announceNow, element } from "../common/dom.js";
+import { AnswerAnnouncer, announceNow, element, showItems, showText } from "../common/dom.js";
 import { scopeLine, sourceName } from "../common/format.js";
 import { count, t } from "../common/words.js";
 
@@ -107,6 +107,7 @@ export class AnswerView {
     this.#steps.finish({ path: trace?.path, citations });
     this.#steps.fold();
     markUnsupported(this.#find(".answer-body"), unsupported);
+    import("./terms.js").then(({ explainTerms }) => explainTerms(this.#find(".answer-body")));
     this.#showFooter(answer);
     // Only figures with a year can be drawn.
     if (answer.figures?.some(({ year }) => year !== null)) {
@@ -114,9 +115,8 @@ export class AnswerView {
     }
     const outcome = answer.answered ? t("Answer with {sources}.", { sources: count(citations.length, "source") })
       : `${unansweredLabel(answer)}.`;
-    const stopped = stoppedText(trace?.stopped_by);
     // Doubts are announced where they are marked.
-    this.#announcer?.finish([outcome, stopped].filter(Boolean).join(" "),
+    this.#announcer?.finish([outcome, stoppedText(trace?.stopped_by)].filter(Boolean).join(" "),
       unsupported.length ? this.#find(".answer-body").textContent : plain);
   }
 
@@ -126,8 +126,7 @@ export class AnswerView {
     this.#steps.finish();
     this.#find(".notice").hidden = false;
     this.#find(".notice-message").textContent = message;
-    this.#find(".notice-details").hidden = details.length === 0;
-    this.#find(".notice-details").replaceChildren(...details.map((text) => element("li", { text })));
+    showItems(this.#find(".notice-details"), details.map((text) => element("li", { text })));
     this.#find(".found").open = !this.#text;
     if (this.#announcer) announceNow([message, ...details].join(" "));
   }
@@ -157,8 +156,7 @@ export class AnswerView {
     const listedSources = answered && trace?.mode === "report" ? [] : citations;
     const threshold = trace?.threshold;
     this.#find(".answer").classList.toggle("not-found", !answered);
-    this.#find(".not-found-label").hidden = answered;
-    this.#find(".not-found-label").textContent = answered ? "" : unansweredLabel(answer);
+    showText(this.#find(".not-found-label"), answered ? "" : unansweredLabel(answer));
     this.#find(".answer-footer").hidden = false;
     this.#find(".sources-title").hidden = listedSources.length === 0;
     this.#find(".sources").replaceChildren(...listedSources.map(sourceItem));
@@ -169,8 +167,7 @@ export class AnswerView {
     this.#find(".unsupported-lines").replaceChildren(
       ...unsupported.map((sentence) => element("li", { text: explainUnsupported(sentence) })));
     this.#find(".legend-marks").replaceChildren(...legend(unsupported, citations));
-    this.#find(".stopped-line").hidden = !trace?.stopped_by;
-    this.#find(".stopped-line").textContent = stoppedText(trace?.stopped_by);
+    showText(this.#find(".stopped-line"), stoppedText(trace?.stopped_by));
     this.#find(".ledger").hidden = !trace?.ledger?.length;
     this.#find(".ledger").addEventListener("toggle", async ({ target }) => {
       const { showTrace } = await import("./trace.js");

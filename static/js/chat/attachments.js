@@ -1,7 +1,7 @@
 /** Files and addresses attached to questions. The server does not store them. */
 import { focusComposer } from "./composer.js";
 import { wireBox } from "./scope.js";
-import { announce, byId, element, focusNext, hasKeyboard } from "../common/dom.js";
+import { announce, byId, element, focusNext, hasKeyboard, showItems } from "../common/dom.js";
 import { distinct, loadFormats, namedFiles, sortOut, takeAddress, webAddress, wireDrop, wireEnter } from "../common/files.js";
 import { bytes } from "../common/format.js";
 import { t } from "../common/words.js";
@@ -18,10 +18,7 @@ export const attachments = () => attached;
 
 const isMissing = ({ file, url }) => !file && !url;
 
-function showErrors(messages) {
-  byId("attach-errors").hidden = messages.length === 0;
-  byId("attach-errors").replaceChildren(...messages.map((text) => element("p", { text })));
-}
+const showErrors = (messages) => showItems(byId("attach-errors"), messages.map((text) => element("p", { text })));
 
 function chip(item, index) {
   const { name, file } = item;
@@ -42,8 +39,7 @@ function chip(item, index) {
 
 function show(items) {
   attached = items;
-  chips.replaceChildren(...attached.map(chip));
-  chips.hidden = attached.length === 0;
+  showItems(chips, attached.map(chip));
   if (attached.length) announce(t("Attached: {names}", { names: attached.map(({ name }) => name).join(", ") }));
 }
 

@@ -5,7 +5,7 @@ import { listed, t } from "../common/words.js";
 
 const CITATION = /\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/;
 
-function textNodes(root) {
+export function textNodes(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const nodes = [];
   while (walker.nextNode()) nodes.push(/** @type {Text} */ (walker.currentNode));

@@ -1,6 +1,6 @@
 /** The box in which questions are written: its text, its answer mode and its keys. */
 import { keepDraft, ready, send, stop } from "./conversation.js";
-import { byId, element, hasKeyboard } from "../common/dom.js";
+import { byId, element, hasKeyboard, onSubmit, showItems } from "../common/dom.js";
 import { language, t } from "../common/words.js";
 
 const select = byId("mode");
@@ -42,8 +42,7 @@ const isTooLong = () => textarea.value.length > maxCharacters && [...textarea.va
 function showTooLong(isWrong) {
   const number = maxCharacters.toLocaleString(language);
   const text = t("A question can have up to {number} characters. Shorten it, or attach the text as a file.", { number });
-  byId("question-error").hidden = !isWrong;
-  byId("question-error").replaceChildren(...(isWrong ? [element("p", { text })] : []));
+  showItems(byId("question-error"), isWrong ? [element("p", { text })] : []);
   textarea.setAttribute("aria-invalid", String(isWrong));
 }
 
@@ -77,8 +76,7 @@ export function setStreaming(isStreaming) {
 /** Put a question back unless another one is being written. Returns whether it did. */
 export function offerAgain(question) {
   if (textarea.value.trim()) return false;
-  textarea.value = question;
-  onInput();
+  showDraft(question);
   return true;
 }
 
@@ -125,8 +123,7 @@ export function wireComposer() {
     cancelEditing();
     textarea.focus();
   });
-  byId("ask-form").addEventListener("submit", async (event) => {
-    event.preventDefault();
+  onSubmit(byId("ask-form"), async () => {
     if (!(await ready())) return textarea.focus();
     const question = textarea.value.trim();
     if (isTooLong()) showTooLong(true);

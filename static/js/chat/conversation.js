@@ -97,8 +97,7 @@ function empty() {
   if (byId("evidence").open) import("./evidence.js").then(({ closeEvidence }) => closeEvidence());
   turns = [];
   log.replaceChildren();
-  byId("earlier").hidden = true;
-  byId("missing").hidden = true;
+  byId("earlier").hidden = byId("missing").hidden = true;
 }
 
 function clear() {

@@ -1,7 +1,7 @@
 /** A table of countries and years with their numbers of reports. Its cells, rows and columns choose the scope. */
 import { scope } from "./scope.js";
 import { getJson } from "../common/api.js";
-import { element } from "../common/dom.js";
+import { all, element } from "../common/dom.js";
 import { valueLabel } from "../common/format.js";
 import { t } from "../common/words.js";
 
@@ -33,7 +33,7 @@ function tableOf(cells) {
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
 }
 
-const buttonsOf = (box) => /** @type {HTMLElement[]} */ ([...box.querySelectorAll("button")]);
+const buttonsOf = (box) => all(box, "button");
 const valuesOf = ({ dataset }) => Object.entries(JSON.parse(dataset.values));
 
 function markChosen(box) {

@@ -1,6 +1,6 @@
 /** The passage behind a citation: a preview while the pointer or the focus is on it, and the panel that a click opens. */
 import { getJson } from "../common/api.js";
-import { byId, element } from "../common/dom.js";
+import { byId, element, showFacts } from "../common/dom.js";
 import { decimal, foundBy, isAttachment, sourcePlace, sourceTitle } from "../common/format.js";
 import { isPdf, passageNodes } from "../common/passage.js";
 import { t } from "../common/words.js";
@@ -11,19 +11,15 @@ const hasRoom = matchMedia("(min-width: 60rem)");
 let opener = null;
 let pending = null;
 
-function showFacts(source) {
-  const facts = {
-    [t("Country")]: source.country_name,
-    [t("Year")]: source.year,
-    [t("Section")]: source.section,
-    [t("Page")]: source.page,
-    [t("Score")]: typeof source.score === "number" && t("similarity {score}", { score: decimal(source.score, 2) }),
-    [t("Found by")]: foundBy(source),
-    [t("Stored")]: isAttachment(source) && t("no, attached to this question"),
-  };
-  byId("evidence-facts").replaceChildren(...Object.entries(facts).filter(([, value]) => value).map(([name, value]) =>
-    element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
-}
+const factsOf = (source) => ({
+  [t("Country")]: source.country_name,
+  [t("Year")]: source.year,
+  [t("Section")]: source.section,
+  [t("Page")]: source.page,
+  [t("Score")]: typeof source.score === "number" && t("similarity {score}", { score: decimal(source.score, 2) }),
+  [t("Found by")]: foundBy(source),
+  [t("Stored")]: isAttachment(source) && t("no, attached to this question"),
+});
 
 function showPassage(text, widerText) {
   const passage = byId("evidence-passage");
@@ -36,15 +32,14 @@ function showPassage(text, widerText) {
 async function loadWiderText(source) {
   pending?.abort();
   if (isAttachment(source)) {
-    const isShown = source.text || source.snippet;
-    byId("evidence-error").textContent = isShown ? "" : t("This passage was attached to the question and is not stored.");
-    return;
+    const lost = t("This passage was attached to the question and is not stored.");
+    return byId("evidence-error").append(source.text || source.snippet ? "" : lost);
   }
   const { signal } = pending = new AbortController();
   try {
     const chunk = await getJson(`/api/chunks/${encodeURIComponent(source.chunk_id)}`, signal);
     if (signal.aborted) return;
-    showFacts({ ...chunk, ...source });
+    showFacts(byId("evidence-facts"), factsOf({ ...chunk, ...source }));
     showPassage(chunk.text, chunk.wider_text);
     const button = byId("evidence-original");
     button.querySelector("span").textContent = isPdf(chunk.file)
@@ -75,7 +70,7 @@ export function openEvidence(source, button) {
   byId("evidence-original").hidden = true;
   if (!dialog.open && hasRoom.matches) dialog.show();
   else if (!dialog.open) dialog.showModal();
-  showFacts(source);
+  showFacts(byId("evidence-facts"), factsOf(source));
   showPassage(source.text ?? source.snippet ?? "");
   byId("evidence-title").focus({ preventScroll: true });
   loadWiderText(source);

@@ -1,6 +1,6 @@
 /** Charts below an answer: their points open passages, a table has the figures, and both can be downloaded. */
 import { chartsOf, draw, isMoney, marker, shape } from "./charts.js";
-import { element } from "../common/dom.js";
+import { element, showItems } from "../common/dom.js";
 import { t } from "../common/words.js";
 
 const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size"];
@@ -164,7 +164,5 @@ function figureOf(chart, box) {
 
 /** Show the charts of an answer, if any. A click on a point opens its passage in the turn's own listener. */
 export function showFigures(box, answer) {
-  const charts = chartsOf(answer);
-  box.hidden = charts.length === 0;
-  box.replaceChildren(...charts.map((chart) => figureOf(chart, box)));
+  showItems(box, chartsOf(answer).map((chart) => figureOf(chart, box)));
 }

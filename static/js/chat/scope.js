@@ -1,6 +1,6 @@
 /** The scope of questions: the filters that a person chose, and the panel to choose them. */
 import { getJson } from "../common/api.js";
-import { all, byId, element, focusNext, hasKeyboard } from "../common/dom.js";
+import { all, byId, element, focusNext, hasKeyboard, showText } from "../common/dom.js";
 import { scopeNames, scopeSize, valueLabel } from "../common/format.js";
 import { t } from "../common/words.js";
 
@@ -144,11 +144,6 @@ function showChips() {
   byId("chosen-scope").hidden = byId("scope-clear").hidden = entries.length === 0;
 }
 
-function showScopeError(message) {
-  byId("scope-error").textContent = message;
-  byId("scope-error").hidden = !message;
-}
-
 /** Drop values of a link that the library does not have, and say so. Returns whether that was the error. */
 function dropUnknown({ status, details }) {
   const wrong = (Array.isArray(details) ? details : [])
@@ -173,14 +168,14 @@ async function load() {
       const query = scope.query(["field", "document_name"], ["q", byId("document-search").value.trim()]);
       facets.document_name = (await getJson(`/api/facets?${query}`, signal)).document_name;
     }
-    showScopeError(notice);
+    showText(byId("scope-error"), notice);
     notice = "";
     scope.dispatchEvent(new CustomEvent("counted", { detail: facets }));
     showOptions(facets);
     byId("scope-count").textContent = scopeSize(facets);
   } catch (error) {
     if (error.name === "AbortError" || dropUnknown(error)) return;
-    showScopeError(error.message);
+    showText(byId("scope-error"), error.message);
     byId("scope-count").textContent = t("Scope not available");
   }
 }

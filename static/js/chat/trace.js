@@ -1,8 +1,8 @@
 /** How an answer was found: each passage against the threshold, and the time, model calls and tokens of each stage. */
 import { stepName } from "./steps.js";
-import { element } from "../common/dom.js";
+import { element, showText } from "../common/dom.js";
 import { cost, decimal, foundBy, seconds, sourcePlace, sourceTitle } from "../common/format.js";
-import { count, language, t } from "../common/words.js";
+import { count, t } from "../common/words.js";
 
 /** Stages that are not steps as well. */
 const STAGES = {
@@ -19,18 +19,15 @@ function stageName({ stage, runs }) {
   return runs > 1 ? t("{name}, {runs} times", { name, runs }) : name;
 }
 
-const whole = (value) => value.toLocaleString(language);
-
 /** The columns of the table; those that no stage uses are left out. */
 const COLUMNS = [
   { name: t("Model calls"), isUsed: (row) => row.calls + row.cached_calls > 0, text: (row) => [
-    whole(row.calls),
-    row.failed_calls > 0 && t("{number} failed", { number: whole(row.failed_calls) }),
-    row.cached_calls > 0 && t("{number} more from the cache", { number: whole(row.cached_calls) }),
+    decimal(row.calls),
+    row.failed_calls > 0 && t("{number} failed", { number: decimal(row.failed_calls) }),
+    row.cached_calls > 0 && t("{number} more from the cache", { number: decimal(row.cached_calls) }),
   ].filter(Boolean).join(", ") },
-  { name: t("Tokens in"), text: (row) => whole(row.prompt_tokens), isUsed: (row) => row.prompt_tokens > 0 },
-  { name: t("Tokens out"), text: (row) => whole(row.completion_tokens), isUsed: (row) => row.completion_tokens > 0 },
-  { name: t("Tokens embedded"), text: (row) => whole(row.embedding_tokens), isUsed: (row) => row.embedding_tokens > 0 },
+  ...[["prompt_tokens", t("Tokens in")], ["completion_tokens", t("Tokens out")], ["embedding_tokens", t("Tokens embedded")]]
+    .map(([field, name]) => ({ name, text: (row) => decimal(row[field]), isUsed: (row) => row[field] > 0 })),
   { name: t("Working time"), text: (row) => seconds(row.ms), isUsed: () => true },
   { name: t("Cost"), text: (row) => (typeof row.cost === "number" ? cost(row.cost) : t("unknown")), isUsed: (row) => row.cost > 0 },
 ];
@@ -52,7 +49,7 @@ function conversationText(usage) {
   const parts = [
     count(usage.questions, "question"),
     usage.calls > 0 && count(usage.calls, "model call"),
-    usage.calls > 0 && t("{tokens} in, {out} out", { tokens: count(usage.prompt_tokens, "token"), out: whole(usage.completion_tokens) }),
+    usage.calls > 0 && t("{tokens} in, {out} out", { tokens: count(usage.prompt_tokens, "token"), out: decimal(usage.completion_tokens) }),
     usage.embedding_tokens > 0 && t("{tokens} embedded", { tokens: count(usage.embedding_tokens, "token") }),
     usage.cost > 0 && t("cost {cost}", { cost: cost(usage.cost) }),
   ];
@@ -126,6 +123,5 @@ export function showTrace(fold, { trace, citations, conversation_usage: usage })
   fold.querySelector(".trace").replaceChildren(...hitList(trace, citations), ...stageList(trace), ...pipelines(trace));
   showStages(fold.querySelector("table"), trace.ledger, trace.cost);
   fold.querySelector(".ledger-note").hidden = !trace.cached;
-  fold.querySelector(".conversation-line").hidden = !usage;
-  if (usage) fold.querySelector(".conversation-line").textContent = conversationText(usage);
+  showText(fold.querySelector(".conversation-line"), usage ? conversationText(usage) : "");
 }

@@ -3,7 +3,7 @@ import { AnswerView } from "./answer.js";
 import { chosenMode } from "./composer.js";
 import { askAgain, askBelow, edit, onStarted } from "./conversation.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
-import { cloneTemplate } from "../common/dom.js";
+import { cloneTemplate, showText } from "../common/dom.js";
 import { isAttachment, scopeNames, suggestionLabel } from "../common/format.js";
 import { language, t } from "../common/words.js";
 
@@ -201,9 +201,7 @@ export class Turn {
   /** Offer a scope that the question names and that was not applied, and to remove the one that was. */
   #offerScopes({ suggested_scope: suggested, scope }) {
     this.#suggested = suggested;
-    const button = this.#reply.querySelector(".suggestion");
-    button.hidden = !suggested;
-    if (suggested) button.textContent = suggestionLabel(suggested);
+    showText(this.#reply.querySelector(".suggestion"), suggested ? suggestionLabel(suggested) : "");
     const label = scopeNames(scope?.from_question).join(" · ");
     this.#reply.querySelector(".taken").hidden = !label;
     const remove = this.#reply.querySelector(".taken-remove");

@@ -30,6 +30,11 @@ export function showText(node, text) {
   node.hidden = !text;
 }
 
+/** Show the facts that have a value, by name. */
+export const showFacts = (list, facts) =>
+  list.replaceChildren(...Object.entries(facts).filter(([, value]) => value).map(([name, value]) =>
+    element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
+
 /** Show an error with the request id under which the server logged it; null clears. */
 export function showError(box, error, message = error?.message) {
   box.hidden = !error;
@@ -38,6 +43,18 @@ export function showError(box, error, message = error?.message) {
   if (box.firstChild?.textContent === message) return;
   const id = error.requestId && element("p", { className: "request-id", text: t("Request id: {id}", { id: error.requestId }) });
   box.replaceChildren(element("p", { text: message }), ...(id ? [id] : []));
+}
+
+/** Do something when a form is submitted, which the browser would send otherwise. */
+export const onSubmit = (form, act) => form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  act();
+});
+
+/** Show a list only if it has items. */
+export function showItems(list, items) {
+  list.hidden = items.length === 0;
+  list.replaceChildren(...items);
 }
 
 /** Let a dialog be closed by its buttons, by Esc and by a click beside it. */

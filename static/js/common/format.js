@@ -39,7 +39,7 @@ export function scopeLine(scope, chosen = {}) {
 export const suggestionLabel = ({ filters, page }) =>
   t("Ask again about {names} only", { names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(", ") });
 
-export const decimal = (number, digits) => number.toLocaleString(language, { maximumFractionDigits: digits });
+export const decimal = (number, digits = 0) => number.toLocaleString(language, { maximumFractionDigits: digits });
 
 export const seconds = (ms) => (ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms` : `${decimal(ms / 1000, 1)} s`);
 

@@ -16,9 +16,12 @@ const between = (items, separator) => items.flatMap((item, index) => (index ? [s
 export const formatText = (text) => between(text.split(/\n\s*\n/)
   .map((paragraph) => between(paragraph.split("\n").map(formatLine), () => "\n")), () => element("span", { className: "passage-gap" }));
 
+/** Return a text as a pattern that matches it. */
+export const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
 /** Return the text around a passage with the passage marked, or the passage alone. White space may differ. */
 export function passageNodes(passage, widerText) {
-  const words = passage.trim().split(/\s+/).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const words = passage.trim().split(/\s+/).map(escaped);
   const match = widerText && passage.trim() && new RegExp(words.join("\\s+")).exec(widerText);
   const marked = (text) => element("mark", {}, ...formatText(text));
   if (!match) return [marked(passage.trim())];

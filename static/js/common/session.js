@@ -1,6 +1,6 @@
 /** The dialog to sign in with a key. */
 import { getJson, KEY_NEEDED, sendJson } from "./api.js";
-import { byId, showError, showText, wireDialog } from "./dom.js";
+import { byId, onSubmit, showError, showText, wireDialog } from "./dom.js";
 import { t } from "./words.js";
 
 const dialog = byId("session-dialog");
@@ -49,10 +49,7 @@ async function submit() {
 
 wireDialog(dialog);
 byId("session-button").addEventListener("click", open);
-byId("session-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  submit();
-});
+onSubmit(byId("session-form"), submit);
 try {
   session = await getJson("/api/session");
   show();

@@ -2,7 +2,7 @@
 import { DocumentList } from "./list.js";
 import { DocumentView } from "./view.js";
 import { getJson, sendJson } from "../common/api.js";
-import { announce, byId, element, showError, showText, wireDialog } from "../common/dom.js";
+import { announce, byId, element, onSubmit, showError, showText, wireDialog } from "../common/dom.js";
 import { clearErrors, showFormError } from "../common/forms.js";
 import { sourceTitle } from "../common/format.js";
 import { Activity } from "../upload/activity.js";
@@ -111,10 +111,7 @@ async function save() {
 }
 
 wireDialog(edit);
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  if (!byId("edit-save").disabled) save();
-});
+onSubmit(form, () => byId("edit-save").disabled || save());
 
 function follow(ingestion) {
   const card = activity.add(ingestion);

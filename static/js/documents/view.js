@@ -1,6 +1,6 @@
 /** One document in a sheet beside the list: its facts, its passages and its actions. */
 import { at, getJson } from "../common/api.js";
-import { all, byId, element, showError, showText, wireDialog } from "../common/dom.js";
+import { all, byId, element, showError, showFacts, showText, wireDialog } from "../common/dom.js";
 import { sourcePlace, sourceTitle, when } from "../common/format.js";
 import { originOf, scopeValue, statusOf } from "../common/states.js";
 import { formatText } from "../common/passage.js";
@@ -62,9 +62,7 @@ export class DocumentView {
     this.#document = document;
     byId("document-name").textContent = originOf(document);
     byId("document-title").textContent = sourceTitle(document);
-    const facts = Object.entries(factsOf(document)).filter(([, value]) => value);
-    byId("document-facts").replaceChildren(...facts.map(([name, value]) =>
-      element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
+    showFacts(byId("document-facts"), factsOf(document));
     for (const button of all(dialog, "[data-action]")) button.hidden = !document.may_change;
     dialog.querySelector("[data-action=reingest]").hidden = !document.may_change || !document.can_reingest;
     byId("document-ask").hidden = document.status !== "ready";

@@ -5,18 +5,16 @@ import { getJson } from "../common/api.js";
 import { byId, element, showError } from "../common/dom.js";
 import { cost, decimal, scopeNames, when } from "../common/format.js";
 import { stateText } from "../common/states.js";
-import { language, t } from "../common/words.js";
+import { t } from "../common/words.js";
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;
 const STEP = 10;
 const HEIGHT = 100;
 
-const whole = (value) => value.toLocaleString(language);
-
 const MEASURES = [
-  { name: t("Questions"), of: ({ questions }) => questions, text: whole },
-  { name: t("Tokens"), of: ({ metered_tokens: tokens }) => tokens, text: whole },
+  { name: t("Questions"), of: ({ questions }) => questions, text: decimal },
+  { name: t("Tokens"), of: ({ metered_tokens: tokens }) => tokens, text: decimal },
   { name: t("Cost"), of: (day) => day.cost ?? 0, text: cost },
 ];
 

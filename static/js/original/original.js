@@ -1,6 +1,6 @@
 /** The report behind a passage: a PDF at its page, any other file as the extracted text. */
 import { at, getJson } from "../common/api.js";
-import { byId, element, wireDialog } from "../common/dom.js";
+import { byId, element, showText, wireDialog } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
 import { formatText, isPdf } from "../common/passage.js";
 import { t } from "../common/words.js";
@@ -13,10 +13,7 @@ const message = byId("original-message");
 let pages = null;
 let pending = null;
 
-function showPosition(page) {
-  const text = t("Page {page} of {total}", { page, total: pages.total });
-  if (position.textContent !== text) position.textContent = text;
-}
+const showPosition = (page) => showText(position, t("Page {page} of {total}", { page, total: pages.total }));
 
 /** The text of a report in order, with a passage marked; more is loaded on request. */
 class ReportText {

@@ -1,6 +1,6 @@
 /** Choosing documents to add, and sending them with their fields. */
 import { sendJson } from "../common/api.js";
-import { all, announce, byId, element, focusNext, showError, showText, wireDialog } from "../common/dom.js";
+import { all, announce, byId, element, focusNext, onSubmit, showError, showText, wireDialog } from "../common/dom.js";
 import { distinct, loadFormats, namedFiles, sortOut, takeAddress, visible, wireDrop, wireEnter } from "../common/files.js";
 import { clearErrors, icon, showFormError } from "../common/forms.js";
 import { bytes } from "../common/format.js";
@@ -83,8 +83,8 @@ async function submit(onIngestion, choice = "") {
       const body = { urls: addresses.map(({ url }) => url), ...Object.fromEntries(fields) };
       onSent(await sendJson("POST", "/api/documents", body), addresses);
     }
-    const fieldsOfFiles = choice ? [...fields, ["on_conflict", choice]] : fields;
-    await sendFiles(items.filter(({ file }) => file), fieldsOfFiles, { signal: sending.signal, onSent });
+    if (choice) fields.push(["on_conflict", choice]);
+    await sendFiles(items.filter(({ file }) => file), fields, { signal: sending.signal, onSent });
     byId("advanced").open = false;
     form.reset();
   } catch (error) {
@@ -152,9 +152,6 @@ export function wireUpload({ onIngestion }) {
     stage([]);
     byId("file-input").focus();
   });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (staged.length && !sending) submit(onIngestion);
-  });
+  onSubmit(form, () => staged.length && !sending && submit(onIngestion));
   return showFormats();
 }
