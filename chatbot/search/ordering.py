@@ -27,8 +27,8 @@ OLDER = 1.0
 """What a passage of an older edition loses where no year is asked, in standard deviations: its heading may be gone."""
 PROSE = 0.5
 """Share of the headings' weight where a question asks for prose."""
-REVISIONS = 1
-"""Older editions that say something of the year asked, right behind the newest."""
+AHEAD, OLDER_SHOWN = 3, 2
+"""Passages that stand before the older editions of the first line, and how many of these then follow."""
 
 
 class HeadingOrder:
@@ -100,11 +100,13 @@ class Refiner:
 
 
 def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms: Terms) -> list[SearchHit]:
-    """Of the editions of one line the one that is asked, from the place of the first of them; the others behind all.
+    """Order the editions of each line among its own places; those that are not asked go behind all others.
 
     A line is what a country's reports say under one heading. Asked is the edition that the question names, else one
-    with a figure of the year it names, else the edition of that year; of several the newest. An older one that has a
-    figure of the year stays behind the first line: it may have been revised. Where someone chose years, all stay.
+    with a figure of the year it names, else the edition of that year; of several the newest. If the first line has the
+    best vector score too, it is clear what is asked, and two of its older editions come early: they may say more. Where
+    the question names a year of figures, those with such a figure stand right behind the first passage: the figure may
+    have been revised. Where someone chose years, all stay.
     """
     if scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return list(hits)
@@ -112,17 +114,30 @@ def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms
     lines: dict[Hashable, list[SearchHit]] = {}
     for key, hit in zip(keys, hits, strict=True):
         lines.setdefault(key, []).append(hit)
-    chosen = {key: _chosen(line, asked) for key, line in lines.items()}
-    kept: list[SearchHit] = []
-    seen: set[Hashable] = set()
-    for key, hit in zip(keys, hits, strict=True):
-        if chosen[key] and (key not in seen or _edition(hit) == _edition(chosen[key][0])):
-            kept.append(chosen[key].pop(0))
-        if not seen:
-            kept += _revisions(lines[key], kept[0], asked)
-        seen.add(key)
-    placed = {hit.chunk.id for hit in kept}
-    return [*kept, *(hit for hit in hits if hit.chunk.id not in placed)]
+
+    ordered = {key: sorted(line, key=lambda hit: _preference(hit, asked)) for key, line in lines.items()}
+    best = {key: _edition(line[0]) for key, line in ordered.items()}
+    nearest = max(range(len(hits)), key=lambda place: hits[place].score or 0.0, default=0)
+    is_clear = bool(asked.figure_years) or (bool(keys) and keys[nearest] == keys[0])
+    chosen, more, others = list[SearchHit](), list[SearchHit](), list[SearchHit]()
+    for key in keys:
+        hit = ordered[key].pop(0)
+        says_more = not asked.figure_years or _matched(asked.figure_years, hit.chunk.figure_years)
+        if _edition(hit) == best[key]:
+            chosen.append(hit)
+        elif is_clear and key == keys[0] and _edition(hit) < best[key] and says_more and len(more) < OLDER_SHOWN:
+            more.append(hit)
+        else:
+            others.append(hit)
+    ahead = 1 if asked.figure_years else AHEAD
+    return [*chosen[:ahead], *more, *chosen[ahead:], *others]
+
+
+def _preference(hit: SearchHit, asked: SearchText) -> tuple[int, int, int, int]:
+    """Sorts the edition that is asked first."""
+    edition, figures = _edition(hit), _matched(asked.figure_years, hit.chunk.figure_years)
+    of_the_year = 0 if figures else _matched(asked.figure_years, [edition])
+    return -_matched(asked.editions, [edition]), -figures, -of_the_year, -edition
 
 
 def _line(chunk: Chunk, place: int, terms: Terms) -> Hashable:
@@ -135,29 +150,6 @@ def _line(chunk: Chunk, place: int, terms: Terms) -> Hashable:
 def _edition(hit: SearchHit) -> int:
     year = hit.chunk.metadata.get(YEAR)
     return year if isinstance(year, int) else 0
-
-
-def _chosen(line: Sequence[SearchHit], asked: SearchText) -> list[SearchHit]:
-    """The passages of the edition asked; those with a figure of the year asked first."""
-    if len(line) == 1:
-        return list(line)
-
-    def preference(hit: SearchHit) -> tuple[int, int, int, int]:
-        edition = _edition(hit)
-        figures = _matched(asked.figure_years, hit.chunk.figure_years)
-        of_the_year = 0 if figures else _matched(asked.figure_years, [edition])
-        return -_matched(asked.editions, [edition]), -figures, -of_the_year, -edition
-
-    edition = _edition(min(line, key=preference))
-    own = [hit for hit in line if _edition(hit) == edition]
-    return sorted(own, key=lambda hit: -_matched(asked.figure_years, hit.chunk.figure_years))
-
-
-def _revisions(line: Sequence[SearchHit], newest: SearchHit, asked: SearchText) -> list[SearchHit]:
-    found = [
-        hit for hit in line if _edition(hit) < _edition(newest) and _matched(asked.figure_years, hit.chunk.figure_years)
-    ]
-    return sorted(found, key=lambda hit: -_edition(hit))[:REVISIONS]
 
 
 def _matched(asked: Sequence[NamedYears], years: Iterable[int]) -> int:

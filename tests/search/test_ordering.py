@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -44,7 +45,23 @@ OTHER = hit("other", 2021, "Economy › Exports")
 
 
 def test_the_newest_edition_of_a_line_is_first_and_takes_one_place() -> None:
-    assert ordered([OLD, MIDDLE, OTHER, NEW]) == ["new", "other", "old", "middle"]
+    assert ordered([OLD, MIDDLE, OTHER, NEW]) == ["new", "other", "middle", "old"]
+
+
+def test_older_editions_of_the_first_line_alone_come_after_three_passages() -> None:
+    """Not after all: they may say more of what is asked."""
+    others = [hit(f"{name} {year}", year, f"Economy › {name}") for name in "abc" for year in (2021, 2025)]
+    even_older = hit("even older", 2019)
+    found = ordered([OLD, MIDDLE, NEW, even_older, *others])
+    assert found[:6] == ["new", "a 2025", "b 2025", "middle", "old", "c 2025"]
+    assert set(found[6:]) == {"even older", "a 2021", "b 2021", "c 2021"}
+
+
+def test_where_another_heading_is_nearer_in_meaning_older_editions_come_after_all() -> None:
+    nearer = replace(hit("nearer", 2025, "Economy › Prices"), score=0.9)
+    others = [hit(f"other {number}", 2025, f"Economy › Other {number}") for number in range(4)]
+    found = ordered([NEW, OLD, nearer, *others])
+    assert found == ["new", "nearer", "other 0", "other 1", "other 2", "other 3", "old"]
 
 
 @pytest.mark.parametrize(
