@@ -32,7 +32,6 @@ class NamedYears:
     lte: int | None
     start: int
     end: int
-    is_subject: bool = True
     of_report: bool = False
 
     @property

@@ -44,19 +44,10 @@ class RuleWords:
 
 _RULES = RuleWords(__package__, "english.toml")
 pattern, words = _RULES.pattern, _RULES.words
-SINGULAR: dict[str, str] = _RULES.tables["singular"]
-"""The singular form of verbs, by the plural."""
 NUMBERS: dict[str, int] = _RULES.tables["numbers"]
 """Small numbers in words."""
-IMPLIED: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    thing: (frozenset(said.partition("|")[0].split()), frozenset(said.partition("|")[2].split()))
-    for thing, said in _RULES.tables["implied"].items()
-}
-"""The thing that a word asks for which only compares ("bigger"): these words, and what may stand beside them."""
 EVERYDAY: dict[str, str] = _RULES.tables["everyday"]
 """Terms of reports, each with a pattern for all that people say instead beside the name of a country."""
-NAME, PEOPLE, YEARS = (str(_RULES.tables["patterns"][mark]) for mark in ("name", "people", "years"))
-"""Marks for a country by name, by what belongs to it, and for years: private characters, in no question."""
 
 
 def country_table(name: str) -> list[str]:

@@ -8,15 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ..domain import Scope
 from ..domain.protocols import Catalog
 from ..domain.reading import Named, NamedCountry, NamedYears, Reading
-from .comparisons import COMPARES, MAY_COMPARE, compared_countries
 from .english import pattern, words
-from .names import find_years
-from .reading import COUNTRY, editions, read_names, values_of
-from .relative_years import find_relative_years
+from .reading import read_names
+from .sides import COMPARES, compared_countries
 from .wording import ARTICLE, add_name, edition_in_words, list_in_words, name_in_words, placed, remove_names
+from .years import find_years
 
 Words = Callable[[str], Sequence[str]]
 """The words of a text that have a meaning of their own."""
@@ -27,11 +25,6 @@ _IN_ITS_PLACE = pattern(r"\b{in_its_place}\b")
 _LISTED = pattern(r"(?:\s|,|&|\b(?:and|or|both|the|in|of|for)\b)*")
 _PLACED = pattern(r"(?:,\s*|\b(?:in|for|of|during|by|as of)\s+(?:the\s+)?)$")
 _REPORT = pattern(r"\b{report}\b")
-_ONE_OF_THEM = pattern(r"\b(?P<which>{newest}|{oldest}|{previous}|{next})\s+one\b")
-_ONE_BEFORE = pattern(r"\b(?:{report}|one)\s+(?:before|earlier)(?:\s+that)?\b")
-_NOW = pattern(
-    r"^\W*(?:(?:and|in|what|how|about|is|it|the)\s+)*(?:{newest}|{now})(?:\s+(?:ones?|figures?|numbers?|data|value))?\W*$"
-)
 
 
 def exchange_names(query: str, reading: Reading, before: str, catalog: Catalog, meaning: Words) -> str:
@@ -66,7 +59,7 @@ def exchange_names(query: str, reading: Reading, before: str, catalog: Catalog, 
 
 def compares(text: str, named: Sequence[Named]) -> bool:
     """Whether a question compares several things that it names."""
-    return len(named) > 1 and (COMPARES.search(text) or MAY_COMPARE.search(text)) is not None
+    return len(named) > 1 and COMPARES.search(text) is not None
 
 
 def _kept_years(query: str, before: str, old: Sequence[NamedYears]) -> list[str]:
@@ -77,7 +70,7 @@ def _kept_years(query: str, before: str, old: Sequence[NamedYears]) -> list[str]
 
 def _further(query: str, before: str, countries: Sequence[NamedCountry], catalog: Catalog) -> list[NamedCountry]:
     """Which of the countries are new sides of the comparison before; none where that is none."""
-    sides = compared_countries(before, read_names(before, catalog))
+    sides = compared_countries(read_names(before, catalog))
     known = {key for side in sides for key in side.keys}
     if RELATION.search(query[: countries[0].start]) or not compares(before, sides):
         return []
@@ -88,7 +81,7 @@ def _with_further(before: str, further: Sequence[NamedCountry], query: str, cata
     """The comparison with more sides, "" without any: in their list, or behind the last name where they stand apart."""
     if not further:
         return ""
-    sides = compared_countries(before, read_names(before, catalog))
+    sides = compared_countries(read_names(before, catalog))
     start, end = sides[0].start, sides[-1].end
     new = [name_in_words(query, country, usual=True) for country in further]
     between = remove_names(before, sides)[start : end - sum(name.end - name.start - 1 for name in sides)]
@@ -102,33 +95,6 @@ def unnamed(text: str, named: Sequence[Named]) -> str:
     """The text without the names, and without the "report" of an edition."""
     rest = remove_names(text, named)
     return _REPORT.sub(" ", rest) if any(isinstance(name, NamedYears) and name.of_report for name in named) else rest
-
-
-def absolute_years(query: str, before: str, catalog: Catalog, scope: Scope) -> tuple[str, str]:
-    """Both questions, the later one with the year that it says by the one before; "now" takes the years out of that.
-
-    "The latest report" is one of ``scope``.
-    """
-    asked = read_names(before, catalog, scope)
-    known = editions(scope.having(COUNTRY, values_of(asked.about, catalog)), catalog)
-    if asked.editions:
-        query = _ONE_OF_THEM.sub(r"\g<which> report", _ONE_BEFORE.sub("previous report", query))
-    if known and _NOW.match(query):
-        return (f"{known[-1]} report?" if asked.editions else query), _without_years(before, asked.figure_years)
-    for said in [] if find_years(query) else reversed(find_relative_years(query)):
-        of_its_kind = asked.editions if said.of_report else asked.figure_years or asked.editions
-        years = said.among(known, of_its_kind[0].gte if of_its_kind else None)
-        if years is not None:
-            new = f"{years.gte} report" if said.of_report else f"in {years.gte}"
-            query = f"{query[: said.start]}{new}{query[said.end :]}"
-            before = before if said.beside else _without_years(before, asked.figure_years)
-    return query, before
-
-
-def _without_years(text: str, years: Sequence[NamedYears]) -> str:
-    for named in reversed(years):
-        text = f"{_PLACED.sub('', text[: named.start]).rstrip()}{text[named.end :]}"
-    return text
 
 
 def _with_countries(

@@ -15,7 +15,6 @@ from ..domain import Message, Scope
 from ..domain.protocols import Catalog
 from ..domain.reading import Named, Reading
 from ..language import Analyzer
-from .comparisons import COMPARES, compared_countries
 from .english import pattern, words
 from .exchange import (
     COMPARING,
@@ -23,7 +22,6 @@ from .exchange import (
     OF_A_COUNTRY,
     POINTS_BACK,
     RELATION,
-    absolute_years,
     exchange_names,
     is_dependent,
     is_of_country,
@@ -31,9 +29,9 @@ from .exchange import (
     new_topic,
     unnamed,
 )
-from .names import find_years
 from .reading import COUNTRY, YEAR, read_names
-from .sentences import ALL_COUNTRIES, is_small_talk
+from .sentences import is_small_talk
+from .sides import COMPARES, compared_countries
 from .wording import (
     add_name,
     as_sentence,
@@ -44,6 +42,7 @@ from .wording import (
     remove_names,
     years_in_words,
 )
+from .years import find_years
 
 TURNS = 3
 """Questions that a follow-up may take words from; measured with `benchmarks/follow_ups.py`.
@@ -59,6 +58,8 @@ FEW = 3
 _MARKS = ("?", "؟", "？")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
+_ALL_COUNTRIES = pattern("{all_countries}")
+"""A question with one of these may be about more than the country named before."""
 _LEADS_ON = pattern(r"^\W*{leads_on}\b")
 _COMPLETE = pattern(r"^\W*(?:{wh}|{be}|{do}|{have}|{modal}|am|{tell})\b")
 _WHICH_ONE = pattern(
@@ -154,14 +155,14 @@ class FollowUps:
             return _with(earlier[-1], [query.strip(" ?.!")])
         asked = _CHANGES_TOPIC.sub("", query)
         is_new, query = asked != query, asked or query
-        query, before = absolute_years(query, self._meant(query, earlier), self._catalog, scope)
+        before = self._meant(query, earlier)
         reading = read_names(query, self._catalog)
         if self.is_elliptic(query) or (is_new and not reading.about):
             other = self._exchanged(query, reading, before)
             other = other or self._on_another_topic(query, reading, before, scope)
             if other or not is_new:
                 return other or self._carried(query, reading, before, scope)
-        is_of_all = reading.countries or scope.get(COUNTRY) or ALL_COUNTRIES.search(OF_A_COUNTRY.sub(" ", query))
+        is_of_all = reading.countries or scope.get(COUNTRY) or _ALL_COUNTRIES.search(OF_A_COUNTRY.sub(" ", query))
         if is_of_all or not self._catalog.values(COUNTRY) or not read_names(before, self._catalog).about:
             return query  # it is complete, and the conversation has no country that it lacks
         return _with(query, self._names(query, reading, before, scope))
@@ -194,7 +195,7 @@ class FollowUps:
         The year of a figure goes on to another figure, and to what a report of that year may say.
         """
         earlier, known = read_names(before, self._catalog), self._catalog.values(YEAR)
-        countries = [] if reading.about or scope.get(COUNTRY) else compared_countries(before, earlier)
+        countries = [] if reading.about or scope.get(COUNTRY) else compared_countries(earlier)
         years = [] if reading.figure_years or scope.get(YEAR) else earlier.figure_years
         if not FIGURE.search(query):
             years = [named for named in years if any(map(named.condition.matches, known))]
@@ -239,7 +240,7 @@ class FollowUps:
 
     def _named_in(self, text: str) -> list[set[tuple[object, ...]]]:
         reading = read_names(text, self._catalog)
-        groups = (reading.countries, compared_countries(text, reading))
+        groups = (reading.countries, compared_countries(reading))
         found: list[set[tuple[object, ...]]] = [{country.keys for country in group} for group in groups]
         return found + [{(y.gte, y.lte) for y in years} for years in (reading.editions, reading.figure_years)]
 
@@ -248,7 +249,7 @@ class FollowUps:
         earlier = read_names(before, self._catalog)
         is_other_side = COMPARING.search(query) is not None
         open_names = Reading() if is_other_side else replace(reading, about=reading.countries)
-        dropped: list[Named] = [*compared_countries(before, earlier), *earlier.figure_years, *earlier.editions]
+        dropped: list[Named] = [*compared_countries(earlier), *earlier.figure_years, *earlier.editions]
         kept = [country for country in earlier.countries if country not in dropped]
         known = set(self._analyzer.terms(f"{query} report edition" if earlier.editions else query))
         words: list[str] = []

@@ -8,25 +8,26 @@ from dataclasses import dataclass
 
 from ..domain import Scope, Values
 from ..domain.protocols import Catalog
-from ..domain.reading import Named, NamedCountry, NamedYears
+from ..domain.reading import Named, NamedCountry, NamedDocument, NamedYears
 from ..language import is_foreign
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
 from ..questions.reading import YEAR, keys_of, read_names
-from ..questions.wording import remove_names, tidy
+from ..questions.wording import tidy
 
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
+_ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 _OWNED = re.compile(r"['’]s?(?!\w)")
-_REPORT = pattern(r"^\s+{report}\b")
+_REPORT = pattern(r"^\W*\s{report}\b")
 _ACCORDING = pattern(r"(?:\baccording to|\bin|\bof|\bfrom|\bas)\s+(?:the\s+)?$")
-_NAMELESS = "the country"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
     """``question`` reads as one, for vectors of passages; ``topic`` has nothing of what the scope says, for words.
 
-    ``figure_years`` and ``editions`` are those the question names, whether or not the scope has them.
+    ``figure_years`` and ``editions`` are those the question names, whether or not the scope has them. ``foreign``: it
+    is in another language than the keywords of the reports. ``prose``: it asks why or how, which no heading names.
     """
 
     question: str
@@ -34,52 +35,44 @@ class SearchText:
     figure_years: tuple[NamedYears, ...] = ()
     editions: tuple[NamedYears, ...] = ()
     foreign: bool = False
-    """Whether it is in another language than the rules and the keywords of the reports."""
     prose: bool = False
-    """Whether it asks why or how, which a text says and no heading names."""
 
 
 def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) -> SearchText:
-    """A question without the countries and editions of its scope; as it is, where nothing would be left. ``language``:
-    of the reports.
+    """Return a question without what its scope says; as it is, where nothing would be left.
 
     ``language``: of the reports.
     """
     reading, foreign = read_names(query, catalog, scope), language == "english" and is_foreign(query)
-    keys, years = keys_of(scope), scope.get(YEAR)
-    said: list[Named] = [country for country in reading.countries if keys.intersection(country.keys)]
+    keys, years, documents = keys_of(scope), scope.get(YEAR), scope.get("document_name")
+    said: list[Named | NamedDocument] = [name for name in reading.countries if keys.intersection(name.keys)]
     if isinstance(years, Values):
         said += [named for named in reading.editions if all(map(named.condition.matches, years.values))]
+    if reading.document and documents and any(map(documents.matches, reading.document.names)):
+        said.append(reading.document)
     topic = _without(query, said)
+    question = topic if foreign or not said else _without(query, said, "the country")
     if not any(map(str.isalpha, topic)):
         question = topic = query
-    else:
-        question = topic if foreign or not said else _nameless(query, said)
     return SearchText(question, topic, reading.figure_years, reading.editions, foreign, asks_for_prose(query))
 
 
-def _without(query: str, said: Sequence[Named]) -> str:
-    """The question without these names, the words that only lead to them, and what is theirs."""
+def _without(query: str, said: Sequence[Named | NamedDocument], country: str = "") -> str:
+    """The question without these names and the words that only lead to them.
+
+    With ``country`` in the place of a country's name: what is left reads as a question, and embeds as one.
+    """
     for name in sorted(said, key=lambda name: -name.start):
         before, after = query[: name.start], query[name.end :]
-        if isinstance(name, NamedYears):
-            after = _REPORT.sub("", after)
-            before = _ACCORDING.sub("", before)
-        elif not name.by_people:
-            owned = _OWNED.match(after)
-            after = after[owned.end() :] if owned else after
-            before = before if owned else _LED_TO.sub("", before)
-        query = f"{before} {after}"
-    return tidy(query)
-
-
-def _nameless(query: str, said: Sequence[Named]) -> str:
-    """The question with "the country" in the place of each: what is left reads as a question, and embeds as one."""
-    countries = [name for name in said if isinstance(name, NamedCountry) and not name.by_people]
-    for name in sorted(said, key=lambda name: -name.start):
-        if name in countries:
-            before = re.sub(r"\bthe\s+$", "", query[: name.start], flags=re.IGNORECASE)
-            query = f"{before}{_NAMELESS}{query[name.end :]}"
+        if not isinstance(name, NamedCountry):
+            before, after = f"{_ACCORDING.sub('', before)} ", _REPORT.sub("", after)
+        elif name.by_people:
+            before = f"{before} "
+        elif country:
+            before, after = _ARTICLE.sub("", before), f"{country}{after}"
+        elif owned := _OWNED.match(after):
+            before, after = f"{before} ", after[owned.end() :]
         else:
-            query = _without(query, [name]) if isinstance(name, NamedYears) else remove_names(query, [name])
+            before = f"{_LED_TO.sub('', before)} "
+        query = f"{before}{after}"
     return tidy(query)

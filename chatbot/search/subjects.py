@@ -12,14 +12,13 @@ from ..domain.reading import NamedCountry, NamedYears, Reading
 from ..language import YEAR_PATTERN, Analyzer, escape_markdown
 from ..language.countries import normalise, takes_article, usual_name
 from ..language.words import Say, in_english
-from ..questions.comparison_sides import Sides, sides
-from ..questions.comparisons import COMPARES, clean, compared_countries, compared_years
 from ..questions.names import country_key, keys_in
-from ..questions.reading import COUNTRY, YEAR, read_names, values_of
-from ..questions.sentences import separate_questions
+from ..questions.reading import COUNTRY, YEAR, editions, values_of
+from ..questions.sides import COMPARES, compared_countries
 from ..questions.wording import list_in_words, remove_names
 from .scope import describe, nearest_scope
 
+DOCUMENT = "document_name"
 MOST_NAMED = 6
 _WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
 """What parts the words of a file's name."""
@@ -57,27 +56,18 @@ def names_missing(part: Scope, reading: Reading, scope: Scope, catalog: Catalog)
     return any(n.condition == years and (c is None or country == Values((c,))) for c, n in absent)
 
 
-def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Reading:
-    """What each question of a text is about, and what it compares that with: the answer needs the reports of all."""
-    asked = [(one, read_names(one, catalog, scope)) for one in separate_questions(clean(text), scope, catalog)]
-    about = tuple(country for one, named in asked for country in compared_countries(one, named))
-    years = [years for one, named in asked if named.every_year for years in compared_years(one, named)]
-    years += [before for one, named in asked for before in _edition_before(one, named.editions, scope, catalog)]
-    return Reading(
-        about=about,
-        editions=tuple(named for named in years if named.of_report),
-        figure_years=tuple(named for named in years if not named.of_report),
-    )
+def everything_asked(reading: Reading, scope: Scope, catalog: Catalog) -> Reading:
+    """Return the reading with what the question compares its countries and editions with among what it is about.
 
-
-def _edition_before(text: str, named: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> list[NamedYears]:
-    """The other edition of "What is new in the 2025 report?"."""
-    compared = sides(text, scope, catalog) if len(named) == 1 and COMPARES.search(text) else Sides()
-    years = [side.scope.get(YEAR) for side in compared.compared if compared.bare]
-    other = [
-        one.values[0] for one in years if isinstance(one, Values) and not named[0].condition.matches(one.values[0])
-    ]
-    return [replace(named[0], gte=int(year), lte=int(year)) for year in other]
+    "What is new in the 2025 report?" needs the edition before it.
+    """
+    countries = compared_countries(reading)
+    years = list(reading.editions)
+    if len(years) == 1 and COMPARES.search(reading.text):
+        inside = scope.having(COUNTRY, values_of(reading.about, catalog))
+        before = [year for year in editions(inside, catalog) if year < years[0].gte]
+        years += [replace(years[0], gte=year, lte=year) for year in before[-1:]]
+    return replace(reading, about=tuple(countries), editions=tuple(years))
 
 
 def missing_figures(
@@ -148,6 +138,8 @@ def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | N
     narrowed = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog, or_none=True)
     years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in reading.editions)]
     narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
+    if reading.document and scope.get(DOCUMENT) is None:
+        narrowed = _narrowed(narrowed, DOCUMENT, reading.document.names, catalog)
     if narrowed == scope:
         return None
     before, after = catalog.holdings(scope), catalog.holdings(narrowed)
@@ -259,7 +251,7 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
 
 def _absent_years(reading: Reading, scope: Scope, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
     """The editions asked about that have no report, each with its country, None = with any."""
-    if not reading.editions or scope.get(YEAR) is not None or scope.get("document_name") is not None:
+    if not reading.editions or scope.get(YEAR) is not None or scope.get(DOCUMENT) is not None:
         return []
     base = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
     undated = base.having(YEAR, [NO_VALUE], or_none=True)

@@ -27,8 +27,8 @@ def hit(
 
 
 def asked(*figures: int, edition: int | None = None) -> SearchText:
-    years = tuple(NamedYears(year, year, 0, 4, is_subject=True) for year in figures)
-    editions = () if edition is None else (NamedYears(edition, edition, 0, 4, is_subject=True, of_report=True),)
+    years = tuple(NamedYears(year, year, 0, 4) for year in figures)
+    editions = () if edition is None else (NamedYears(edition, edition, 0, 4, of_report=True),)
     return SearchText("inflation", "inflation", years, editions)
 
 

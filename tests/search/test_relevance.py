@@ -32,6 +32,9 @@ class Library:
     def values(self, field: str, scope: Any = None) -> list[str]:
         return ["Kenya"]
 
+    def all(self, scope: Any = None) -> list[Any]:
+        return []
+
     def holdings(self, scope: Any) -> Holdings:
         return Holdings(chunks=self.passages)
 

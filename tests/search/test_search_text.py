@@ -14,6 +14,9 @@ class Catalog:
     def values(self, field: str) -> list[str]:
         return []
 
+    def all(self, scope: Scope) -> list[str]:
+        return []
+
 
 KENYA = Values(("Kenya",))
 

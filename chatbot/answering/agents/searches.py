@@ -40,12 +40,11 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
 
     The whole question stays in all of that where it names a country besides: one of its parts may be about it.
     """
-    scope = question.scope
-    if query == question.search_text:
-        reading = question.reading or read_names(query, catalog, scope)
-        if len(reading.about) < len(reading.countries):
-            return Search(query, query, scope, question.top_k)
-    inside = suggest_scope(everything_asked(query, scope, catalog), scope, catalog) or scope
+    scope, is_whole = question.scope, query == question.search_text
+    reading = (question.reading if is_whole else None) or read_names(query, catalog, scope)
+    if is_whole and len(reading.about) < len(reading.countries):
+        return Search(query, query, scope, question.top_k)
+    inside = suggest_scope(everything_asked(reading, scope, catalog), scope, catalog) or scope
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
     return Search(label, query, inside, question.top_k)
 

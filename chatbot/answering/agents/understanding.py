@@ -115,7 +115,9 @@ class Understanding:
 
     def taken_from(self, text: str, scope: Scope) -> Scope:
         """What a question names of a scope, beyond the one that was chosen; empty where that narrows nothing."""
-        found = suggest_scope(everything_asked(text, scope, self._catalog), scope, self._catalog)
+        found = suggest_scope(
+            everything_asked(read_names(text, self._catalog, scope), scope, self._catalog), scope, self._catalog
+        )
         return found.beyond(scope) if found else Scope()
 
     def read(self, question: Question, *, request: RequestContext) -> Understood:
@@ -128,7 +130,7 @@ class Understanding:
         if definitions := self._glossary.define(question.search_text, question.scope):
             return Understood(question, self._defined(question, definitions, say))
         reading = read_names(question.search_text, self._catalog, question.scope)
-        asked = everything_asked(question.search_text, question.scope, self._catalog)
+        asked = everything_asked(reading, question.scope, self._catalog)
         if topic := topic_of(question.search_text, reading):
             reading, asked = reading.with_years_of_reports(), asked.with_years_of_reports()
         subjects = self._subjects(asked, reading)

@@ -18,6 +18,7 @@ import numpy as np
 from ...domain import AnswerEvent, Chunk, Event, Question, Scope, StepTiming
 from ...domain.cancellation import Cancellation
 from ...domain.protocols import Catalog, Embedder, Store
+from ...questions.reading import read_names
 from ...search.pipeline import Retriever
 from ...search.subjects import everything_asked, suggest_scope
 from .dataset import Dataset, EvaluationQuery
@@ -87,7 +88,9 @@ def without_filters(query: EvaluationQuery) -> Scope:
 
 def with_auto_scope(catalog: Catalog, query: EvaluationQuery) -> Scope:
     """Return the scope that the names in the question suggest, as with AUTO_SCOPE."""
-    return suggest_scope(everything_asked(query.text, Scope(), catalog), Scope(), catalog) or Scope()
+    return (
+        suggest_scope(everything_asked(read_names(query.text, catalog), Scope(), catalog), Scope(), catalog) or Scope()
+    )
 
 
 @dataclass
