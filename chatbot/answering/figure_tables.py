@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Protocol
 
 from ..domain import Condition, Scope, Value
@@ -23,6 +24,7 @@ LEAST_OF_PART = 0.8
 """The same for a word or two of a list."""
 ALIKE = 0.75
 """Share of common words from which two names are one indicator, where no report has both."""
+KEY_FIGURES = 8
 SUBJECTS = 3
 """Subjects of an indicator that can be ranked."""
 MOST_THINGS = 6
@@ -110,6 +112,31 @@ class FigureTables:
                 rows = [found[pair] if pair else Measured(part, "", {}) for part, pair in meant.items()]
                 return [one for one in rows if one.by_subject or len(rows) > 1]
         return []
+
+    def key_figures(
+        self, scope: Scope, subjects: Sequence[str], chapters: Callable[[Sequence[str]], Mapping[str, str]]
+    ) -> list[Measured]:
+        """Return indicators that all subjects have, in turn the next one of each chapter, at most `KEY_FIGURES`.
+
+        Of each subject its newest edition counts. ``chapters`` returns the chapters of passages by their ids.
+        """
+        figures = [figure for figure in self._figures.find(scope) if figure.subject in subjects]
+        newest = {
+            subject: max((_edition(f.edition) for f in figures if f.subject == subject), default=0)
+            for subject in subjects
+        }
+        passages: dict[str, dict[tuple[str, str], str]] = {subject: {} for subject in subjects}
+        for figure in figures:
+            if figure.year and _edition(figure.edition) == newest[figure.subject]:
+                passages[figure.subject].setdefault((figure.heading, figure.label), figure.chunk_id)
+        first, *others = passages.values()
+        shared = {pair: id for pair, id in first.items() if not pair[1] and all(pair in other for other in others)}
+        of_chunk, by_chapter = chapters(list(shared.values())), defaultdict[str, list[tuple[str, str]]](list)
+        for pair, chunk_id in shared.items():
+            by_chapter[of_chunk.get(chunk_id, "")].append(pair)
+        in_turn = [pair for row in zip_longest(*by_chapter.values()) for pair in row if pair is not None]
+        pairs = self._pairs(scope)
+        return [self._measured(name, label, pairs, scope, subjects) for name, label in in_turn[:KEY_FIGURES]]
 
     def things(self, topic: str, scope: Scope, request: RequestContext | None = None) -> Sequence[str]:
         """Return the things that a topic lists, where each of them alone surely means an indicator; else the topic."""

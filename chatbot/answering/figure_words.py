@@ -32,6 +32,8 @@ class Rendered:
     chunk_ids: list[str] = field(default_factory=list)
     figures: list[ReportedFigure] = field(default_factory=list)
     text: str = ""
+    things: tuple[str, ...] = ()
+    """The indicators of its rows."""
 
     def cite(self, figure: ReportedFigure) -> str:
         """Return the figure's text with its year and number: "4.5% (2024 est.) [1]"."""
@@ -79,6 +81,7 @@ def render_changes(
         [escape_markdown(new.indicator), rendered.cite(old), rendered.cite(new)] for old, new in changes[:MOST_CHANGES]
     ]
     if rows:
+        rendered.things = tuple(new.indicator for _, new in changes[:MOST_CHANGES])
         head = say("{number} figures differ, the largest changes first:", number=len(changes))
         rendered.text = f"{head}\n\n{markdown_table(['', *map(str, editions)], rows)}"
     return rendered if rows else None
@@ -150,9 +153,9 @@ def _series(rendered: Rendered, one: Measured, subjects: Sequence[str], years: S
         years = ()  # one year is no series: the others are asked for, too
     points = {
         subject: [f for f in one.by_subject[subject] if not years or any(c.matches(year_of(f)) for c in years)]
-        or list(one.by_subject[subject])
         for subject in shown
     }
+    points = {subject: figures for subject, figures in points.items() if figures}
     for subject, figures in points.items():
         where = f"{escape_markdown(subject)}, {escape_markdown(one.name)}"
         first, last = figures[0], figures[-1]
@@ -165,8 +168,9 @@ def _series(rendered: Rendered, one: Measured, subjects: Sequence[str], years: S
         elif first.value > last.value:
             text = "{where}: fell from {first} to {last}."
         sentences.append(say(text, where=where, first=rendered.cite(first), last=rendered.cite(last)))
-    every = sorted({year_of(figure) for figures in points.values() for figure in figures})
-    if len(every) < 2:
+    asked = {int(year) for one in years if isinstance(one, Values) for year in one.values}
+    every = sorted(asked | {year_of(figure) for figures in points.values() for figure in figures})
+    if len(every) < 2 or not points:
         return " ".join(sentences)
     by_year = {subject: {year_of(figure): figure for figure in figures} for subject, figures in points.items()}
     rows = [

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
 
 from ..domain import Range, Scope, Value, Values
 from ..domain.protocols import Catalog
 from ..domain.reading import NamedCountry, Reading
 from ..language import YEAR_PATTERN, analyzer
+from ..language.countries import usual_name
 from .reading import COUNTRY, YEAR, editions, values_of
 from .wording import add_name, as_sentence, list_in_words, name_in_words, remove_names, tidy
 
@@ -27,13 +30,14 @@ _OTHER_END = re.compile(
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"(?:['’]s)?\s*(?:,|and|or|vs\.?|versus|[&/+])\s*(?:(?:and|or|in|of|for|the)\s+)*", re.IGNORECASE)
-_COMPARING_WORDS = frozenset(
+COMPARING_TERMS = frozenset(
     analyzer("english").terms(
         "compare compared comparison contrast differ difference differences different versus vs than change new "
         "gap rank similar common more less higher lower bigger larger smaller better worse report reports edition "
-        "country countries both between table show give tell list side last latest year years previous next"
+        "situation country countries both between table show give tell list side last latest year years previous next"
     )
 )
+_COMMAND = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\s+", re.IGNORECASE)
 _QUESTION_END = re.compile(r"(?<=[?])\s+(?!\()")
 _CLAUSE = re.compile(
     r",?\s+(?:and|but)\s+(?:also\s+|then\s+)?(?=(?:what|which|who|when|where|why|how)\b(?:\W+\w+){2,})", re.IGNORECASE
@@ -66,30 +70,41 @@ class Sides:
     bare: bool = False
 
 
-def sides(reading: Reading, scope: Scope, catalog: Catalog) -> Sides:
+def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool = False) -> Sides:
     """Return the sides of a question: countries, else editions, else years of figures, else the reports in scope.
 
-    A country or year that the question names alone narrows every side; the scope is never left.
+    A country or year that the question names alone narrows every side; the scope is never left. ``any_reports``: also
+    the reports of a question that compares nothing.
     """
-    countries = _inside(scope, COUNTRY, values_of(compared_countries(reading), catalog), catalog)
+    named = compared_countries(reading)
+    countries = _inside(scope, COUNTRY, values_of(named, catalog), catalog)
     narrowed = scope.having(COUNTRY, countries)
-    named = [year for year in editions(narrowed, catalog) if any(y.condition.matches(year) for y in reading.editions)]
-    reports = _inside(narrowed, YEAR, named, catalog)
-    figures = sorted({year for named in reading.figure_years for year in named.ends})
     topic = tidy(remove_names(reading.text, reading.names))
+    bare = not [term for term in analyzer("english").terms(topic) if term not in COMPARING_TERMS]
+    years = reading.every_year if bare else reading.editions
+    of_reports = [year for year in editions(narrowed, catalog) if any(y.condition.matches(year) for y in years)]
+    reports = _inside(narrowed, YEAR, of_reports, catalog)
+    figures = sorted({year for one in reading.figure_years for year in one.ends})
+    absent = [usual_name(one.keys[0]) for one in named if not values_of([one], catalog)] if named else []
     found: list[Side]
-    if len(countries) > 1:
+    if len(countries) > 1 and len(reports) > 1 and len(countries) * len(reports) <= MOST_SIDES:
+        found = [
+            Side(f"{name}, {year}", scope.having(COUNTRY, [name]).having(YEAR, [year]))
+            for name in countries
+            for year in reports
+        ]
+    elif len(countries) > 1 or (countries and absent):
         within = scope.having(YEAR, reports) if len(reports) == 1 else scope
-        found = [Side(str(name), within.having(COUNTRY, [name])) for name in countries]
+        found = [Side(str(name), within.having(COUNTRY, [name])) for name in [*countries, *absent]]
     elif len(reports) > 1:
         found = [Side(str(year), narrowed.having(YEAR, [year])) for year in reports]
     elif len(figures) > 1:
         found = [Side(str(year), narrowed, year=year) for year in figures]
     else:
-        found = _reports(narrowed, catalog) if COMPARES.search(reading.text) else []
+        compares = COMPARES.search(reading.text) is not None
+        found = _reports(narrowed, catalog, editions_of_one=compares) if compares or any_reports else []
     if len(found) < 2:
         return Sides()
-    bare = not [term for term in analyzer("english").terms(topic) if term not in _COMPARING_WORDS]
     compared = tuple(
         Side(
             one.name,
@@ -127,15 +142,20 @@ def _inside(scope: Scope, field: str, named: Sequence[Value], catalog: Catalog) 
     return admitted
 
 
-def _reports(scope: Scope, catalog: Catalog) -> list[Side]:
-    """The editions of one country, else the single reports in scope, where they are few."""
+def _reports(scope: Scope, catalog: Catalog, *, editions_of_one: bool) -> list[Side]:
+    """The two newest editions of one country, else the single reports in scope, where they are few."""
     years = editions(scope, catalog)
-    if len(catalog.values(COUNTRY, scope)) == 1 and len(years) > 1:
+    if editions_of_one and len(catalog.values(COUNTRY, scope)) == 1 and len(years) > 1:
         return [Side(str(year), scope.having(YEAR, [year])) for year in (years[-2], years[-1])]
     records = catalog.all(scope)
     if not 1 < len(records) <= MOST_SIDES:
         return []
     return [Side(record.title, scope.having(DOCUMENT, [record.name])) for record in records]
+
+
+def asks_several(reading: Reading) -> bool:
+    """Return whether a text asks several questions, each with its own words."""
+    return len(list(_clauses(reading.text))) > 1
 
 
 def sub_questions(reading: Reading, things: Callable[[str], Sequence[str]], most: int = MOST_PARTS) -> list[str]:
@@ -148,15 +168,28 @@ def sub_questions(reading: Reading, things: Callable[[str], Sequence[str]], most
         where = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
         places = {name.start for name in reading.countries}
         return [as_sentence(_completed(text, start, end, where, places)) for start, end in clauses][:most]
-    countries = compared_countries(reading)
-    topic = tidy(remove_names(text, [*countries, *reading.every_year]))
     years = list_in_words(text[year.start : year.end] for year in reading.every_year)
-    parts = [
-        as_sentence(" ".join(filter(None, [thing, f"in {where}" if where else "", f"in {years}" if years else ""])))
-        for thing in things(topic)
-        for where in list(dict.fromkeys(name_in_words(text, one, usual=True) for one in countries)) or [""]
-    ]
+    named = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
+    parts = []
+    for whole, name in _by_country(reading):
+        for thing in things(whole):
+            missing = [one for one in (name or named, years) if one and one not in thing]
+            parts.append(as_sentence(reduce(add_name, missing, thing)))
     return parts[:most] if len(parts) > 1 else [text]
+
+
+def _by_country(reading: Reading) -> list[tuple[str, str]]:
+    """The question for each of the countries that it lists, and the country; itself where it lists none."""
+    countries, text = compared_countries(reading), reading.text
+    if len(countries) < 2:
+        return [(text, "")]
+    start, end = countries[0].start, countries[-1].end
+    names = list(dict.fromkeys(name_in_words(text, one) for one in countries))
+    between = (text[one.end : other.start] for one, other in pairwise(countries))
+    if all(map(_LISTED.fullmatch, between)):
+        return [(_COMMAND.sub("", f"{text[:start]}{name}{text[end:]}"), name) for name in names]
+    rest = tidy(remove_names(text, countries))
+    return [(add_name(rest, name), name) for name in names]
 
 
 def _clauses(text: str) -> Iterator[tuple[int, int]]:

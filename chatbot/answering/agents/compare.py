@@ -5,26 +5,38 @@ Figures come from the table of figures; what reports say in words is quoted side
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
 from ...checking.answer import prompt_for
 from ...checking.tables import quotes_table, with_sources
-from ...domain import Context, Event, Passage, Prompt, Question, Quotation, ScopeSummary, SearchHit
+from ...domain import (
+    SECTION_SEPARATOR,
+    Context,
+    Event,
+    Passage,
+    Prompt,
+    Question,
+    Quotation,
+    SearchHit,
+    Values,
+)
 from ...language import count_of, escape_markdown
 from ...language.words import Say
 from ...models.prompts import on_one_line
 from ...questions.reading import COUNTRY, YEAR
-from ...questions.sides import Side, Sides, sides
+from ...questions.sides import COMPARING_TERMS, Side, Sides, sides
 from ...search.pipeline import Retrieval
 from ...search.subjects import names_missing, with_article, with_figures
-from ..figure_words import render_changes
+from ..figure_words import Rendered, render_changes
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
 from .run import AgentRun, BaseAgent
 from .searches import Search, alternate, distinct
-from .tables import answer_rendered, answer_table, compile_table, passages_of
+from .tables import answer_rendered, compile_table, key_figures, passages_of
 
+SAME_STEM = 5
+"""Letters that two words begin with, where they are of one thing."""
 QUOTES = 2
 """Rows of quotations where no model writes."""
 MOST_NAMED = 12
@@ -43,15 +55,25 @@ class CompareAgent(BaseAgent):
         if (scope := (yield from open_research(run))) is None:
             return
         question = run.question
-        compared = sides(run.reading, question.scope, run.resources.catalog)
+        compared = sides(run.reading, question.scope, run.resources.catalog, any_reports=True)
         ready = [side for side in compared.compared if side.ready]
         if not ready:
             yield from answer_text(run, _no_report(compared.compared, run.say) or run.say(NOTHING_TO_COMPARE), scope)
             return
         yield run.step("plan", "What is compared", items=[side.name for side in ready])
-        if not run.has_model and (yield from answer_table(run, scope)):
+        of_editions = [_of_edition(run, side) for side in ready]
+        of_one = _are_editions(of_editions)
+        changes = _changes(run, compared, of_editions) if of_one else None
+        if changes is not None:
+            yield run.step("changes", "Figures that differ", items=changes.things)
+        elif of_one and compared.bare:
+            text = run.say(
+                "The reports of {years} give the same figures.", years=_listed([s.name for s in ready], run.say)
+            )
+            yield from answer_text(run, text, scope)
             return
-        if (yield from _changes(run, compared, ready, scope)):
+        table = changes or (_key_figures(run, ready) if compared.bare else compile_table(run))
+        if table and not run.has_model and (yield from answer_rendered(run, scope, table)):
             return
         yield run.step("search", f"{count_of(len(ready), 'search')} at once")
         found = yield from run.search([Search(one.name, one.query, one.scope, question.top_k) for one in ready])
@@ -63,10 +85,9 @@ class CompareAgent(BaseAgent):
             for side, one in zip(ready, found, strict=True)
         ]
         hits = balanced(found)
-        if is_empty(run, hits):
+        if is_empty(run, hits) and not table:
             yield from answer_empty(run, scope, closest)
             return
-        table = compile_table(run)
         hits = distinct([*(passages_of(run, table) if table else ()), *hits])
         comparison = _Comparison(run, compared, ready, found, hits, table.text if table else "")
         way = WritingPlan(comparison.prompt, comparison.quoting, finish=comparison.finish)
@@ -78,18 +99,45 @@ def balanced(found: Sequence[Retrieval | None]) -> list[SearchHit]:
     return distinct(alternate([one.hits if one else () for one in found]))
 
 
-def _changes(
-    run: AgentRun, compared: Sides, ready: Sequence[Side], scope: ScopeSummary
-) -> Generator[Event, None, bool]:
-    """Answer what changed between editions of one country where the question names nothing; else return False."""
+def _key_figures(run: AgentRun, ready: Sequence[Side]) -> Rendered | None:
+    """The key figures of countries that are compared without saying what of them."""
+    countries = [side.scope.get(COUNTRY) for side in ready]
+    named = list(dict.fromkeys(str(one.values[0]) for one in countries if isinstance(one, Values)))
+    return key_figures(run, run.question.scope, named) if named else None  # sides never leave the scope
+
+
+def _of_edition(run: AgentRun, side: Side) -> Side:
+    """A side that is a year of figures as the edition of that year, where there is one."""
+    edition = side.scope.having(YEAR, [side.year] if side.year else [])
+    return replace(side, scope=edition) if run.resources.catalog.holdings(edition).ready else side
+
+
+def _are_editions(ready: Sequence[Side]) -> bool:
+    """Whether the sides are several editions of one country."""
+    years = [one for one in (side.scope.get(YEAR) for side in ready) if isinstance(one, Values)]
+    return len(years) == len(ready) > 1 and len({side.scope.get(COUNTRY) for side in ready}) == 1
+
+
+def _changes(run: AgentRun, compared: Sides, ready: Sequence[Side]) -> Rendered | None:
+    """What changed between editions of one country, in all or in the chapter that is named; None where nothing did."""
     years = [side.scope.get(YEAR) for side in ready]
-    editions = [int(one.values[0]) for one in years if one is not None and hasattr(one, "values")]
-    if not compared.bare or len(editions) < 2 or len({side.scope.get(COUNTRY) for side in ready}) > 1:
-        return False
+    editions = [int(one.values[0]) for one in years if isinstance(one, Values)]
     first, last = min(editions), max(editions)
-    both = ready[0].scope.having(YEAR, [first, last])
-    rendered = render_changes(run.resources.tables.changed(both, first, last), (first, last), run.say)
-    return rendered is not None and (yield from answer_rendered(run, scope, rendered))
+    changes = run.resources.tables.changed(ready[0].scope.having(YEAR, [first, last]), first, last)
+    if not compared.bare:
+        store, terms = run.resources.store, run.resources.analyzer.terms
+        chunks = {chunk.id: chunk for chunk in store.get([new.chunk_id for _, new in changes])}
+        sections = [chunks[new.chunk_id].section if new.chunk_id in chunks else "" for _, new in changes]
+        asked = set(terms(ready[0].query)) - COMPARING_TERMS
+        is_asked = [_is_chapter(asked, terms(section.partition(SECTION_SEPARATOR)[0])) for section in sections]
+        changes = [change for change, is_of_it in zip(changes, is_asked, strict=True) if is_of_it]
+    return render_changes(changes, (first, last), run.say)
+
+
+def _is_chapter(asked: Collection[str], chapter: Sequence[str]) -> bool:
+    """Whether words name a chapter and nothing else: "economic" begins as "Economy" does."""
+    stems = [word[:SAME_STEM] for word in chapter]
+    return bool(asked) and all(word[:SAME_STEM] in stems for word in asked if word.isalpha())
 
 
 class _Comparison:

@@ -17,7 +17,7 @@ from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_e
 from .budget import Allowance, SecondsUsedUpError
 from .run import AgentRun, BaseAgent
 from .searches import Search
-from .tables import answer_table
+from .tables import answer_table, compile_table, with_table
 
 
 class DirectAgent(BaseAgent):
@@ -30,8 +30,9 @@ class DirectAgent(BaseAgent):
             return
         if (scope := (yield from open_scope(run))) is None:
             return
-        if not question.page and (yield from answer_table(run, scope)):
+        if not (run.has_model or question.page) and (yield from answer_table(run, scope)):
             return
+        table = compile_table(run) if run.has_model and not question.page else None
         yield run.step("search", f"Searching {scope.chunks:,} passages")
         if (about := self._about_report(run)) is not None:
             yield from answer_from(run, scope, *about)
@@ -49,6 +50,9 @@ class DirectAgent(BaseAgent):
         if allowance.refused:
             yield from run.stop("calls")
         hits = retrieval.hits
+        if table is not None:
+            yield from answer_from(run, scope, *with_table(run, table, hits), tokens=run.settings.deep_context_tokens)
+            return
         verdict = "nothing" if is_empty(run, hits) else run.judge.verdict(run.reading, hits, question.scope)
         if verdict == "nothing" and (run.settings.on_empty != "relax" or not hits):
             yield from answer_empty(run, scope, hits)

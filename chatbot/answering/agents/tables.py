@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import partial
 
 from ...checking.answer import prompt_for
-from ...domain import Event, ScopeSummary, SearchHit
+from ...domain import SECTION_SEPARATOR, Event, Scope, ScopeSummary, SearchHit
 from ...questions.kinds import OF_ALL, Request, read_request
 from ...questions.reading import COUNTRY, YEAR, editions, values_of
-from ...questions.sides import MOST_PARTS, compared_countries, sub_questions
+from ...questions.sides import MOST_PARTS, asks_several, compared_countries, sub_questions
 from ..figure_words import Rendered, render
 from .answering import WritingPlan, answer_from
 from .run import AgentRun
+from .searches import distinct
 
 TABLE_TOKENS = 6000
 """Tokens of the passages that a table cites: of all countries they are short."""
@@ -21,7 +22,7 @@ TABLE_TOKENS = 6000
 def answer_table(run: AgentRun, scope: ScopeSummary) -> Generator[Event, None, bool]:
     """Answer from the table of figures, if the question asks for one and its indicator is known; else return False.
 
-    A language model gets the table as a source beside the passages of its cells.
+    Without a language model; one gets the table as a source (`with_table`).
     """
     rendered = compile_table(run)
     return rendered is not None and (yield from answer_rendered(run, scope, rendered))
@@ -31,12 +32,16 @@ def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered) -> G
     """Answer with a table; return False where one of its passages is no longer there."""
     yield run.step("figures", f"Read {len(rendered.figures)} figures from {len(rendered.chunk_ids)} passages")
     hits = passages_of(run, rendered)
-    way = WritingPlan(
-        partial(prompt_for, template="table_user", table=rendered.text), lambda context: rendered.text, header=""
-    )
     if hits:
+        way = WritingPlan(quoting=lambda context: rendered.text, header="")
         yield from answer_from(run, scope, hits, way, tokens=TABLE_TOKENS)
     return bool(hits)
+
+
+def with_table(run: AgentRun, rendered: Rendered, hits: Sequence[SearchHit]) -> tuple[Sequence[SearchHit], WritingPlan]:
+    """Return the passages of a table before those of a search, and how a language model writes with both."""
+    prompt = partial(prompt_for, template="table_user", table=rendered.text)
+    return distinct([*passages_of(run, rendered), *hits]), WritingPlan(prompt)
 
 
 def passages_of(run: AgentRun, rendered: Rendered) -> list[SearchHit]:
@@ -52,14 +57,16 @@ def asked_for(run: AgentRun) -> Request:
 
 
 def _subjects(run: AgentRun) -> list[str]:
-    """The countries that the question is about, as the data has them."""
-    return [str(value) for value in values_of(compared_countries(run.reading), run.resources.catalog)]
+    """The countries that the question is about, as the data has them, inside its scope."""
+    chosen = run.question.scope.get(COUNTRY)
+    named = values_of(compared_countries(run.reading), run.resources.catalog)
+    return [str(value) for value in named if chosen is None or chosen.matches(value)]
 
 
 def compile_table(run: AgentRun) -> Rendered | None:
     """Return the table that the question asks for; None where it asks for none, or nothing surely meant is in it."""
     request = asked_for(run)
-    if request.kind in {"value", "prose"}:
+    if request.kind in {"value", "prose"} or (run.reading.about and not _subjects(run)) or asks_several(run.reading):
         return None
     catalog, about, scope = run.resources.catalog, _subjects(run), run.question.scope
     scope = scope.having(COUNTRY, about or catalog.values(COUNTRY, scope))
@@ -74,6 +81,17 @@ def compile_table(run: AgentRun) -> Rendered | None:
     )
     asked = [named.condition for named in run.reading.figure_years]
     return render(request, measured, about, asked, run.say) if measured else None
+
+
+def key_figures(run: AgentRun, scope: Scope, subjects: Sequence[str]) -> Rendered | None:
+    """Return a table of the figures that say most of these countries; None where they share none."""
+    store, scope = run.resources.store, scope.having(COUNTRY, subjects)
+
+    def chapters(chunk_ids: Sequence[str]) -> dict[str, str]:
+        return {chunk.id: chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in store.get(chunk_ids)}
+
+    measured = run.resources.tables.key_figures(scope, subjects, chapters)
+    return render(Request("comparison", ""), measured, subjects, (), run.say) if measured else None
 
 
 def parts_of(run: AgentRun, most: int = MOST_PARTS) -> list[str]:

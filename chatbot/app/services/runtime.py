@@ -19,7 +19,7 @@ from ...config import WARM_CACHE
 from ...database.repositories.corpus import StoredEmbedder
 from ...domain import Chunking, QuerySettings, Question
 from ...domain.errors import ChatbotError, EmbedderMismatchError
-from ...domain.protocols import Agent, Chunker, Reranker, Store
+from ...domain.protocols import Agent, Chunker, Embedder, Reranker, Store
 from ...language import analyzer
 from ...library.chunkers import CHUNKERS
 from ...library.control import Retries
@@ -196,8 +196,11 @@ class Runtime:
 
     @lazy
     def indicators(self) -> IndicatorIndex:
-        """Says which heading a question means."""
-        return IndicatorIndex(self.embedder, analyzer(self._settings.language), self._storage.glossary.entries)
+        """Says which heading a question means; by the built-in model where a vector of the passages' has its price."""
+        embedder: Embedder = self.embedder
+        if not embedder.local:
+            embedder = EMBEDDERS.builder("minilm")(self._settings, model=EMBEDDERS.default_model("minilm"))
+        return IndicatorIndex(embedder, analyzer(self._settings.language), self._storage.glossary.entries)
 
     @lazy
     def retriever(self) -> Retriever:

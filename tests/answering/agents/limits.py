@@ -113,7 +113,9 @@ def no_thread_left(seconds: float = AT_ONCE) -> Iterator[None]:
 
 def _ours(before: set[threading.Thread]) -> list[threading.Thread]:
     new = [thread for thread in threading.enumerate() if thread not in before]
-    return [thread for thread in new if "process_request_thread" not in thread.name and thread.name != "deadlines"]
+    # The embedder's threads stay for the next question.
+    lasting = ("process_request_thread", "deadlines", "embed_")
+    return [thread for thread in new if not any(name in thread.name for name in lasting)]
 
 
 def stalls(stage: str) -> ScriptedModel:
