@@ -73,7 +73,8 @@ class TestSecondsOfSearches:
     def settings(self, settings: Settings) -> Settings:
         return settings.override(embedding_provider="openai", embedding_model="fake")
 
-    @pytest.mark.parametrize("mode", MODES)
+    # A comparison of figures needs no search: it is answered from their table.
+    @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "compare"])
     def test_searches_that_stall_are_left(self, services: Services, server: FakeOpenAI, mode: str) -> None:
         server.always(CHAT, ScriptedModel())
         server.always(EMBEDDINGS, Reply(silent_before=STALL))

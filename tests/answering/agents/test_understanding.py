@@ -19,12 +19,10 @@ from chatbot.domain import (
     Question,
     Scope,
     ScopeSummary,
-    Section,
     SourcesEvent,
     Subjects,
     TokenEvent,
     Values,
-    lay_out,
 )
 from chatbot.domain.request import RequestContext
 from tests.answering.agents.conftest import question, scope
@@ -217,99 +215,3 @@ class TestCollection:
     def test_the_chosen_scope_holds(self, services, server, agent) -> None:
         found = answer(run(services, agent, question("How many reports are there?", country_name="Mali")))
         assert found.response.startswith("There is 1 report for Mali:")
-
-
-LISTS = (
-    "Which countries are landlocked?",
-    "List the African nations with a coast",
-    "Which countries are of interest to investors?",
-)
-
-
-OF_EVERY = {
-    "What is the average growth rate of all countries?": "average",
-    "mean growth rate of all nations": "average",
-    "total population of all countries": "total",
-    "population of all the countries": "list",
-}
-
-
-class TestRanking:
-    @pytest.mark.parametrize(
-        "asked",
-        [
-            "Which country has the highest growth rate?",
-            "What is the richest country?",
-            "Which countries have the most people?",
-            "Rank all countries by growth",
-            "highest growth rate",
-            "highest life expectancy",
-            "the lowest inflation",
-            "What's the lowest median age?",
-            "Who has the highest inflation?",
-            *OF_EVERY,
-            *LISTS,
-        ],
-    )
-    def test_it_says_from_how_many_reports_the_passages_come(self, services, server, agent, asked: str) -> None:
-        server.chat(Reply(["It is 99.9% [1]."]))
-        events = run(services, agent, question(asked))
-        (mark,) = answer(events).marks  # moved by what is said before
-        assert answer(events).response[mark.start : mark.end] == "99.9%"
-        reports = {hit.chunk.document_id for event in events if isinstance(event, SourcesEvent) for hit in event.hits}
-        kind = "list" if asked in LISTS else OF_EVERY.get(asked, "ranking")
-        expected = f"No {kind} of all countries: the passages found come from {len(reports)} of 2 reports."
-        assert answer(events).response.startswith(expected)
-        assert streamed(events) == answer(events).response
-
-    def test_it_is_said_in_the_language_of_the_page(self, services, agent) -> None:
-        asked = replace(question("highest growth rate"), language="fr")
-        found = answer(run(services, agent, asked)).response
-        assert found.startswith("Pas de classement de tous les pays : les passages trouvés viennent de ")
-
-    @pytest.mark.parametrize(
-        ("asked", "country"),
-        [
-            ("Which country has the highest growth rate?", "Kenya"),
-            ("Which countries supply most of its imports?", "Kenya"),
-            ("What is the largest city of Kenya?", ""),
-            ("latest inflation figures", ""),
-            ("How high is the growth rate?", ""),
-            ("Which countries border Kenya?", ""),
-            ("In which country is the Nile longest?", "Mali"),
-        ],
-    )
-    def test_other_questions_get_no_notice(self, services, server, agent, asked: str, country: str) -> None:
-        chosen = {"country_name": country} if country else {}
-        assert "of all countries" not in answer(run(services, agent, question(asked, **chosen))).response
-
-
-WEATHER = "Weather 2023"
-
-
-@pytest.fixture
-def paged(services: Services) -> None:
-    sections = lay_out(Section(("Weather",), f"Rain on place number {page}.", page=page) for page in range(1, 6))
-    document = Document("paged", WEATHER, WEATHER, "test", {}, sections, pages=5)
-    services.ingesting.ingestor.ingest(document)
-
-
-@pytest.mark.usefixtures("paged")
-class TestPages:
-    def test_a_page_that_is_named_is_offered(self, services: Services, agent: Recorder) -> None:
-        found = answer(run(services, agent, question("Where is the rain on page 4?", document_name=WEATHER)))
-        assert found.suggested_scope == ScopeSummary(scope(document_name=WEATHER), 1, 5, page=4)
-        assert found.scope.page is None
-        assert len({hit.chunk.page for hit in found.trace.hits}) > 1
-
-    def test_with_auto_scope_it_is_applied(self, services: Services, agent: Recorder) -> None:
-        asked = replace(question("Where is the rain on page 4?", document_name=WEATHER), auto_scope=True)
-        found = answer(run(services, agent, asked))
-        assert (found.scope.page, found.suggested_scope) == (4, None)
-        assert {hit.chunk.page for hit in found.trace.hits} == {4}
-
-    @pytest.mark.parametrize("query", ["Where is the rain on page 9?", "Compare the rain of page 1 and page 2."])
-    def test_a_page_that_no_report_has_or_several_are_not(
-        self, services: Services, agent: Recorder, query: str
-    ) -> None:
-        assert answer(run(services, agent, question(query, document_name=WEATHER))).suggested_scope is None
