@@ -157,6 +157,12 @@ def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Ite
             f"No setting names the collection {name!r}, so searches may not find its reports.",
             "Add it to COLLECTIONS, or ingest the reports again.",
         )
+    if missing := len(services.storage.figures.missing(records)):
+        yield _warning(
+            "figures_missing",
+            f"The figures of {missing} reports are not stored yet: tables and lists of figures leave them out.",
+            "Store them: python -m chatbot migrate. A running server does it by itself.",
+        )
     if pending := sum(record.status != "ready" for record in records):
         yield _warning(
             "reports_pending",

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..domain import Answer, Context, Message, Prompt, QuerySettings, Question, ScopeSummary, SearchHit, Trace
+from ..domain import Answer, Citation, Context, Message, Prompt, QuerySettings, Question, ScopeSummary, SearchHit, Trace
+from ..domain.figures import ReportedFigure, newest_marked
 from ..language import escape_markdown, estimate_tokens
+from ..language.reported_figures import figures_of
 from ..language.words import Say, in_english
 from ..models.prompts import PASSAGE, on_one_line, render
 from ..search.scope import describe
 from .citations import check
 from .context import in_prompt_order, render_passage
-from .figure_list import cited_figures
 from .wording import in_order_of_appearance, without_numbers
 
 CLOSEST_SHOWN = 3
+MOST_CITED_FIGURES = 200
+"""Figures of one answer, at most."""
 CONTEXT_HEADING = "Relevant knowledge base context:"
 HISTORY_MESSAGES = 10
 HISTORY_TOKENS = 1500
@@ -128,3 +131,9 @@ def assemble(
         marks=checked.marks,
         figures=cited_figures(checked.citations),
     )
+
+
+def cited_figures(citations: Sequence[Citation]) -> tuple[ReportedFigure, ...]:
+    """Return the figures of the passages that an answer cites, attachments too, in the order of the citations."""
+    found = (replace(figure, citation=one.number) for one in citations for figure in figures_of(one.hit.chunk))
+    return tuple(newest_marked(found)[:MOST_CITED_FIGURES])

@@ -202,19 +202,10 @@ class Collection:
         """
         return 0 if self._database.embedded else self.estimated_count()
 
-    def distinct(self, field: str) -> list[Any]:
-        """Return the different values of a field, unordered."""
+    def distinct(self, field: str, filter: Mapping[str, Any] | None = None) -> list[Any]:
+        """Return the different values of a field among the matches, unordered."""
         with self._driver() as raw:
-            return list(raw.distinct(field))
-
-    def distinct_rows(self, fields: Sequence[str], filter: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Return the different combinations of these fields' values among the matches, unordered."""
-        with self._driver() as raw:
-            if self._database.embedded:
-                return list(raw.distinct_rows(fields, dict(filter)))
-            group = {"$group": {"_id": {name: f"${name}" for name in fields}}}
-            rows = raw.aggregate([{"$match": dict(filter)}, group])
-            return [tuple(row["_id"].get(name) for name in fields) for row in rows]
+            return list(raw.distinct(field, dict(filter or {})))
 
     def expiry(self, seconds: float) -> Json:
         """Return a field for a row that the server may delete after ``seconds``; SQLite does not delete by itself."""

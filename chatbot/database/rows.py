@@ -29,6 +29,11 @@ BYTE_FIELDS = (*WITHOUT_EMBEDDING, TEXT_FIELD)
 """Fields with large values as bytes: vectors, and the ``data`` of a file's piece (in a passage it is text)."""
 
 
+FLAT = frozenset({"figures", "figure_versions", "figure_changes"})
+"""Collections whose fields are never lists. The embedded database then filters by one comparison, which an index
+serves in its order."""
+
+
 def embedding_field(slot: str) -> str:
     """Return the field that holds the vectors of a slot."""
     return f"{EMBEDDING_FIELD}{slot}"

@@ -9,9 +9,11 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ..domain.errors import DatabaseError
+from .rows import FLAT
 from .sqlite_documents import (
     COLUMNS,
     LAYOUT,
@@ -89,6 +91,7 @@ class SqliteCollection:
         self._name = name
         self._reader = reader
         self._writer = writer
+        self._where = partial(where, lists=name not in FLAT)
         self._insert = f"INSERT INTO {self._table} ({NAMES}) VALUES ({PLACES})"
 
     def find(
@@ -101,7 +104,7 @@ class SqliteCollection:
     ) -> Iterator[Json]:
         """Yield documents as they were when the first was read."""
         columns, reduce = projected(projection)
-        condition, values = where(filter)
+        condition, values = self._where(filter)
         order = ", ".join(f"{field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort)
         text = f"SELECT {columns} FROM {self._table} WHERE {condition}"
         text += (f" ORDER BY {order}" if order else "") + (" LIMIT ?" if limit else "")
@@ -122,23 +125,22 @@ class SqliteCollection:
 
     def count_documents(self, filter: Mapping[str, Any]) -> int:
         """Count the matches."""
-        condition, values = where(filter)
+        condition, values = self._where(filter)
         return next((row[0] for row in self._read(f"SELECT count(*) FROM {self._table} WHERE {condition}", values)), 0)
 
     def estimated_document_count(self) -> int:
         """Count all documents, exactly."""
         return self.count_documents({})
 
-    def distinct(self, name: str) -> list[Any]:
-        """Return the values of a field; of lists their elements."""
-        values = f"SELECT DISTINCT part.value FROM {self._table}, json_each(doc, {field(name).path}) AS part"
-        return [row[0] for row in self._read(values)]
-
-    def distinct_rows(self, names: Sequence[str], filter: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Return the different combinations of these fields' values among the matches."""
-        condition, values = where(filter)
-        columns = ", ".join(field(name).value for name in names)
-        return list(self._read(f"SELECT DISTINCT {columns} FROM {self._table} WHERE {condition}", values))
+    def distinct(self, name: str, filter: Mapping[str, Any]) -> list[Any]:
+        """Return the values of a field among the matches; of lists their elements."""
+        condition, values = self._where(filter)
+        if self._name in FLAT:
+            text = f"SELECT DISTINCT {field(name).value} FROM {self._table} WHERE {condition}"
+        else:
+            parts = f"{self._table}, json_each(doc, {field(name).path}) AS part"
+            text = f"SELECT DISTINCT part.value FROM {parts} WHERE {condition}"
+        return [row[0] for row in self._read(text, values)]
 
     def insert_one(self, document: Json) -> None:
         """Insert a document. Raises sqlite3.IntegrityError: its id exists."""
@@ -165,7 +167,7 @@ class SqliteCollection:
         check_update(update)
         if upsert and set(filter) != {"_id"}:
             raise DatabaseError("The embedded database upserts by the _id alone.")
-        condition = where(filter)
+        condition = self._where(filter)
 
         def run(db: sqlite3.Connection) -> tuple[Updated, Json | None]:
             document = self._change(db, condition, update)
@@ -200,12 +202,12 @@ class SqliteCollection:
 
     def delete_many(self, filter: Mapping[str, Any]) -> Deleted:
         """Delete all matches."""
-        condition, values = where(filter)
+        condition, values = self._where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"
         return Deleted(self._write(lambda db: db.execute(text, values).rowcount))
 
     def create_index(self, keys: str | Sequence[tuple[str, int]]) -> None:
-        """Create an index of the fields' values, and one of the rows with a list in the first field."""
+        """Create an index of the fields' values, and one of the rows whose first field holds a list, if it may."""
         fields = [keys] if isinstance(keys, str) else [name for name, _ in keys]
         values = ", ".join(field(name).value for name in fields)
         name, lists = quoted(f"{self._name} by {', '.join(fields)}"), quoted(f"{self._name} with lists of {fields[0]}")
@@ -213,7 +215,8 @@ class SqliteCollection:
 
         def run(db: sqlite3.Connection) -> None:
             db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {self._table} ({values})")
-            db.execute(f"CREATE INDEX IF NOT EXISTS {lists} ON {self._table} ({first.kind}) WHERE {first.is_list}")
+            if self._name not in FLAT:
+                db.execute(f"CREATE INDEX IF NOT EXISTS {lists} ON {self._table} ({first.kind}) WHERE {first.is_list}")
 
         self._write(run, several=True)
 

@@ -137,8 +137,12 @@ class Field:
 
 
 @cache
-def field(name: str) -> Field:
-    """Return a field. Raises DatabaseError: the name cannot be a path, or points into a nested document."""
+def field(name: str, *, lists: bool = True) -> Field:
+    """Return a field; without ``lists`` one that never holds a list.
+
+    Raises:
+        DatabaseError: the name cannot be a path, or points into a nested document.
+    """
     if name == "_id":
         return Field("_id", "typeof(_id)")
     if not name or any(char in name for char in '."\\$'):
@@ -147,11 +151,11 @@ def field(name: str) -> Field:
     value, kind = f"json_extract(doc, {path})", f"json_type(doc, {path})"
     if name in BYTE_FIELDS:
         value, kind = f'ifnull("{name}", {value})', f"CASE WHEN \"{name}\" IS NULL THEN {kind} ELSE 'blob' END"
-    return Field(value, kind, path)
+    return Field(value, kind, path if lists else "")
 
 
-def where(filter: Mapping[str, Any]) -> Sql:
-    """Return the condition for the rows that match.
+def where(filter: Mapping[str, Any], *, lists: bool = True) -> Sql:
+    """Return the condition for the rows that match. ``lists``: whether fields may hold lists.
 
     Raises:
         DatabaseError: the filter has an unknown operator, or a value that cannot be compared.
@@ -161,13 +165,16 @@ def where(filter: Mapping[str, Any]) -> Sql:
     conditions: list[Sql] = []
     for name, condition in filter.items():
         if name in {"$and", "$or"}:
-            conditions.append(_join(f" {name[1:].upper()} ", map(where, condition)))
+            conditions.append(_join(f" {name[1:].upper()} ", (where(one, lists=lists) for one in condition)))
             continue
         operators = condition if isinstance(condition, Mapping) else {"$eq": condition}
         for operator in operators:
             _check_operator(operator, FILTERS, ["$and", "$or", *FILTERS])
         conditions.append(
-            _join(" AND ", (FILTERS[operator](field(name), value) for operator, value in operators.items()))
+            _join(
+                " AND ",
+                (FILTERS[operator](field(name, lists=lists), value) for operator, value in operators.items()),
+            )
         )
     return _join(" AND ", conditions)
 
@@ -225,7 +232,9 @@ def _ordered(sign: str) -> Callable[[Field, Any], Sql]:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             raise _not_comparable(value)
         kinds = "'text'" if isinstance(value, str) else "'integer', 'real'"
-        return of.meets(f"{{value}} {sign} ? AND {{kind}} IN ({kinds})", [value])
+        # With lists by the kind in JSON, else by that of the value, which an index holds.
+        kind = "{kind}" if of.path else "typeof({value})"
+        return of.meets(f"{{value}} {sign} ? AND {kind} IN ({kinds})", [value])
 
     return compared
 

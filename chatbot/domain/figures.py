@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated
 
@@ -45,3 +46,13 @@ class ReportedFigure:
     def indicator(self) -> str:
         """What is counted: the heading, "Median age: male" for a part."""
         return ": ".join(filter(None, [self.heading, self.label]))
+
+
+def newest_marked(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:
+    """Return the figures, each once for a report; ``newest``: of the last edition of their indicator and year."""
+    once = {(f.document_id, f.subject, f.indicator, f.year, f.text): f for f in figures}
+    newest: dict[tuple[object, ...], str] = {}
+    for figure in once.values():
+        key = (figure.subject, figure.indicator, figure.year)
+        newest[key] = max(newest.get(key, ""), str(figure.edition or ""))
+    return [replace(f, newest=str(f.edition or "") == newest[f.subject, f.indicator, f.year]) for f in once.values()]

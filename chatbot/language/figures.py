@@ -108,6 +108,8 @@ class Figure:
 
 def unify_signs(text: str) -> str:
     """Return a text of the same length with ASCII digits and one kind of dash, apostrophe and narrow space."""
+    if text.isascii():
+        return text
     text = text.translate(_ALIKE)
     return text if text.isascii() else re.sub(r"(?![0-9])\d", lambda digit: str(unicodedata.decimal(digit[0])), text)
 

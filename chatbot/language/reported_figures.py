@@ -11,8 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 
+from ..domain import Chunk
+from ..domain.figures import ReportedFigure
 from . import sentences
 from .figures import MONTHS, Figure, comma_decimals, figures, unify_signs
 
@@ -58,6 +61,12 @@ _IN_UNIT = re.compile(r"(?:/|\bper )$")
 """Before a figure that belongs to the unit of the one before: "342 deaths/100,000 live births (2017)"."""
 _NEXT_ITEM = re.compile(r"[,;] [A-ZÀ-ÞΑ-ΩА-Я][\w .&'-]{0,40}[ :]\$?")
 _MORE_YEARS = re.compile(r" ?(?:-|/|to|,|and|or|, and) ?")
+_TOTAL = re.compile(r"(?:: |^)(?:total(?: population)?|overall)$", re.IGNORECASE)
+_ANY_COLUMN = re.compile(r"(?:: |^)(?:values?|figures?|amounts?)(?=: |$)", re.IGNORECASE)
+"""Of a table: says of no figure what it is of."""
+_ROW = re.compile(r"Row \d+\b")
+KEPT_TEXTS = 2048
+"""Passages whose figures are kept: the next edition of a report repeats many of them."""
 LONGEST_SPAN = 10
 MOST_WORDS = 8
 """Words of a label, a heading or a unit, at most; more of them are prose."""
@@ -113,8 +122,38 @@ def figure_years(text: str) -> tuple[int, ...]:
     return tuple(sorted(found, reverse=True))
 
 
-def stated(text: str) -> list[Stated]:
+def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
+    """Yield the figures that a passage states, in order."""
+    subject, section = str(chunk.metadata.get("country_name") or chunk.title), _heading_of(chunk)
+    for figure in stated(chunk.text):
+        heading = figure.heading or section
+        label = _TOTAL.sub("", _ANY_COLUMN.sub("", figure.label).removeprefix(": ") if heading else figure.label)
+        yield ReportedFigure(
+            subject=subject,
+            heading=heading or ("" if label else chunk.title),
+            label=label,
+            value=figure.value,
+            unit=figure.unit,
+            text=figure.text,
+            year=figure.year,
+            estimate=figure.estimate,
+            document_id=chunk.document_id,
+            chunk_id=chunk.id,
+            edition=chunk.metadata.get("year"),
+        )
+
+
+def _heading_of(chunk: Chunk) -> str:
+    """The last of its section; "" where that names a row of a table, whose columns say what is counted."""
+    country = chunk.metadata.get("country_name")
+    return "" if _ROW.match(chunk.heading) or (country and chunk.heading.startswith(str(country))) else chunk.heading
+
+
+@lru_cache(KEPT_TEXTS)
+def stated(text: str) -> tuple[Stated, ...]:
     """The figures that a passage's text states, in text order."""
+    if not _DIGIT.search(text):
+        return ()
     comma, heading, group = comma_decimals(text), "", list[str]()
     blocks: list[list[Stated]] = [[]]
     for line in _lines(text):
@@ -129,7 +168,7 @@ def stated(text: str) -> list[Stated]:
         blocks.append([])
         group = [line.rstrip(" -:")] if line.endswith(("-", ":")) else []
         heading = line if not group and _is_name(line) else heading
-    return [figure for block in blocks for figure in _sharing_years(block)]
+    return tuple(figure for block in blocks for figure in _sharing_years(block))
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -229,6 +268,8 @@ def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> 
     """The statement in these words; None where they are more than a name, one figure and its unit. ``named`` stands
     behind the figure in brackets.
     """
+    if not _DIGIT.search(words):
+        return None
     numbers = figures(words, comma=comma)
     if not numbers or len(numbers[0].values) != 1 or numbers[0].word or re.match(r"0\d", numbers[0].text):
         return None
@@ -238,7 +279,7 @@ def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> 
     prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _NO_NAME.search(before)
     if prose or _MONTH_FIRST.match(unit) or re.search(r"[\[\]]|[A-Z]\S* [A-Z]", unit):
         return None
-    if (first.year and first.bare and not unit) or figures(_RATE.sub("", behind)):
+    if (first.year and first.bare and not unit) or (behind.strip(" )") and figures(_RATE.sub("", behind))):
         return None
     if any(map(_CONTACT.search, [*labels, before])):
         return None

@@ -72,6 +72,8 @@ class VersionWriter:
         """
         shown = replace(record, status="ready", chunks=len(chunks), several=_parts(chunks, record))
         replaces = known is not None and (known.version != shown.version or bool(known.replacing))
+        if known is not None and known.status == "ready":
+            self._record_interrupted(known)
         try:
             if known is not None and known.status == "ready":
                 registered = self._swap(replace(known, replacing=record.version), registered)
@@ -88,8 +90,15 @@ class VersionWriter:
             kept = [chunk.id for chunk in chunks]
             self._retire(shown.id, control, kept)
             self.store.delete_document(shown.id, keep=kept)
-            self.figures.remove(shown.id, keep=shown.version)
+            if known is not None and known.status == "ready":
+                self.figures.record_changes(shown.id, known.version, shown.version)
+            self.figures.remove(shown.id, keep=[shown.version])
             self._swap(shown, registered)
+
+    def _record_interrupted(self, known: DocumentRecord) -> None:
+        """Keep what a version changed whose writer was killed before it removed the previous one."""
+        if known.replacing:
+            self.figures.record_changes(known.id, known.replacing, known.version)
 
     def _swap(self, record: DocumentRecord, registered: DocumentRecord) -> DocumentRecord:
         """Register ``record`` in place of ``registered``; return it. Raises like `_raise_changed`."""
@@ -199,17 +208,20 @@ class VersionWriter:
                 others = [id for id in stored if Chunk.version_of(id)[1] != record.version]
                 if record.version not in {current.version, current.replacing}:
                     self.store.delete_document(record.id, keep=others)
+                    self.figures.remove(record.id, keep=[current.version, current.replacing])
             elif current.status == "ready" and (known is None or current.version != known.version):
                 return  # another worker has finished it
             elif known is not None and known.status == "ready":
                 # By ids, not by the stored chunks: this model's vectors may be gone, the passages must not.
                 self.store.delete_document(record.id, keep=known.chunk_ids())
-                self.figures.remove(record.id, keep=known.version)
+                self._record_interrupted(known)
+                self.figures.remove(record.id, keep=[known.version])
                 self.documents.replace(replace(known, replacing=""), current)
             elif isinstance(error, (LoadError, CancelledError)):
                 self._forget(record.id)
             else:
                 self.store.delete_document(record.id)
+                self.figures.remove(record.id)
                 self.documents.replace(replace(record, status="failed", error=error.message), current)
         except DependencyError:
             return
@@ -236,6 +248,8 @@ class VersionWriter:
             current = self.documents.get(document_id)
             if current is not None and current.status != "deleting":
                 return True
+        if known is not None:
+            self.figures.record_changes(document_id, known.version)
         return self._forget(document_id)
 
     def _forget(self, document_id: str) -> bool:

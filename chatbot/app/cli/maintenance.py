@@ -111,7 +111,7 @@ def migrate(services: Services, dry_run: bool) -> None:
     click.echo(f"reports without figures:    {missing}")
     if missing and not dry_run:
         with progress_bar("Reading figures", missing) as bar:
-            services.ingesting.derive_figures(progress=lambda done, total: bar.update(1))
+            services.ingesting.derive_figures(progress=bar.update)
     something = mended or missing
     click.echo("Nothing was changed (--dry-run)." if dry_run else "Mended." if something else "Nothing to mend.")
 

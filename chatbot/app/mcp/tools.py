@@ -166,8 +166,8 @@ class Toolbox:
 
     def read_figures(self, arguments: ReadFigures, progress: Progress) -> Json:
         scope = arguments.scope(self.library)
-        figures = self.library.figures(scope, arguments.indicator, arguments.figure_year)
-        return {"figures": list(map(to_json, figures[: arguments.limit])), "total": len(figures)}
+        page = self.library.figures(scope, arguments.indicator, arguments.figure_year, limit=arguments.limit)
+        return {"figures": list(map(to_json, page.figures)), "total": page.total}
 
     def resources(self, cursor: str = "") -> Json:
         """Return a page of the reports."""

@@ -17,7 +17,7 @@ from .schema import require_known, set_version
 OTHERS = (
     "file_pieces", "files", "documents", "conversations", "messages", "feedback",
     "ingestions", "ingestion_items",
-    "glossary", "figures", "figure_versions", "usage", "keys", "audit",
+    "glossary", "figures", "figure_versions", "figure_changes", "usage", "keys", "audit",
 )  # fmt: skip
 """The collections copied after those of passages, so that a registered report has its passages."""
 DERIVED = ("meta", "cache", "counters", "message_events", "batches", "batch_items")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...config import SAMPLE_DATA
 from ...config.presets import CHUNKING
-from ...domain import Chunk, Chunking, DocumentRecord, Loaded, Scope
+from ...domain import Chunking, DocumentRecord, Loaded, Scope
 from ...domain.cancellation import Cancellation
 from ...domain.glossary import SAMPLE_GLOSSARY
 from ...jobs.originals import Originals
@@ -21,6 +21,7 @@ from ...library.pipeline import IngestionService, Ingestor
 from ...library.samples import SampleReports
 from ...library.sources import About, Cutting, check_collection, check_overrides
 from ...library.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
+from ..migration.figures import FigureDerivation, no_progress
 from .lifetime import close_lazy, lazy
 
 LOAD_SECONDS = 300.0
@@ -28,10 +29,6 @@ LOAD_SECONDS = 300.0
 
 if TYPE_CHECKING:
     from . import Services
-
-
-def _unseen(done: int, total: int) -> None:
-    """Show no progress."""
 
 
 class Ingesting:
@@ -142,20 +139,11 @@ class Ingesting:
     def _deleting(self) -> list[str]:
         return [record.id for record in self._storage.documents.all() if record.status == "deleting"]
 
-    def derive_figures(self, stopped: Callable[[], bool] = bool, progress: Callable[[int, int], None] = _unseen) -> int:
-        """Store the figures of reports that an older release or another program has written; return their number.
-
-        ``progress`` counts reports. Stopped, it goes on where it was at the next call.
-        """
-        figures, missing = self._storage.figures, self._storage.figures.missing(self._storage.documents.all())
-        for done, record in enumerate(missing, start=1):
-            if stopped():
-                return done - 1
-            stored, _ = self._services.runtime.store.stored(record.id)
-            chunks = [chunk for chunk in stored if Chunk.version_of(chunk.id)[1] == record.version]
-            figures.write(record.id, record.version, chunks)
-            progress(done, len(missing))
-        return len(missing)
+    def derive_figures(self, stopped: Callable[[], bool] = bool, progress: Callable[[int], None] = no_progress) -> int:
+        """See `FigureDerivation.run`."""
+        storage = self._storage
+        derivation = FigureDerivation(storage.figures, storage.documents, storage.facts, self._services.runtime.store)
+        return derivation.run(stopped, progress)
 
     def clear_up(self) -> None:
         """Remove the unfinished versions that dead processes left, unless a job may continue one."""

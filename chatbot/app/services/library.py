@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...checking.context import CONTEXT_MARGIN, wider_text
-from ...checking.figure_list import listed_figures
+from ...database.repositories.figures import FigurePage
 from ...database.repositories.report_index import is_inside
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.access import Caller
 from ...domain.errors import InvalidRequestError, NotFoundError
-from ...domain.figures import ReportedFigure
-from ...library.pipeline import passages
 from ...search.scope import ScopeResolver
 from . import Services
 
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
-MAX_PARSED = 2_000
-"""Passages that one list of figures is made from."""
+NEAR_HEADINGS = 5
+"""Headings that are proposed where none is as asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +56,24 @@ class Library:
         (around,) = self.services.runtime.store.surroundings([chunk], margin=CONTEXT_MARGIN)
         return wider_text(chunk, around, margin=CONTEXT_MARGIN)
 
-    def figures(self, scope: Scope, indicator: str, year: int | None) -> list[ReportedFigure]:
-        """Return the figures in a scope by indicator, "" = all, and by their year.
+    def figures(self, scope: Scope, indicator: str, year: int | None, *, limit: int, after: str = "") -> FigurePage:
+        """Return a page of the figures in a scope by indicator, "" = all, and by their year.
 
         Raises:
-            InvalidRequestError: the scope has too many passages to read them all, and no indicator narrows it.
+            InvalidRequestError: no report in the scope has such a heading; names those that are alike.
         """
-        return listed_figures(self._passages_with_figures(scope, indicator), indicator=indicator, year=year)
+        figures = self.services.storage.figures
+        page = figures.page(scope, indicator=indicator, year=year, limit=limit, after=after)
+        if (wanted := " ".join(indicator.split()).casefold()) and not page.total:
+            _require_heading(wanted, {heading for heading, _, _ in figures.indicators(scope)})
+        return page
 
-    def _passages_with_figures(self, scope: Scope, indicator: str) -> list[Chunk]:
-        """Return every passage in the scope; of a large scope those that a keyword search for the indicator finds."""
-        catalog, store = self.services.storage.documents, self.services.runtime.store
-        if (size := catalog.holdings(scope).ready_chunks) <= MAX_PARSED:
-            ready = [record for record in catalog.all(scope) if record.status == "ready"]
-            every = (chunk for one in ready for chunk in passages(store, one, offset=0, limit=one.chunks + 1))
-            return [chunk for chunk in every if scope.matches(chunk.about)]
-        if not indicator.strip():
-            message = f"the scope has {size:,} passages, more than are read at once ({MAX_PARSED:,}): name a country"
-            raise InvalidRequestError.for_field("country_name", f"{message}, or an indicator.")
-        matches = store.keyword_search(indicator, top_k=MAX_PARSED, scope=scope)
-        unsettled = catalog.unsettled()
-        versions = [(match.chunk_id, *Chunk.version_of(match.chunk_id)) for match in matches]
-        return store.get([id for id, document, version in versions if unsettled.get(document, version) == version])
+
+def _require_heading(wanted: str, headings: Iterable[str]) -> None:
+    known = {heading.casefold(): heading for heading in headings if heading}
+    if wanted.partition(": ")[0] in known:
+        return
+    near = [name for name in known if wanted in name] or difflib.get_close_matches(wanted, known, cutoff=0.5)
+    names = [known[name] for name in near[:NEAR_HEADINGS]]
+    hint = f" Did you mean {', '.join(names)}?" if names else ""
+    raise InvalidRequestError.for_field("indicator", f"no report here has a section {wanted!r}.{hint}", names)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from ...checking.figure_list import figures_of
 from ...config.settings import Settings
 from ...database import open_database
 from ...database.core import Database
@@ -96,7 +95,7 @@ class Storage:
     @lazy
     def figures(self) -> FigureRepository:
         """The table of figures."""
-        return FigureRepository(self.database, self.settings.filter_fields, figures_of, self.documents.unsettled)
+        return FigureRepository(self.database, self.settings.filter_fields, self.documents.unsettled)
 
     conversations = _on_database(ConversationRepository)
     """Conversations and their messages."""

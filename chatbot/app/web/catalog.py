@@ -106,8 +106,9 @@ def get_coverage(query: ScopeQuery) -> Json:
     return {"cells": [{"country_name": name, "year": year, "documents": count} for (name, year), count in ordered]}
 
 
-class FigureQuery(Page, ScopeQuery):
+class FigureQuery(ScopeQuery):
     limit: Number = page_size(100, MOST_LISTED)
+    cursor: Annotated[str, Field(description="The `next` of the previous page.")] = ""
     indicator: Annotated[str, Field(description="A heading, or a part below it.")] = ""
     year: Annotated[Number | None, Field(ge=0, le=3000, description="The year of the figures.")] = None
     format: Literal["json", "csv"] = "json"
@@ -118,11 +119,10 @@ class FigureQuery(Page, ScopeQuery):
 def list_figures(query: FigureQuery) -> Json | Response:
     """List the figures of the reports as data, of all editions, by indicator and year."""
     require_samples()
-    figures = library().figures(query_scope(query), query.indicator, query.year)
-    page = query.of("figures", figures)
+    page = library().figures(query_scope(query), query.indicator, query.year, limit=query.limit, after=query.cursor)
     if query.format == "csv":
-        return csv_response(map(to_json, page["figures"]), FIGURE_COLUMNS, "figures.csv")
-    return page
+        return csv_response(map(to_json, page.figures), FIGURE_COLUMNS, "figures.csv")
+    return {"figures": page.figures, "total": page.total, "next": page.next}
 
 
 class GlossaryQuery(Page):

@@ -1,135 +1,319 @@
-"""The table of figures: one row for each figure of each passage, written and removed with the passage's version."""
+"""The table of figures: a row for each figure of each passage, written and removed with the version of its report.
+
+A row has the filter fields of its passage, so that scopes filter it. ``place`` orders the rows of lists by indicator,
+subject, year and edition; a figure that a report repeats has none, so no list shows it twice.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
+from typing import TypeVar
 
 from ...domain import Chunk, DocumentRecord, Scope
-from ...domain.figures import ReportedFigure
+from ...domain.errors import InvalidRequestError
+from ...domain.figures import ReportedFigure, newest_marked
 from ...domain.scope import NO_VALUE
+from ...language.reported_figures import figures_of
 from ..core import Database, Json
 from .corpus import FIGURES, CorpusChanges
 
-KEPT_SCOPES = 64
-"""Scopes whose indicators are kept until the next write."""
-WRITTEN_AT_ONCE = 500
-Read = Callable[[Chunk], Iterable[ReportedFigure]]
+READING = 1
+"""Raise it when figures are read differently: then those of every report are read again."""
+KEPT_RESULTS = 64
+"""Scopes whose indicators and numbers of figures are kept until the next write."""
+WRITTEN_AT_ONCE = 1_000
+SEPARATOR = "\x1f"
+"""Between the parts of a ``place``; below every character of a text."""
+LAST = "\U0010ffff"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FigurePage:
+    """Figures in the order of `FigureRepository.page`, the number of all, and the cursor of the next page."""
+
+    figures: Sequence[ReportedFigure]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FigureChange:
+    """What two versions of a report state differently: ``old`` or ``new`` is "" where one of them has no such figure.
+
+    ``at``: the time when the older version was removed, as ISO text.
+    """
+
+    document_id: str
+    subject: str
+    indicator: str
+    year: int | None
+    old: str
+    new: str
+    at: str
 
 
 class FigureRepository:
-    """Collection `figures`. Thread-safe.
+    """Collections `figures`, `figure_versions` and `figure_changes`. Thread-safe.
 
-    ``fields``: those that scopes filter. ``read``: returns the figures that a passage states. ``unsettled``: the
-    versions that may be seen of reports that are being written (`protocols.Catalog`).
+    ``fields``: those that scopes filter. ``unsettled``: the versions that may be seen of reports that are being written
+    (`protocols.Catalog`). `figure_versions` names the versions whose figures are all stored.
     """
 
     def __init__(
-        self, database: Database, fields: Sequence[str], read: Read, unsettled: Callable[[], Mapping[str, str]]
+        self, database: Database, fields: Sequence[str], unsettled: Callable[[], Mapping[str, str]] = dict
     ) -> None:
         self._rows = database["figures"]
         self._written = database["figure_versions"]
+        self._changed = database["figure_changes"]
         self._log = CorpusChanges(database, FIGURES)
         self._fields = tuple(fields)
-        self._read = read
         self._unsettled = unsettled
-        self._kept: tuple[int, dict[str, list[tuple[str, str, int]]]] = (-1, {})
+        self._kept: tuple[int, dict[str, object]] = (-1, {})
 
     def ensure_indexes(self) -> None:
         """Create the indexes that look-ups need."""
-        self._rows.create_index([("heading", 1), ("country_name", 1)])
-        self._rows.create_index("document_id")
-        self._rows.create_index("chunk_id")
+        self._rows.create_index([("heading_key", 1), ("country_name", 1)])
+        for field in ("document_id", "place", "series"):
+            self._rows.create_index(field)
+        for field in ("country_name", "of_year"):
+            self._rows.create_index([(field, 1), ("place", 1)])
+        for field in ("document_id", "subject"):
+            self._changed.create_index([(field, 1), ("at", -1)])
 
     def write(self, document_id: str, version: str, chunks: Sequence[Chunk]) -> None:
         """Store the figures of a version's passages; writing them again changes nothing. Raises DatabaseError."""
-        rows = [row for chunk in chunks if not chunk.is_summary for row in self._rows_of(chunk)]
+        rows = list(self._rows_of(version, [chunk for chunk in chunks if not chunk.is_summary]))
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             self._rows.replace_many(rows[start : start + WRITTEN_AT_ONCE])
-        self._written.replace_many([{"_id": document_id, "version": version}])
+        # The time of the first writing says later which of two versions is the older one.
+        named = {"document_id": document_id, "version": version, "at": datetime.now(UTC).isoformat()}
+        update = {"$set": {"reading": READING}, "$setOnInsert": named}
+        self._written.update_one({"_id": _marker(document_id, version)}, update, upsert=True)
         if rows:
             self._log.record(())
 
-    def remove(self, document_id: str, *, keep: str = "") -> None:
-        """Remove the figures of a report, but for those of the version ``keep``. Raises DatabaseError."""
-        if not keep:
-            self._written.delete_many({"_id": document_id})
-        if self._rows.delete_many({"document_id": document_id, "version": {"$ne": keep}}):
+    def remove(self, document_id: str, *, keep: Collection[str] = ()) -> None:
+        """Remove the figures of a report, but for those of the versions in ``keep``. Raises DatabaseError."""
+        gone = {"document_id": document_id, "version": {"$nin": sorted(keep)}}
+        self._written.delete_many(gone)
+        if self._rows.delete_many(gone):
             self._log.record(())
 
     def missing(self, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
         """Return the searchable reports whose figures are not stored: of an older release, or of another program."""
-        written = {row["_id"]: row["version"] for row in self._written.find()}
-        return [one for one in records if one.status == "ready" and written.get(one.id) != one.version]
+        written = {row["_id"] for row in self._written.find({"reading": READING}, {"_id": 1})}
+        return [one for one in records if one.status == "ready" and _marker(one.id, one.version) not in written]
 
-    def find(self, scope: Scope, *, headings: Collection[str] = ()) -> list[ReportedFigure]:
-        """Return the figures in a scope, under these headings if some are given, in reading order."""
-        conditions = {"heading": {"$in": sorted(headings)}} if headings else {}
-        return list(self._visible(self._rows.find({**_filter(scope), **conditions}, sort=[("_id", 1)])))
+    def find(
+        self, scope: Scope, *, headings: Collection[str] = (), label: str | None = None, year: int | None = None
+    ) -> list[ReportedFigure]:
+        """Return the figures in a scope in reading order, repeated ones too.
 
-    def of_passages(self, chunk_ids: Sequence[str]) -> list[ReportedFigure]:
-        """Return the figures of these passages, in the order of the passages."""
-        found: dict[str, list[ReportedFigure]] = {id: [] for id in chunk_ids}
-        for figure in self._visible(self._rows.find({"chunk_id": {"$in": list(chunk_ids)}}, sort=[("_id", 1)])):
-            found[figure.chunk_id].append(figure)
-        return [figure for figures in found.values() for figure in figures]
+        ``headings``, ``label`` and ``year`` (the figure's own) narrow them; case does not count. All are ``newest``.
+        """
+        conditions = _filter(scope)
+        if headings:
+            conditions["heading_key"] = {"$in": sorted({heading.casefold() for heading in headings})}
+        if label is not None:
+            conditions["label_key"] = label.casefold()
+        if year is not None:
+            conditions["of_year"] = year
+        return [_figure(row) for row in self._visible(self._rows.find(conditions, sort=[("_id", 1)]))]
 
-    def indicators(self, scope: Scope) -> Sequence[tuple[str, str, int]]:
+    def page(
+        self, scope: Scope, *, indicator: str = "", year: int | None = None, limit: int, after: str = ""
+    ) -> FigurePage:
+        """Return up to ``limit`` figures by indicator, subject, year and edition, after the cursor ``after``.
+
+        ``indicator``: a heading or what follows it ("Median age: male"), in any case; "" = all. While a report is being
+        replaced, the total counts both of its versions. Raises InvalidRequestError: ``after`` is no cursor.
+        """
+        prefix = f"{' '.join(indicator.split()).casefold()}: " if indicator.strip() else ""
+        conditions = _filter(scope) | ({} if year is None else {"of_year": year})
+        inside = {**conditions, "place": {"$gte": prefix, "$lt": prefix + LAST}}
+        start = max(prefix, _read_cursor(after)) if after else prefix
+        rest = {**conditions, "place": {"$gt": start, "$lt": prefix + LAST}}
+        figures: list[ReportedFigure] = []
+        end, more = "", False
+        # One row over the limit says that there is a page after this one.
+        for place, figure in self._marked(rest, limit + 1):
+            more = len(figures) == limit
+            if more:
+                break
+            figures.append(figure)
+            end = place
+        total = self._keep(inside, lambda: self._rows.count(inside))
+        return FigurePage(figures, total, _cursor(end) if more else None)
+
+    def changes(self, *, document_id: str = "", subject: str = "", limit: int = 100) -> list[FigureChange]:
+        """Return what replaced or removed versions stated differently, the latest first; of a report or a subject."""
+        named = {"document_id": document_id, "subject": subject}
+        condition = {name: value for name, value in named.items() if value}
+        rows = self._changed.find(condition, sort=[("at", -1), ("_id", 1)], limit=limit)
+        fields = ("document_id", "subject", "indicator", "year", "old", "new", "at")
+        return [FigureChange(*(row[name] for name in fields)) for row in rows]
+
+    def record_changes(self, document_id: str, old: str, new: str = "") -> None:
+        """Keep what ``old`` states otherwise than the later version ``new``, "" = the report is removed.
+
+        Call it before `remove`. Repeated, or with a version whose figures are not all stored, it changes nothing.
+        Raises DatabaseError.
+        """
+        ids = [_marker(document_id, version) for version in (old, new)]
+        written = {row["_id"]: row["at"] for row in self._written.find({"_id": {"$in": ids}})}
+        if ids[0] not in written or (new and written.get(ids[1], "") <= written[ids[0]]):
+            return
+        before, after = self._texts(document_id, old), self._texts(document_id, new) if new else {}
+        different = sorted((key for key in before | after if before.get(key) != after.get(key)), key=str)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        rows = [
+            {
+                "_id": f"{ids[0]}-{written[ids[0]]}-{new}-{number:05d}",
+                "document_id": document_id,
+                **dict(zip(("subject", "indicator", "year"), key, strict=True)),
+                "old": before.get(key, ""),
+                "new": after.get(key, ""),
+                "at": now,
+            }
+            for number, key in enumerate(different)
+        ]
+        for start in range(0, len(rows), WRITTEN_AT_ONCE):
+            self._changed.replace_many(rows[start : start + WRITTEN_AT_ONCE])
+
+    def _texts(self, document_id: str, version: str) -> dict[tuple[str, str, int | None], str]:
+        """What a version states, by subject, indicator and year; several figures as one text."""
+        texts: dict[tuple[str, str, int | None], str] = {}
+        rows = self._rows.find(
+            {"document_id": document_id, "version": version, "place": {"$gt": ""}}, sort=[("_id", 1)]
+        )
+        for figure in map(_figure, rows):
+            key = (figure.subject, figure.indicator, figure.year)
+            texts[key] = f"{texts[key]}; {figure.text}" if key in texts else figure.text
+        return texts
+
+    def indicators(self, scope: Scope = Scope()) -> Sequence[tuple[str, str, int]]:  # noqa: B008  # frozen and empty
         """Return the headings and labels in a scope, each with the number of subjects that have it."""
-        position, condition = self._log.position(), _filter(scope)
-        key = json.dumps(condition, sort_keys=True, default=str)
+        condition = _filter(scope)
+
+        def read() -> list[tuple[str, str, int]]:
+            series = (one.split(SEPARATOR) for one in self._rows.distinct("series", condition))
+            subjects = Counter((heading, label) for heading, label, _ in series)
+            return [(*pair, count) for pair, count in sorted(subjects.items())]
+
+        return self._keep({"indicators": condition}, read)
+
+    def _keep(self, key: Json, read: Callable[[], T]) -> T:
+        """Return what ``read`` returned for this key since the last write of figures."""
+        position, name = self._log.position(), json.dumps(key, sort_keys=True, default=str)
         before, kept = self._kept
-        if before != position or len(kept) >= KEPT_SCOPES:
+        if before != position or len(kept) >= KEPT_RESULTS:
             kept = {}
             self._kept = position, kept
-        if key not in kept:
-            subjects: dict[tuple[str, str], int] = {}
-            for heading, label, _ in self._rows.distinct_rows(("heading", "label", "subject"), condition):
-                subjects[heading, label] = subjects.get((heading, label), 0) + 1
-            kept[key] = [(heading, label, count) for (heading, label), count in sorted(subjects.items())]
-        return kept[key]
+        if name not in kept:
+            kept[name] = read()
+        value: T = kept[name]  # type: ignore[assignment]  # of the same ``read``
+        return value
 
-    def _rows_of(self, chunk: Chunk) -> Iterator[Json]:
-        document_id, version = Chunk.version_of(chunk.id)
-        about = {**dict.fromkeys(self._fields, NO_VALUE), **chunk.metadata, "document_name": chunk.document_name}
-        for number, figure in enumerate(self._read(chunk)):
-            yield {
-                "_id": f"{chunk.id}#{number:04d}",
-                "document_id": document_id or chunk.document_id,
+    def _rows_of(self, version: str, chunks: Iterable[Chunk]) -> Iterator[Json]:
+        seen: set[tuple[str, str, int | None, str]] = set()
+        for chunk in chunks:
+            about = {
+                "document_id": chunk.document_id,
                 "version": version,
                 "chunk_id": chunk.id,
                 "collection": chunk.collection,
-                **about,
-                "subject": figure.subject,
-                "heading": figure.heading,
-                "label": figure.label,
-                "value": str(figure.value),
-                "unit": figure.unit,
-                "text": figure.text,
-                "of_year": figure.year,
-                "estimate": figure.estimate,
+                **dict.fromkeys(self._fields, NO_VALUE),
+                **chunk.metadata,
+                "document_name": chunk.document_name,
             }
+            for number, figure in enumerate(figures_of(chunk)):
+                row: Json = {
+                    "_id": f"{chunk.id}#{number:04d}",
+                    **about,
+                    "subject": figure.subject,
+                    "heading": figure.heading,
+                    "label": figure.label,
+                    "heading_key": figure.heading.casefold(),
+                    "label_key": figure.label.casefold(),
+                    "series": SEPARATOR.join((figure.heading, figure.label, figure.subject)),
+                    "value": str(figure.value),
+                    "unit": figure.unit,
+                    "text": figure.text,
+                    "of_year": figure.year,
+                    "estimate": figure.estimate,
+                }
+                if (key := (figure.subject, figure.indicator, figure.year, figure.text)) not in seen:
+                    seen.add(key)
+                    row["place"] = _place(figure, f"{chunk.id}#{number:04d}")
+                yield row
 
-    def _visible(self, rows: Iterable[Json]) -> Iterator[ReportedFigure]:
+    def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
         unsettled = self._unsettled()
-        for row in rows:
-            if unsettled.get(row["document_id"], row["version"]) == row["version"]:
-                yield ReportedFigure(
-                    subject=row["subject"],
-                    heading=row["heading"],
-                    label=row["label"],
-                    value=Decimal(row["value"]),
-                    unit=row["unit"],
-                    text=row["text"],
-                    year=row["of_year"],
-                    estimate=row["estimate"],
-                    document_id=row["document_id"],
-                    chunk_id=row["chunk_id"],
-                    edition=None if row.get("year", NO_VALUE) == NO_VALUE else row["year"],
-                )
+        return (row for row in rows if unsettled.get(row["document_id"], row["version"]) == row["version"])
+
+    def _marked(self, condition: Json, least: int) -> Iterator[tuple[str, ReportedFigure]]:
+        """At least so many figures, where there are, with their places; ``newest`` within the condition."""
+        group: list[Json] = []
+        found = 0
+        for row in self._visible(self._rows.find(condition, sort=[("place", 1)])):
+            if group and _group(row) != _group(group[0]):
+                yield from zip((one["place"] for one in group), newest_marked(map(_figure, group)), strict=True)
+                found += len(group)
+                group = []
+                if found >= least:
+                    return
+            group.append(row)
+        yield from zip((one["place"] for one in group), newest_marked(map(_figure, group)), strict=True)
 
 
 def _filter(scope: Scope) -> Json:
     inside = {"collection": {"$in": list(scope.collections)}} if scope.collections else {}
     return {**scope.to_mql(), **inside}
+
+
+def _marker(document_id: str, version: str) -> str:
+    return f"{document_id}-{version}"
+
+
+def _place(figure: ReportedFigure, id: str) -> str:
+    year, edition = f"{figure.year or 0:04d}", "" if figure.edition is None else str(figure.edition)
+    return SEPARATOR.join([f"{figure.indicator.casefold()}: ", figure.subject, year, edition, id])
+
+
+def _group(row: Json) -> tuple[str, ...]:
+    """Of the same indicator, subject and year."""
+    return tuple(row["place"].split(SEPARATOR)[:3])
+
+
+def _figure(row: Json) -> ReportedFigure:
+    return ReportedFigure(
+        subject=row["subject"],
+        heading=row["heading"],
+        label=row["label"],
+        value=Decimal(row["value"]),
+        unit=row["unit"],
+        text=row["text"],
+        year=row["of_year"],
+        estimate=row["estimate"],
+        document_id=row["document_id"],
+        chunk_id=row["chunk_id"],
+        edition=None if row.get("year", NO_VALUE) == NO_VALUE else row["year"],
+    )
+
+
+def _cursor(place: str) -> str:
+    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str) -> str:
+    try:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except ValueError as error:
+        raise InvalidRequestError.for_field("cursor", "is not the `next` of a page.") from error

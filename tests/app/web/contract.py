@@ -33,7 +33,7 @@ ANSWER = {
     "trace",
     "conversation_id", "message_id", "conversation_usage",
 }  # fmt: skip
-FIGURE = names(ReportedFigure)
+FIGURE = names(ReportedFigure) - {"heading", "label"} | {"indicator"}
 REPORT = {
     "document_id", "document_name", "title", "country_name", "year", "type", "pages", "chunks", "status", "updated_at",
 }  # fmt: skip

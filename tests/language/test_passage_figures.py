@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.checking.figure_list import figures_of
+from chatbot.language.reported_figures import figures_of
 from tests.checking.conftest import chunk
 
 

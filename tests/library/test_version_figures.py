@@ -1,0 +1,184 @@
+"""The figures of a report come, change and go with its version, whatever interrupts the writing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.doctor import check_data
+from chatbot.app.migration.schema import Mender
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.database.repositories.figures import FigureRepository
+from chatbot.domain import Scope
+from chatbot.domain.errors import DatabaseError
+from tests.library.helpers import REPORT_ID, KilledError, ingest, raising, record_of, write
+
+KILL = "chatbot.database.repositories.figures.FigureRepository"
+
+
+def report(**figures: str) -> str:
+    return "# Kenya\n\n" + "".join(f"## {name.title()}\n\n{text}\n\n" for name, text in figures.items())
+
+
+def stated(services: Services) -> list[tuple[str, str]]:
+    return [(one.heading, one.text) for one in services.storage.figures.find(Scope())]
+
+
+def changes(services: Services) -> list[tuple[str, str, str]]:
+    return [(one.indicator, one.old, one.new) for one in services.storage.figures.changes(document_id=REPORT_ID)]
+
+
+def missing(services: Services) -> int:
+    return len(services.storage.figures.missing(services.storage.documents.all()))
+
+
+def test_a_new_version_replaces_the_figures_and_says_what_differs(services: Services, tmp_path: Path) -> None:
+    ingest(services, write(tmp_path, report(debt="40% (2021)", area="5 km")))
+    assert stated(services) == [("Debt", "40%"), ("Area", "5 km")]
+    ingest(services, write(tmp_path, report(debt="41% (2021)", area="5 km")))
+    assert stated(services) == [("Debt", "41%"), ("Area", "5 km")]
+    assert changes(services) == [("Debt", "40%", "41%")]
+    assert missing(services) == 0
+
+
+def test_a_deleted_report_takes_its_figures_along(services: Services, tmp_path: Path) -> None:
+    ingest(services, write(tmp_path, report(debt="40% (2021)")))
+    services.ingesting.delete_document(record_of(services))
+    assert stated(services) == []
+    assert services.storage.database["figure_versions"].count({}) == 0
+    assert changes(services) == [("Debt", "40%", "")]
+
+
+@pytest.mark.parametrize("method", ["write", "remove", "record_changes"])
+def test_a_kill_leaves_one_version_and_the_next_run_finishes(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    ingest(services, write(tmp_path, report(debt="40% (2021)")))
+    path = write(tmp_path, report(debt="41% (2021)"))
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{KILL}.{method}", raising(KilledError()))
+        with pytest.raises(KilledError):
+            ingest(services, path)
+    let_lease_end(services)
+    assert stated(services) == [("Debt", "40%" if method == "write" else "41%")]
+    ingest(services, path)
+    assert stated(services) == [("Debt", "41%")]
+    assert changes(services) == [("Debt", "40%", "41%")]
+    assert missing(services) == 0
+
+
+@pytest.mark.parametrize("method", ["remove", "record_changes"])
+def test_a_start_after_a_kill_removes_the_previous_version(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    ingest(services, write(tmp_path, report(debt="40% (2021)")))
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{KILL}.{method}", raising(KilledError()))
+        with pytest.raises(KilledError):
+            ingest(services, write(tmp_path, report(debt="41% (2021)")))
+    let_lease_end(services)
+    services.ingesting.clear_up()
+    assert services.storage.database["figures"].count({}) == 1
+    assert (stated(services), changes(services)) == ([("Debt", "41%")], [("Debt", "40%", "41%")])
+
+
+def test_a_first_version_whose_figures_are_refused_is_not_visible(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{KILL}.write", raising(DatabaseError("down")))
+    with pytest.raises(DatabaseError):
+        ingest(services, write(tmp_path, report(debt="40% (2021)")))
+    assert record_of(services).visible_version == ""
+
+
+def test_an_unfinished_version_is_no_change(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(services, write(tmp_path, report(debt="40% (2021)")))
+    with monkeypatch.context() as patch:
+        patch.setattr("chatbot.database.repositories.glossary.GlossaryRepository.put", raising(KilledError()))
+        with pytest.raises(KilledError):
+            ingest(services, write(tmp_path, report(debt="41% (2021)")))
+    let_lease_end(services)
+    assert stated(services) == [("Debt", "40%")]
+    services.ingesting.clear_up()
+    assert (stated(services), changes(services)) == ([("Debt", "40%")], [])
+
+
+class TestMigration:
+    def test_it_is_resumed_where_it_was_stopped(self, services: Services, tmp_path: Path) -> None:
+        for number in range(3):
+            path = write(tmp_path, report(debt=f"{number}% (2021)"), f"{number}.md")
+            ingest(services, path, identity=f"uploads/{number}.md")
+        expected = sorted(stated(services))
+        forget(services)
+        assert (stated(services), missing(services)) == ([], 3)
+        assert "figures_missing" in {finding.name for finding in check_data(services)}
+        steps: list[int] = []
+        assert services.ingesting.derive_figures(lambda: len(steps) == 1, steps.append) == 1
+        assert missing(services) == 2
+        assert services.ingesting.derive_figures(progress=steps.append) == 2
+        assert (sorted(stated(services)), steps) == (expected, [1, 1, 1])
+        assert "figures_missing" not in {finding.name for finding in check_data(services)}
+
+    def test_a_report_that_is_being_written_is_left_to_its_worker(self, services: Services, tmp_path: Path) -> None:
+        ingest(services, write(tmp_path, report(debt="40% (2021)")))
+        forget(services)
+        assert services.storage.facts.acquire_lease(f"document:{REPORT_ID}", "another", 60)
+        assert services.ingesting.derive_figures() == 0
+        services.storage.facts.release_lease(f"document:{REPORT_ID}", "another")
+        assert services.ingesting.derive_figures() == 1
+
+    def test_a_report_replaced_meanwhile_keeps_its_own_figures(
+        self, services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Sample reports take another lease than uploads."""
+        ingest(services, write(tmp_path, report(debt="40% (2021)")))
+        forget(services)
+        plain = FigureRepository.write
+        with monkeypatch.context() as patch:
+
+            def replaced_first(figures: FigureRepository, *arguments: object) -> None:
+                patch.setattr(f"{KILL}.write", plain)
+                services.storage.facts.release_lease(f"document:{REPORT_ID}", owner(services))
+                ingest(services, write(tmp_path, report(debt="41% (2021)")))
+                plain(figures, *arguments)  # type: ignore[arg-type]
+
+            patch.setattr(f"{KILL}.write", replaced_first)
+            services.ingesting.derive_figures()
+        assert stated(services) == [("Debt", "41%")]
+
+    def test_rows_of_an_older_system_have_theirs_once_they_are_registered(
+        self, services: Services, settings: Settings, tmp_path: Path
+    ) -> None:
+        ingest(services, write(tmp_path, report(debt="40% (2021)")))
+        name = record_of(services).collection
+        rows = services.storage.database[name]
+        row = next(rows.find({}))
+        older = {key: row[key] for key in ("data", "data_embedding", "document_title", "document_name")}
+        services.ingesting.delete_document(record_of(services))
+        rows.insert_one({"_id": "older-row", **older, "country_name": "Mali", "year": "2021"})
+        assert services.ingesting.derive_figures() == 0
+        fields, names = settings.filter_fields, settings.chunk_collections
+        Mender(services.storage.database, collections=names, filter_fields=fields, dry_run=False).run(lambda rows: None)
+        assert services.ingesting.derive_figures() == 1
+        [figure] = services.storage.figures.find(Scope())
+        assert (figure.subject, figure.text, figure.edition) == ("Mali", "40%", 2021)
+
+
+def forget(services: Services) -> None:
+    """As a database of a release before the table."""
+    for name in ("figures", "figure_versions"):
+        services.storage.database[name].delete_many({})
+
+
+def owner(services: Services) -> str:
+    row = services.storage.database["meta"].find_one({"_id": f"lease:document:{REPORT_ID}"})
+    return str(row["owner"]) if row else ""
+
+
+def let_lease_end(services: Services) -> None:
+    meta = services.storage.database["meta"]
+    meta.update_one({"_id": f"lease:document:{REPORT_ID}"}, {"$set": {"until": 0.0}})
