@@ -242,7 +242,7 @@ class FigureRepository:
                     "label": figure.label,
                     "heading_key": figure.heading.casefold(),
                     "label_key": figure.label.casefold(),
-                    "series": SEPARATOR.join((figure.heading, figure.label, figure.subject)),
+                    "series": _joined(figure.heading, figure.label, figure.subject),
                     "value": str(figure.value),
                     "unit": figure.unit,
                     "text": figure.text,
@@ -284,7 +284,11 @@ def _marker(document_id: str, version: str) -> str:
 
 def _place(figure: ReportedFigure, id: str) -> str:
     year, edition = f"{figure.year or 0:04d}", "" if figure.edition is None else str(figure.edition)
-    return SEPARATOR.join([f"{figure.indicator.casefold()}: ", figure.subject, year, edition, id])
+    return _joined(f"{figure.indicator.casefold()}: ", figure.subject, year, edition, id)
+
+
+def _joined(*parts: str) -> str:
+    return SEPARATOR.join(part.replace(SEPARATOR, " ") for part in parts)
 
 
 def _group(row: Json) -> tuple[str, ...]:
