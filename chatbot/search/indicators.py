@@ -9,18 +9,20 @@ term asked for stands above one that contains it ("GDP" above "GDP per capita").
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from threading import Lock
 from types import MappingProxyType
 
-from ..domain import Vector
+import numpy as np
+from numpy.typing import NDArray
+
+from ..domain import Matrix
 from ..domain.glossary import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.request import RequestContext
-from ..domain.scores import KnownVectors
 from ..language import Analyzer
 
 WORDS = 0.5
@@ -28,14 +30,6 @@ WORDS = 0.5
 LABEL_LEAD = 0.05
 """By how much a label's phrase must be nearer to the question than its heading's own to be meant instead of it."""
 _WORD = re.compile(r"\w[\w'’.%-]*")
-
-
-@dataclass(frozen=True, slots=True)
-class _Weighed:
-    """A phrase with its words."""
-
-    text: str
-    terms: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +49,17 @@ class Near:
 class _Asked:
     """What is asked for, as it is compared: as it is written, and its telling words alone."""
 
-    vectors: tuple[Vector, ...]
+    vectors: NDArray[np.float32]
+    """Shape (dimensions, 1 or 2)."""
     terms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The phrases of one heading or label: their words, and their vectors in rows."""
+
+    terms: Sequence[frozenset[str]]
+    vectors: Matrix
 
 
 class IndicatorIndex:
@@ -68,7 +71,6 @@ class IndicatorIndex:
     def __init__(
         self, embedder: Embedder, analyzer: Analyzer, glossary: Callable[[], Sequence[GlossaryEntry]] = tuple
     ) -> None:
-        self._vectors = KnownVectors(embedder)
         self._embedder = embedder
         self._terms = analyzer.terms
         self._glossary = glossary
@@ -76,8 +78,8 @@ class IndicatorIndex:
         self._entries: Sequence[GlossaryEntry] | None = None
         self._phrases: dict[tuple[str, str], list[str]] = {}
         """What the glossary says for a heading and label; the label "" is the heading itself."""
-        self._whole: dict[str, Sequence[_Weighed]] = {}
-        """The phrases of each heading and of its labels."""
+        self._groups: dict[tuple[str, str | None], _Group] = {}
+        """By heading and label; the label None has the phrases of all labels too."""
         self._headings: Counter[str] = Counter()
         """In the phrases of how many headings each word is."""
 
@@ -94,17 +96,16 @@ class IndicatorIndex:
         ``labels``: those of each heading in the data, compared by words alone. None for an empty heading. Raises
         EmbeddingError.
         """
-        self._refresh(headings)
+        groups = self._of((name, None) for name in headings if name)
         asked = self._asked(topic, request)
-        found = [self._best(asked, self._whole[name], request) if name else None for name in headings]
-        for place, name in enumerate(headings):
-            if (near := found[place]) is not None:
-                worded = (self._shared(asked.terms, self._named(name, label)) for label in labels.get(name, ()))
-                found[place] = Near(near.cosine, max(near.words, *worded, 0.0))
+        found: list[Near | None] = []
+        for name in headings:
+            near = self._best(asked, groups[name, None]) if name else None
+            if near is not None:
+                named = (frozenset(self._terms(f"{name} {label}")) for label in labels.get(name, ()))
+                near = Near(near.cosine, max([near.words, *(self._shared(asked.terms, terms) for terms in named)]))
+            found.append(near)
         return found
-
-    def _named(self, heading: str, label: str) -> frozenset[str]:
-        return frozenset(self._terms(f"{heading} {label}"))
 
     def label(self, topic: str, heading: str, labels: Mapping[str, int], request: RequestContext | None = None) -> str:
         """Return which of a heading's labels is meant; ``labels`` with the number of subjects that have each.
@@ -112,27 +113,23 @@ class IndicatorIndex:
         The heading's own figure, else the label that most subjects have, where the question names none of them.
         Raises EmbeddingError.
         """
-        self._refresh([heading])
         default = "" if "" in labels else max(labels, key=lambda one: (labels[one], -len(one)))
-        asked = self._asked(topic, request)
-        near = {label: self._best(asked, self._of(heading, label), request).score for label in labels}
+        groups, asked = self._of((heading, label) for label in labels), self._asked(topic, request)
+        near = {label: self._best(asked, groups[heading, label]).score for label in labels}
         best = max(near, key=lambda label: (near[label], labels[label]))
         return best if near[best] > near[default] + LABEL_LEAD else default
 
     def _asked(self, topic: str, request: RequestContext | None) -> _Asked:
         telling = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
         texts = dict.fromkeys(filter(None, [topic, telling]))
-        vectors = tuple(self._embedder.embed_query(text, request=request) for text in texts)
-        return _Asked(vectors, frozenset(self._terms(topic)))
+        vectors = [self._embedder.embed_query(text, request=request) for text in texts]
+        return _Asked(np.stack(vectors, axis=1), frozenset(self._terms(topic)))
 
-    def _best(self, asked: _Asked, phrases: Sequence[_Weighed], request: RequestContext | None) -> Near:
-        vectors = self._vectors.of([one.text for one in phrases], request)
-
-        def near(phrase: _Weighed) -> Near:
-            cosine = max(float(vector @ vectors[phrase.text]) for vector in asked.vectors)
-            return Near(cosine, self._shared(asked.terms, phrase.terms))
-
-        return max(map(near, phrases), key=lambda one: one.score)
+    def _best(self, asked: _Asked, group: _Group) -> Near:
+        cosines = (group.vectors @ asked.vectors).max(axis=1)
+        words = [self._shared(asked.terms, terms) for terms in group.terms]
+        place = int(np.argmax(cosines + WORDS * np.array(words)))
+        return Near(float(cosines[place]), words[place])
 
     def _shared(self, asked: frozenset[str], terms: frozenset[str]) -> float:
         """The weight of the common words as a share of that of all words (Jaccard)."""
@@ -140,34 +137,41 @@ class IndicatorIndex:
         return self._weight(both) / self._weight(asked | terms) if both else 0.0
 
     def _weight(self, terms: Iterable[str]) -> float:
-        return sum(log(1 + len(self._whole) / (1 + self._headings[term])) for term in sorted(terms))
+        count = len(self._groups)
+        return sum(log(1 + count / (1 + self._headings[term])) for term in sorted(terms))
 
-    def _refresh(self, headings: Iterable[str]) -> None:
-        """Take over the glossary where it changed, and add headings that it does not have."""
+    def _of(self, keys: Iterable[tuple[str, str | None]]) -> Mapping[tuple[str, str | None], _Group]:
+        """Return a mapping with the phrases of at least these; a changed glossary is taken over first."""
         entries = self._glossary()
         with self._lock:
             if entries is not self._entries:
-                self._entries, self._phrases = entries, {}
-                self._whole, self._headings = {}, Counter()
-                labels = defaultdict[str, dict[str, None]](dict)
+                self._entries, self._phrases, self._groups, self._headings = entries, {}, {}, Counter()
                 for entry in entries:
                     if entry.heading:
-                        self._phrases.setdefault((entry.heading, entry.label), []).extend(
-                            [entry.term, *entry.other_words]
-                        )
-                        labels[entry.heading][entry.label] = None
-                for heading, own in labels.items():
-                    self._add(heading, [one for label in own for one in self._of(heading, label)])
-            for heading in headings:
-                if heading and heading not in self._whole:
-                    self._add(heading, self._of(heading, ""))
+                        said = self._phrases.setdefault((entry.heading, entry.label), [])
+                        said += [entry.term, *entry.other_words]
+                self._add(dict.fromkeys((heading, None) for heading, _ in self._phrases))
+            self._add([key for key in dict.fromkeys(keys) if key not in self._groups])
+            return self._groups
 
-    def _add(self, heading: str, phrases: Sequence[_Weighed]) -> None:
-        self._whole[heading] = list({one.text: one for one in [*self._of(heading, ""), *phrases]}.values())
-        self._headings.update(frozenset().union(*(one.terms for one in self._whole[heading])))
+    def _add(self, keys: Iterable[tuple[str, str | None]]) -> None:
+        texts = {key: self._texts(*key) for key in keys}
+        every = list(dict.fromkeys(text for group in texts.values() for text in group))
+        if not every:
+            return
+        vectors = self._embedder.embed_documents(every)
+        places = {text: place for place, text in enumerate(every)}
+        for (heading, label), group in texts.items():
+            terms = [frozenset(self._terms(text)) for text in group]
+            self._groups[heading, label] = _Group(terms, vectors[[places[text] for text in group]])
+            if label is None:
+                self._headings.update(frozenset().union(*terms))
 
-    def _of(self, heading: str, label: str) -> list[_Weighed]:
-        """The phrases of one label, "" for the heading alone."""
-        name = f"{heading}: {label}" if label else heading
-        texts = dict.fromkeys([name, *self._phrases.get((heading, label), ())])
-        return [_Weighed(text, frozenset(self._terms(text))) for text in texts]
+    def _texts(self, heading: str, label: str | None) -> list[str]:
+        """What is said for a label, "" for the heading alone, None for all of its labels."""
+        labels = [label] if label is not None else ["", *(own for name, own in self._phrases if name == heading)]
+        texts: dict[str, None] = {}
+        for one in labels:
+            name = f"{heading}: {one}" if one else heading
+            texts |= dict.fromkeys([name, *self._phrases.get((heading, one), ())])
+        return list(texts)

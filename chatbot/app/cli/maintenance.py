@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ...config import WARM_CACHE
+from ...config import SAMPLE_DATA, WARM_CACHE
 from ...database import Location
 from ...domain import Scope
 from ...domain.cancellation import Cancellation
 from ...domain.errors import DatabaseError, InvalidRequestError, SearchEngineError
 from ...domain.protocols import TracedStore
+from ...library.glossary import read_glossary
+from ...library.samples import GLOSSARY_FILE
 from ...models.caches import CachedEmbedder, WarmCache, write_warm_cache
 from ...models.embed import EMBEDDERS
 from ...stores import store_traits
@@ -188,11 +190,16 @@ def warm_cache(services: Services, output: Path) -> None:
 
 
 def sample_texts(services: Services) -> list[str]:
-    """Return the texts that ingesting the sample reports embeds, each once, sorted."""
+    """Return the texts that ingesting and asking the sample reports embeds, each once, sorted: passages, and the
+    headings and phrases of the index of indicators.
+    """
     samples, summary = services.ingesting.sample_reports(), services.ingesting.sample_summary
     ingestor = services.ingesting.ingestor
-    chunks = (c for d in samples.documents() for c in ingestor.cut(d, summary.make(d, Cancellation())))
-    return sorted({chunk.search_text for chunk in chunks})
+    chunks = [c for d in samples.documents() for c in ingestor.cut(d, summary.make(d, Cancellation()))]
+    entries = [entry for entry in read_glossary(SAMPLE_DATA / GLOSSARY_FILE) if entry.heading]
+    phrases = {text for entry in entries for text in (entry.term, *entry.other_words)}
+    names = {f"{entry.heading}: {entry.label}" for entry in entries if entry.label} | {c.heading for c in chunks}
+    return sorted({chunk.search_text for chunk in chunks} | phrases | names - {""})
 
 
 @click.group()

@@ -199,7 +199,8 @@ class Runtime:
         """Says which heading a question means; by the built-in model where a vector of the passages' has its price."""
         embedder: Embedder = self.embedder
         if not embedder.local:
-            embedder = EMBEDDERS.builder("minilm")(self._settings, model=EMBEDDERS.default_model("minilm"))
+            minilm = EMBEDDERS.builder("minilm")(self._settings, model=EMBEDDERS.default_model("minilm"))
+            embedder = CachedEmbedder(minilm, self.warm_cache)
         return IndicatorIndex(embedder, analyzer(self._settings.language), self._storage.glossary.entries)
 
     @lazy
