@@ -25,7 +25,7 @@ _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
 _JOINED = re.compile(r"\s*(?:,|(?:,\s*)?\b(?:and|or|vs\.?|versus)\b|[&/+])\s*(?:the\s+|in\s+)?", re.IGNORECASE)
 _COUNTRY_WORD = re.compile(r"\b(?:countr(?:y|ies)|nations?|code)\W+$", re.IGNORECASE)
 _MONEY = re.compile(r"\s*(?:(?:dollars?|pounds?|yen|yuan|francs?|rou?bles?|cents)\b|\$)", re.IGNORECASE)
-"""In these, prices are told all over the world."""
+"""Prices are told in these all over the world: a country of the library has to be meant."""
 _NOUN = re.compile(r"\s+(?!(?:is|are|was|were|has|had|and|or|in|of|to|with|for|from|than|does|did|do|vs)\b)[a-z]")
 _AFTER_LANGUAGE = pattern(r"\s*(?:$|[^\w\s]|{after_language}\b)")
 _WORDS_TOO, _NO_CODES, _FOREIGN_WORDS = (
@@ -58,7 +58,13 @@ def find_countries(
                 if _JOINED.fullmatch(text, first.end, second.start):
                     starts.add(country.start)
             before = country
-    return tuple(country for country, _ in found if country.start in starts and not _is_other_thing(text, country))
+    return tuple(
+        country
+        for country, _ in found
+        if country.start in starts
+        and not _is_language(text, country)
+        and (codes.issuperset(country.keys) or not _MONEY.match(text, country.end))
+    )
 
 
 def country_key(name: str) -> str:
@@ -72,13 +78,11 @@ def keys_in(text: str) -> frozenset[str]:
     return frozenset(key for country in find_countries(text) for key in country.keys)
 
 
-def _is_other_thing(text: str, country: NamedCountry) -> bool:
-    """Whether the word is a language or a currency: "in French", "US dollars"."""
-    if _MONEY.match(text, country.end):
-        return True
-    is_language = country.by_people and normalise(country.text) in _LANGUAGES
+def _is_language(text: str, country: NamedCountry) -> bool:
+    """Whether the word is a language: "in French", "speak English"."""
     return (
-        is_language
+        country.by_people
+        and normalise(country.text) in _LANGUAGES
         and _AFTER_LANGUAGE.match(text, country.end) is not None
         and not text[: country.start].lower().endswith("the ")
     )

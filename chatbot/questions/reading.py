@@ -123,30 +123,25 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
     """The countries that the question is about, in text order."""
     chosen = scope.get(COUNTRY)
     of_others = _OF_OTHERS.search(text) is not None
-    lists = list(_lists(text, countries))
-    bound = [] if _COMPARES.match(text) else [names for names in lists if _is_bound(text, names[0])]
-    free = [names for names in lists if names not in bound]
-    if any(not name.by_people for names in free for name in names):  # "Syrian refugees in Lebanon"
-        free = [names for names in free if not all(name.by_people for name in names)]
 
     def has_report(country: NamedCountry) -> bool:
         return any(chosen is None or chosen.matches(value) for value in values_of([country], catalog))
 
     def is_plain(country: NamedCountry, names: Sequence[NamedCountry]) -> bool:
         is_of_others = of_others and len(names) == 1
-        is_beside = chosen is not None and country.by_people
+        is_beside = country.by_people and (chosen is not None or any(map(has_report, countries)))
         refers = _REFERS.search(text[: country.start]) is not None
         return not (is_of_others or is_beside or refers) and _is_asked(text, names[0], countries)
 
+    lists = list(_lists(text, countries))
+    bound = [] if _COMPARES.match(text) else [names for names in lists if _is_bound(text, names[0])]
+    free = [names for names in lists if names not in bound]
+    if any(not name.by_people for names in free for name in names):  # "Syrian refugees in Lebanon"
+        free = [names for names in free if not all(name.by_people for name in names)]
     about = [name for names in free for name in names if has_report(name) or is_plain(name, names)]
     if not any(map(has_report, about)) and not (of_others or chosen):
-        about += [
-            name
-            for names in bound
-            if not _OTHER_SUBJECT.search(text[: names[0].start])
-            for name in names
-            if has_report(name)
-        ]
+        other = [names for names in bound if not _OTHER_SUBJECT.search(text[: names[0].start])]
+        about += [name for names in other for name in names if has_report(name)]
     return tuple(sorted(about, key=lambda name: name.start))
 
 
