@@ -10,7 +10,7 @@ from chatbot.domain import DocumentRecord, Scope
 from chatbot.domain.reading import NamedYears
 from chatbot.questions.names import country_key
 from chatbot.questions.reading import read_names
-from chatbot.search.subjects import missing_subject
+from chatbot.search.subjects import everything_asked, missing_subject, suggest_scope
 from tests.questions.reports import Reports, scope
 
 QUESTIONS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data" / "scopes.json").read_text("utf-8"))
@@ -53,7 +53,7 @@ class Library(Reports):
     def __init__(self) -> None:
         super().__init__(*((name, year) for name in COUNTRIES for year in (2021, 2023, 2025)))
         for name, title in TITLES.items():
-            self._records.append(DocumentRecord(name, name, title, "s", "c", "ready", "v", {}))
+            self._records.append(DocumentRecord(name, name, title, "s", "c", "ready", "v", {"document_name": name}))
 
 
 LIBRARY = Library()
@@ -86,6 +86,13 @@ def test_the_scope_of_every_question() -> None:
         if (found := read(row)) != expected:
             wrong.append((row["question"], {name: found[name] for name in found if found[name] != expected[name]}))
     assert wrong == []
+
+
+def test_the_title_of_a_report_is_its_scope() -> None:
+    reading = read_names("What are the main messages of the Global Financial Stability Report?", LIBRARY)
+    assert suggest_scope(everything_asked(reading, Scope(), LIBRARY), Scope(), LIBRARY) == scope(
+        document_name="gfsr.pdf"
+    )
 
 
 def test_a_long_list_is_read_in_linear_time() -> None:
