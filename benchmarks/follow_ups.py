@@ -36,7 +36,9 @@ def main(bench: Path) -> None:
 
 def report(services: Services, folder: Path) -> None:
     asked = turns(folder, services.settings.filter_fields)
-    follow_ups = FollowUps(analyzer(services.settings.language), services.storage.documents)
+    follow_ups = FollowUps(
+        analyzer(services.settings.language), services.storage.documents, lambda words, headings: False
+    )
 
     def by_rule(turn: Turn) -> str:
         return follow_ups.by_rule(turn.text, turn.history, Scope())

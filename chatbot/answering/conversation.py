@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -29,6 +29,7 @@ from ..domain import (
     TokenEvent,
     Trace,
     Usage,
+    Value,
 )
 from ..domain.access import ANYBODY, Caller
 from ..domain.cancellation import Cancellation
@@ -42,6 +43,7 @@ from ..models.caches import ChatModels
 from ..models.prompts import on_one_line, render
 from ..models.replies.stream import Reply, complete, without_thoughts
 from ..questions.follow_ups import FollowUps
+from ..questions.reading import COUNTRY
 from .agents import CHOOSES, DEFAULT
 from .agents.budget import PLANNING_SHARE, Spending
 from .agents.understanding import Understanding
@@ -195,6 +197,11 @@ class ChatService:
             row["citations"] = [
                 {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported} for c in answer.citations
             ]
+            chunks = [citation.hit.chunk for citation in answer.citations]
+            row["cited"] = {
+                "countries": _each_once(chunk.metadata.get(COUNTRY) for chunk in chunks),
+                "headings": _each_once(chunk.heading for chunk in chunks),
+            }
             if place.describe is not None and owner:
                 # As text: not every database takes all of its field names.
                 row["response"] = json.dumps(place.describe(saved), ensure_ascii=False)
@@ -204,7 +211,8 @@ class ChatService:
         elif answer.trace.hits:
             row["content"] = without_text_of(answer.response, [hit.chunk.text for hit in answer.trace.hits])
         try:
-            added = self.conversations.add(conversation_id, [asked_json(question), row], sums, owner, place.message_id)
+            asked = {**asked_json(question), "standalone": question.standalone}
+            added = self.conversations.add(conversation_id, [asked, row], sums, owner, place.message_id)
         except DiskFullError as error:
             note = StepEvent("save", f"This answer is not kept. {error.finding}", failed=True)
             trace = replace(answer.trace, path=(*answer.trace.path, note))
@@ -225,6 +233,10 @@ def asked_json(question: Question) -> Json:
         "auto_scope": question.auto_scope,
         "attached": [document.name for document in question.attachments],
     }
+
+
+def _each_once(values: Iterable[Value | None]) -> list[str]:
+    return list(dict.fromkeys(str(value) for value in values if value))
 
 
 def cost(usage: Usage, chat: ModelPrice | None, embedding: ModelPrice | None) -> float | None:

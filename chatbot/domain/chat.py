@@ -22,9 +22,21 @@ Role = Literal["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
+class Cited:
+    """The countries and headings that an answer cites, in the order of its citations."""
+
+    countries: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
+    """``standalone``: the question as it was understood; ``cited``: of an answer. Clients send neither."""
+
     role: Role
     content: str
+    standalone: str = ""
+    cited: Cited = Cited()  # frozen and empty
 
 
 @dataclass(frozen=True, slots=True)

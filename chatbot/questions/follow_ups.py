@@ -1,38 +1,28 @@
-"""Follow-up questions by rule: what of the conversation a question needs to be understood alone.
+"""Follow-up questions by rule: what a message leaves out is what the conversation is about.
 
-One that asks for something else of the same countries and years ("and inflation?") needs only their names: words of the
-topic before would outweigh its own in a search. In languages other than English only a question of few words counts as
-a follow-up.
+A message has slots: countries, a thing and years. A slot that it fills replaces the conversation's, one that it leaves
+open is filled from there: names alone are put into the last question ("and Mali?"), a thing of its own gets the
+countries and years ("inflation?"), and words that name none of their own get the thing too ("and for women?").
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from ..domain import Message, Scope
+from ..domain.chat import Cited
 from ..domain.protocols import Catalog
-from ..domain.reading import Named, Reading
+from ..domain.reading import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
-from .english import pattern, words
-from .exchange import (
-    COMPARING,
-    FIGURE,
-    OF_A_COUNTRY,
-    POINTS_BACK,
-    RELATION,
-    exchange_names,
-    is_dependent,
-    is_of_country,
-    is_of_figure,
-    new_topic,
-    unnamed,
-)
-from .reading import COUNTRY, YEAR, read_names
+from .english import NUMBERS, pattern, words
+from .kinds import series_words
+from .reading import COUNTRY, YEAR, read_names, values_of
 from .sentences import is_small_talk
 from .sides import COMPARES, compared_countries
 from .wording import (
+    ARTICLE,
     add_name,
     as_sentence,
     edition_in_words,
@@ -42,199 +32,99 @@ from .wording import (
     remove_names,
     years_in_words,
 )
-from .years import find_years
 
-TURNS = 3
-"""Questions that a follow-up may take words from; measured with `benchmarks/follow_ups.py`.
-
-Where the first of them is itself no question without the one before it, those before it count too, up to `MOST_TURNS`.
-"""
-MOST_TURNS = 12
-MOST_WORDS = 16
-LONGEST = 1000
+NamesAThing = Callable[[str, Sequence[str]], bool]
+"""Whether words name something that reports have, and no part of what the last answer cited (its headings)."""
+MAX_QUESTIONS = 12
+"""Questions of a conversation that are read."""
+MAX_CHARACTERS = 1000
 """Characters of an earlier question."""
-FEW = 3
+MAX_THING_WORDS = 16
+FEW_WORDS = 3
 """Words of a message that is no sentence: so few do not make a question."""
 _MARKS = ("?", "؟", "？")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_ALL_COUNTRIES = pattern("{all_countries}")
-"""A question with one of these may be about more than the country named before."""
-_LEADS_ON = pattern(r"^\W*{leads_on}\b")
-_COMPLETE = pattern(r"^\W*(?:{wh}|{be}|{do}|{have}|{modal}|am|{tell})\b")
-_WHICH_ONE = pattern(
-    r"^\W*(?:which|who)\b(?:\s+(?:one|country|of\s+(?:the\s+)?(?:two|three|them|these|those)))?"
-    r"\s+(?:{be}|{have})\s+(?:the\s+)?{more_or_less}\W*$"
+_CLAUSE_END = re.compile(r"(?<=[?!;:])\s+(?!\()|(?<=[.,])\s+(?=\S)|\s+[-–—]\s+")
+_COMPLETE = pattern(r"^\W*(?:(?:and|but|so|or|then|ok|please)\W+)*(?:{wh}|{be}|{do}|{have}|{modal}|{tell})\b")
+_THING_BEFORE = pattern(
+    r"\b(?:(?:this|that|these|those)(?! (?:country|countries|place|nation|state)\b)|same|such|he|him|his|she|hers?)\b"
+    r"|\bit\b(?! (?:have|export|import|produce|border)\b)"
 )
-"""Asks for the one that has more of a thing, and says neither of whom nor of what."""
-_COMMAND = pattern(
-    r"^\W*(?:please\s+)?(?:compare(?: and contrast)?|contrast|rank|describe|explain|summari[sz]e|list|show)\b"
+"""Speaks of something named before that is no country."""
+_PART = pattern(
+    r"\bof (?:it|this|that|them|these|those)\b(?! (?:country|place)\b)"
+    r"|^\W*(?:(?:and|but|or|what about|how about)\W+)*"
+    r"(?:in|at|by|per|with|without|from|to|among|between|under|over)\b(?!.*\b{auxiliary}\b)"
 )
-"""Says what to do with the topic, and is none."""
-_CHANGES_TOPIC = pattern(r"^\W*(?:{polite}\b\W*)*(?:{changes_topic}\b\W*)+(?:(?:{polite})\b\W*)*")
-_ANSWER_AGAIN = pattern(
-    r"^\W*(?:{polite}\b\W*)*(?:(?:can|could|would) you\s+)?(?:{polite}\s+)?(?:{answer_again}\s*)?"
-    r"(?:(?:in|into|to|auf|en|em)\s+{language}|{form}(?:\W+(?:and\s+)?{form})*)"
-    r"\W*(?:please|bitte|por favor|thanks|s['’]il vous pla[iî]t)?\W*$"
+"""Asks for a part of what was asked before, or adds to it: "from whom?"."""
+_THEIRS = pattern(r"\b(?:{nameless}|(?:{do}|has|have) it)\b")
+"""Speaks of a country named before."""
+_OF_ALL = pattern(
+    r"\b(?:(?<!the )(?<!this )(?<!that )country|countries|nations?|world(?:wide)?|global\w*|continents?)\b"
 )
-"""Asks for the same in another form: "In French please"."""
-_SEVERAL = pattern(r"\b{several}\b|^\W*(?:compare|contrast|rank)\W*$")
-_TOGETHER = pattern(r"\b(?:both|the two|differences?|differ)\b|\b{comparing}\b")
-"""Asks of several at once what was asked last; "them" may be the exports."""
-_PAIR = pattern(r"\b(?:both|the two)\b")
-_PART_OF = pattern(r"\b{part_of}\b")
-_BY_AGE = pattern(r"\b{by_age}")
-_AGE = "age structure"
-_OF_ONESELF = pattern(r"\b{of_oneself}\b")
-_IDLE_WORDS, _OF_A_TOPIC, _SAME_AGAIN = map(words, ("idle_words", "of_a_topic", "same_again_words"))
+_OF_SEVERAL = pattern(
+    r"\b(?:both|each|the two|(?:them|these|those)(?= (?:is|are|has|have)\b)|differ\w*|which (?:of|one))\b"
+    r"|\b{more_or_less}\b"
+    r"|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$"
+)
+_TWO = pattern(r"\b(?:both|the two)\b")
+_MORE = pattern(r"\b{more_or_less}\b")
+_INSTEAD = pattern(r"\b(?:instead|only|just|rather|alone)\b")
+_NOT = pattern(r"\b(?:not|instead of|rather than|(?:forget|ignore|drop|leave)(?: about)?)\s+(?:the\s+)?$")
+_RELATED = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
+_BEFORE_YEARS = pattern(r"(?:,\s*|\s*\b(?:in|for|of|during|by|as of)\s+(?:the\s+)?)$")
+_REPORT = pattern(r"\b{report}\b")
+_NOW = pattern(r"\b(?:now|today|nowadays|currently|at present)\b")
+_YEARS_AWAY = pattern(
+    r"\b(?:(?P<count>{number}) years?|(?:an?|the) year) (?:(?P<down>before|earlier)|after|afterwards|later)\b"
+)
+_FORM_WORDS, _IDLE_WORDS, _UNTOLD_WORDS = map(words, ("form_again_words", "idle_words", "same_again_words"))
+_RELATIVE_WORDS = words("of_a_topic")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a conversation is about: the last question in full, with its countries and years.
+
+    ``together``: the countries of which the same was asked one after the other, those of the last question included.
+    """
+
+    question: str
+    reading: Reading
+    countries: tuple[str, ...]
+    together: tuple[str, ...]
+    cited: Cited
+
+    @property
+    def years(self) -> list[str]:
+        """Its years as they are written."""
+        return _years_in_words([(self.question, self.reading.every_year)])
 
 
 class FollowUps:
     """``analyzer``: of the language of the questions; ``catalog``: the data, for countries that only it has."""
 
-    def __init__(self, analyzer: Analyzer, catalog: Catalog) -> None:
+    def __init__(self, analyzer: Analyzer, catalog: Catalog, names_a_thing: NamesAThing) -> None:
         self._analyzer = analyzer
         self._catalog = catalog
+        self._names_a_thing = names_a_thing
 
     def by_rule(self, query: str, history: Sequence[Message], scope: Scope) -> str:
-        """The question with what it needs of the last few questions; itself, where it needs nothing.
-
-        A country or year is exchanged where only that is new ("and in Ethiopia?"), else words are carried over.
-        """
-        if is_small_talk(query) or self._is_of_oneself(query):
-            return query
-        before: list[str] = []  # each with what it needed of those before it
-        for asked in [*self._latest(history), query]:
-            before.append(self._continued(asked, before, scope) if before else _CHANGES_TOPIC.sub("", asked))
-        return before[-1] if len(before) > 1 else query
-
-    def _latest(self, history: Sequence[Message]) -> list[str]:
-        """The questions that matter, oldest first; the first of them is one by itself, if there is such a one."""
-        said = [message.content[:LONGEST] for message in history if message.role == "user"]
-        asked = [t for t in said if self._words(t) and not is_small_talk(t) and not self._is_of_oneself(t)]
-        first = max(len(asked) - TURNS, 0)
-        while first and len(asked) - first < MOST_TURNS and self._goes_on(asked[first]):
-            first -= 1
-        return asked[first:]
-
-    def _goes_on(self, query: str) -> bool:
-        """Whether a question says so itself: by how it begins, by a word that points back, or by a bare name."""
-        reading = read_names(query, self._catalog)
-        says = _LEADS_ON.match(query) or POINTS_BACK.search(query) or reading.countries or find_years(query)
-        return bool(says) and self.is_elliptic(query)
-
-    def _meant(self, query: str, before: Sequence[str]) -> str:
-        """The question before; for "Compare both", with the names of all that asked the same of others.
-
-        What was asked of the same country in between ("and its death rate?") does not end that.
-        """
-        last = read_names(before[-1], self._catalog)
-        means_several = _SEVERAL.search(query) or _WHICH_ONE.match(query)
-        is_of_others = read_names(query, self._catalog).countries and not COMPARING.search(query)
-        if len(last.about) != 1 or not means_several or is_of_others:
-            return before[-1]
-        names = {name.keys: before[-1][name.start : name.end] for name in last.about}
-        goes_on = _TOGETHER.search(query) is not None or _WHICH_ONE.match(query) is not None
-        later, of_later = before[-1], last
-        for earlier in reversed(before[:-1]):
-            reading = read_names(earlier, self._catalog)
-            is_same = {name.keys for name in reading.about} == {name.keys for name in of_later.about}
-            topics = [self._words(remove_names(text, of.about)) for text, of in ((earlier, reading), (later, of_later))]
-            if topics[0] != topics[1] and not (is_same and goes_on):
-                break
-            names |= {name.keys: earlier[name.start : name.end] for name in reading.about if name.keys not in names}
-            later, of_later = earlier, reading
-        several = " and ".join(list(reversed(names.values()))[-2 if _PAIR.search(query) else 0 :])
-        return (
-            exchange_names(several, read_names(several, self._catalog), before[-1], self._catalog, self._words)
-            or before[-1]
-        )
-
-    def _continued(self, query: str, earlier: Sequence[str], scope: Scope) -> str:
-        if _ANSWER_AGAIN.match(query):
-            return _with(earlier[-1], [query.strip(" ?.!")])
-        asked = _CHANGES_TOPIC.sub("", query)
-        is_new, query = asked != query, asked or query
-        before = self._meant(query, earlier)
-        reading = read_names(query, self._catalog)
-        if self.is_elliptic(query) or (is_new and not reading.about):
-            other = self._exchanged(query, reading, before)
-            other = other or self._on_another_topic(query, reading, before, scope)
-            if other or not is_new:
-                return other or self._carried(query, reading, before, scope)
-        is_of_all = reading.countries or scope.get(COUNTRY) or _ALL_COUNTRIES.search(OF_A_COUNTRY.sub(" ", query))
-        if is_of_all or not self._catalog.values(COUNTRY) or not read_names(before, self._catalog).about:
-            return query  # it is complete, and the conversation has no country that it lacks
-        return _with(query, self._names(query, reading, before, scope))
-
-    def _exchanged(self, query: str, reading: Reading, before: str) -> str:
-        compares = COMPARING.search(query) is not None
-        return "" if compares else exchange_names(query, reading, before, self._catalog, self._new_words)
-
-    def _on_another_topic(self, query: str, reading: Reading, before: str, scope: Scope) -> str:
-        """What is asked of the earlier question's countries and years instead of its own topic; "" = nothing else."""
-        earlier = read_names(before, self._catalog)
-        if not (earlier.about or earlier.editions or scope.get(COUNTRY)):
-            return ""  # the topic is all that the conversation is about
-        names = self._names(query, reading, before, scope)
-        of_country = is_of_country(query, earlier.about, self._words)
-        if _COMPLETE.match(_without_lead(query)):
-            return _with(query, names) if is_of_figure(query) or of_country else ""
-        is_compared = COMPARES.search(before) is not None and len(reading.about) != 1
-        asked = new_topic(query, self._words)
-        if not asked or not (of_country or FIGURE.search(asked) or FIGURE.search(before)):
-            return ""  # "deaths?" after a flood: of which, has to be said
-        asked = f"compare {asked}" if is_compared else asked
-        for name in names:
-            asked = add_name(asked, name)
-        return as_sentence(asked)
-
-    def _names(self, query: str, reading: Reading, before: str, scope: Scope) -> list[str]:
-        """The earlier question's countries, figures' years and editions that the later one and the scope leave open.
-
-        The year of a figure goes on to another figure, and to what a report of that year may say.
-        """
-        earlier, known = read_names(before, self._catalog), self._catalog.values(YEAR)
-        countries = [] if reading.about or scope.get(COUNTRY) else compared_countries(earlier)
-        years = [] if reading.figure_years or scope.get(YEAR) else earlier.figure_years
-        if not FIGURE.search(query):
-            years = [named for named in years if any(map(named.condition.matches, known))]
-        editions = [] if reading.editions or scope.get(YEAR) else earlier.editions
-        said = list_in_words(name_in_words(before, name, usual=True) for name in countries)
-        figures = list_in_words(years_in_words(before, year) for year in years)
-        reports = edition_in_words([years_in_words(before, year) for year in editions]) if editions else ""
-        return [name for name in (said, figures, reports) if name]
+        """Return the question with what it needs of the conversation; itself, where it needs nothing."""
+        state: State | None = None
+        for message in self._questions(history):
+            full = message.standalone or self._completed(message.content[:MAX_CHARACTERS], state, scope)
+            state = self._after(full, state, message.cited, scope)
+        return query if state is None or is_small_talk(query) else self._completed(query, state, scope)
 
     def is_elliptic(self, query: str) -> bool:
-        """Whether words are missing that only a conversation can give."""
+        """Return whether words are missing that only a conversation can give."""
         reading = read_names(query, self._catalog)
-        rest = _without_lead(query)
-        complete = _COMPLETE.match(rest) is not None
-        if self._says_only_names(query, reading):
-            return True
-        if reading.about and (complete or (rest == query and len(self._words(query)) > 1)):
-            return False
-        if rest != query or POINTS_BACK.search(query) or _WHICH_ONE.match(query):
-            return True
-        words = self._words(_COMMAND.sub("", query))
-        if _PART_OF.search(query) and all(map(is_dependent, words)) and not FIGURE.search(query):
-            return True
-        return len(words) <= (0 if complete else FEW) or all(word.lower() in _OF_A_TOPIC for word in words)
-
-    def _is_of_oneself(self, query: str) -> bool:
-        """Whether it asks nothing of reports on countries: "How do I bake bread?"; about manuals that may be a
-        follow-up.
-        """
-        is_asked = _OF_ONESELF.search(query) is not None and not POINTS_BACK.search(query)
-        return is_asked and bool(self._catalog.values(COUNTRY))
-
-    def _says_only_names(self, query: str, reading: Reading) -> bool:
-        """Whether there is nothing beside names, but that they are compared: "How does Mali compare?"."""
-        named: list[Named] = [*reading.countries, *find_years(query)]
-        return bool(named) and not self._new_words(COMPARING.sub(" ", unnamed(query, named)))
+        return not self._telling(query, reading) or not self._is_complete(query, reading)
 
     def is_same_question(self, written: str, ruled: str) -> bool:
-        """Whether a text is a question about the same countries, years and editions as the rule's."""
+        """Return whether a text is a question about the same countries, years and editions as the rule's."""
         asks = written.rstrip().endswith(_MARKS) or _COMPLETE.match(written) is not None
         return asks and self._named_in(written) == self._named_in(ruled)
 
@@ -244,61 +134,233 @@ class FollowUps:
         found: list[set[tuple[object, ...]]] = [{country.keys for country in group} for group in groups]
         return found + [{(y.gte, y.lte) for y in years} for years in (reading.editions, reading.figure_years)]
 
-    def _carried(self, query: str, reading: Reading, before: str, scope: Scope) -> str:
-        """The question, and behind it the words of the earlier one that it does not have, and its names."""
-        earlier = read_names(before, self._catalog)
-        is_other_side = COMPARING.search(query) is not None
-        open_names = Reading() if is_other_side else replace(reading, about=reading.countries)
-        dropped: list[Named] = [*compared_countries(earlier), *earlier.figure_years, *earlier.editions]
-        kept = [country for country in earlier.countries if country not in dropped]
-        known = set(self._analyzer.terms(f"{query} report edition" if earlier.editions else query))
-        words: list[str] = []
-        for word in self._units(before, kept, dropped):
-            terms = self._analyzer.terms(word)
-            if not known.issuperset(terms):
-                known.update(terms)
-                words.append(word)
-        by_age = [_AGE] if words and _PART_OF.search(query) and _BY_AGE.search(query) else []
-        topic = " ".join([*words[:MOST_WORDS], *by_age])
-        return _with(query, [*filter(None, [topic]), *self._names(query, open_names, before, scope)])
+    def _questions(self, history: Sequence[Message]) -> list[Message]:
+        """The questions that matter, oldest first, each with what the answer to it cited."""
+        asked: list[Message] = []
+        for message in history:
+            if message.role == "user" and message.content.strip(" ?!.") and not is_small_talk(message.content):
+                asked.append(message)
+            elif message.role == "assistant" and asked and message.cited != Cited():
+                asked[-1] = replace(asked[-1], cited=message.cited)
+        return asked[-MAX_QUESTIONS:]
 
-    def _units(self, text: str, whole: Sequence[Named], dropped: Sequence[Named]) -> list[str]:
-        """The words with a meaning of their own, names in one piece; what is only related ("from France") stays so."""
-        names = {name.start: name for name in whole}
-        gone = [(name.start, name.end) for name in dropped]
-        units: list[str] = []
-        command = _COMMAND.match(text)
-        done = command.end() if command else 0
-        for match in _WORD.finditer(text):
-            if match.start() < done or any(start <= match.start() < end for start, end in gone):
-                continue
-            if name := names.get(match.start()):
-                relation = RELATION.search(text[: name.start])
-                units.append((relation[0] if relation else "") + text[name.start : name.end])
-                done = name.end
-            elif self._words(match[0]):
-                units.append(_POSSESSIVE.sub("", match[0]))
-        return units
+    def _after(self, full: str, before: State | None, cited: Cited, scope: Scope) -> State:
+        """The state after a question and its answer, which tells the country where the question named none."""
+        reading = read_names(full, self._catalog)
+        if not reading.countries and len(cited.countries) == 1 and not scope.get(COUNTRY):
+            full = add_name(full, cited.countries[0])
+            reading = read_names(full, self._catalog)
+        named = compared_countries(reading)
+        if any(values_of([country], self._catalog) for country in named):  # the others have no report
+            named = [country for country in named if values_of([country], self._catalog)]
+        countries = tuple(name_in_words(full, country, usual=True) for country in named or reading.countries)
+        together = countries
+        if before is not None:
+            same = self._telling(full, reading) == self._telling(before.question, before.reading)
+            if same or set(countries) <= set(before.together):
+                together = tuple(dict.fromkeys([*before.together, *countries]))
+        return State(full, reading, countries, together, cited)
+
+    def _completed(self, query: str, state: State | None, scope: Scope) -> str:
+        asked = self._without_idle_clauses(query)
+        if state is None:
+            return asked
+        asked = _years_counted(asked, state)
+        reading = read_names(asked, self._catalog, scope)
+        rest = self._telling(asked, reading)
+        if rest and all(word.lower() in _FORM_WORDS for word in rest) and not reading.names:
+            return _with(state.question, [asked.strip(" ?.!")])
+        if compared := self._compared(asked, reading, rest, state):
+            return compared
+        if not rest and (reading.countries or reading.every_year):
+            return self._exchanged(asked, reading, state)
+        if not rest and _NOW.search(asked):
+            return _without_years(state.question, state.reading.figure_years)
+        if (series := series_words(asked)) and not self._telling(asked.replace(series, " "), reading):
+            return add_words(_without_years(state.question, state.reading.figure_years), series)
+        return self._filled(asked, reading, rest, state, scope)
+
+    def _filled(self, asked: str, reading: Reading, rest: Sequence[str], state: State, scope: Scope) -> str:
+        """The message with what the conversation has for the slots that it leaves open, in brackets."""
+        has_country = bool(reading.about or scope.get(COUNTRY))
+        complete = self._is_complete(asked, reading)
+        if not self._catalog.values(COUNTRY) or not (state.countries or state.cited.countries or has_country):
+            return (
+                asked
+                if complete
+                else _with(asked, [self._thing(asked, state), *self._names(asked, reading, state, scope)])
+            )
+        if (
+            rest
+            and not (_PART.search(asked) and not reading.about)
+            and self._names_a_thing(" ".join(rest), state.cited.headings)
+        ):
+            complete = True
+        if complete and (reading.about or (_OF_ALL.search(asked) and not _THEIRS.search(asked))):
+            return asked
+        if complete and scope.get(COUNTRY) and _COMPLETE.match(asked):
+            return asked
+        names = self._names(asked, reading, state, scope)
+        if not complete:
+            return _with(asked, [self._thing(asked, state), *names])
+        if _COMPLETE.match(asked):
+            return _with(asked, names)
+        for name in names:
+            asked = add_name(asked, name)
+        return as_sentence(asked)
+
+    def _is_complete(self, asked: str, reading: Reading) -> bool:
+        """Whether a message says itself what it asks for, as far as its form tells."""
+        rest = [word for word in self._telling(asked, reading) if word.lower() not in _RELATIVE_WORDS]
+        rest = [word for word in rest if not _MORE.fullmatch(word)]
+        if not rest or _THING_BEFORE.search(asked):
+            return False
+        if _COMPLETE.match(asked):
+            return len(rest) > 1 or bool(reading.about) or _THEIRS.search(asked) is not None
+        return len(rest) > (1 if reading.about else FEW_WORDS)
+
+    def _compared(self, asked: str, reading: Reading, rest: Sequence[str], state: State) -> str:
+        """The comparison that a message without a thing of its own asks for; "" where it asks for none."""
+        others = [word for word in rest if not (COMPARES.search(word) or _MORE.fullmatch(word))]
+        named = [*reading.countries, *reading.every_year]
+        if named and (COMPARES.search(asked) or (_MORE.search(asked) and _COMPLETE.match(asked))):
+            countries = [*state.countries, *(name_in_words(asked, one, usual=True) for one in reading.countries)]
+            years = _years_in_words([(state.question, state.reading.every_year), (asked, reading.every_year)])
+            if not others:
+                return self._sentence("compare", state, countries, years)
+        elif not named and len(state.together) > 1 and _OF_SEVERAL.search(asked):
+            countries = list(state.together[-2:] if _TWO.search(asked) else state.together)
+            if not others:
+                return self._sentence("compare", state, countries, state.years)
+            return _with(asked, [list_in_words(countries), *state.years])
+        return ""
+
+    def _sentence(self, lead: str, state: State, countries: Sequence[str], years: Sequence[str]) -> str:
+        asked = f"{lead} {self._thing('', state)}"
+        for name in filter(None, [list_in_words(countries), *years]):
+            asked = add_name(asked, name)
+        return as_sentence(asked)
+
+    def _names(self, asked: str, reading: Reading, state: State, scope: Scope) -> list[str]:
+        """The countries and years of the conversation that a message and the chosen scope leave open."""
+        countries = [] if reading.about or scope.get(COUNTRY) else list(state.countries)
+        if not countries and not reading.about and not scope.get(COUNTRY) and _THEIRS.search(asked):
+            countries = list(state.cited.countries[:1])
+        years = [] if reading.every_year or scope.get(YEAR) else state.reading.every_year
+        if _COMPLETE.match(asked):  # another question, of which only a report of that year may say something
+            known = self._catalog.values(YEAR)
+            years = [named for named in years if any(map(named.condition.matches, known))]
+        return [name for name in (list_in_words(countries), *_years_in_words([(state.question, years)])) if name]
+
+    def _thing(self, asked: str, state: State) -> str:
+        """The words of the last question that say what it asks for, without those that the message has."""
+        known = set(self._analyzer.terms(asked))
+        dropped: list[Named] = [*compared_countries(state.reading), *state.reading.every_year]
+        others = [country for country in state.reading.countries if country not in dropped]
+        text, found = remove_names(state.question, [*dropped, *others]), list[str]()
+        for word in self._words(_REPORT.sub(" ", text) if state.reading.editions else text):
+            terms = self._analyzer.terms(word)
+            if word.lower() not in _IDLE_WORDS and not COMPARES.fullmatch(word) and not known.issuperset(terms):
+                known.update(terms)
+                found.append(word)
+        for country in others:  # "imports from France"
+            relation = _RELATED.search(state.question[: country.start])
+            found.append((relation[0] if relation else "") + country.text)
+        return " ".join(found[:MAX_THING_WORDS])
+
+    def _exchanged(self, asked: str, reading: Reading, state: State) -> str:
+        """The last question with the names of the message in the place of its own."""
+        full, countries = state.question, [one for one in reading.countries if not _NOT.search(asked[: one.start])]
+        if countries:
+            old: Sequence[NamedCountry] = compared_countries(state.reading) or state.reading.countries
+            names = [name_in_words(asked, one, usual=True) for one in countries]
+            lead = _RELATED.search(asked[: countries[0].start])
+            passing = [one for one in state.reading.countries if one not in old]
+            if lead and passing:
+                old = passing
+            elif len(old) > 1 and not _INSTEAD.search(asked) and len(countries) == len(reading.countries):
+                names = [*(name_in_words(full, one, usual=True) for one in old), *names]
+            full = self._replaced(full, old, list_in_words(names), state)
+        for years in (reading.editions, reading.figure_years):
+            if years:
+                full = self._with_years(
+                    full, [years_in_words(asked, one) for one in years], of_report=years[0].of_report
+                )
+        return full
+
+    def _with_years(self, full: str, years: Sequence[str], *, of_report: bool) -> str:
+        reading = read_names(full, self._catalog)
+        old = reading.editions if of_report else reading.figure_years or reading.editions
+        compares = len(old) > 1 and COMPARES.search(full) is not None
+        years = [*([years_in_words(full, one) for one in old] if compares else []), *years]
+        if not old:
+            return add_name(full, edition_in_words(years) if of_report else list_in_words(years))
+        if old[0].of_report and not full[old[0].end - 1].isdigit():  # "the latest report"
+            return f"{full[: old[0].start]}{list_in_words(years)} report{full[old[-1].end :]}"
+        return f"{full[: old[0].start]}{list_in_words(years)}{full[old[-1].end :]}"
+
+    def _replaced(self, full: str, old: Sequence[NamedCountry], new: str, state: State) -> str:
+        if not old:
+            return add_name(full, new)
+        start, end = old[0].start, old[-1].end
+        between = remove_names(full[:end], old)[start:]
+        if self._words(between):  # they stand apart: "higher in Kenya than in Mali"
+            return self._sentence("compare" if len(old) > 1 else "", state, [new], state.years)
+        return f"{ARTICLE.sub('', full[:start])}{new}{full[end:]}"
+
+    def _without_idle_clauses(self, query: str) -> str:
+        """The message from the first clause on that says something: "Thanks. Another question: inflation?"."""
+        start = 0
+        for match in _CLAUSE_END.finditer(query):
+            clause = query[start : match.start()]
+            reading = read_names(clause, self._catalog)
+            if self._telling(clause, reading) or reading.countries or reading.every_year:
+                break
+            start = match.end()
+        return query[start:]
+
+    def _telling(self, text: str, reading: Reading) -> list[str]:
+        """The words that ask for something: no names, and none that only ask again."""
+        named: list[Named] = [*reading.countries, *reading.every_year]
+        rest = remove_names(text, named)
+        rest = _REPORT.sub(" ", rest) if reading.editions else rest
+        return [word for word in self._words(rest) if word.lower() not in _IDLE_WORDS | _UNTOLD_WORDS]
 
     def _words(self, text: str) -> list[str]:
-        """Words with a meaning of their own, in text order."""
         words = (_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(text))
-        return [word for word in words if word.lower() not in _IDLE_WORDS and self._analyzer.terms(word)]
-
-    def _new_words(self, text: str) -> list[str]:
-        """The words that ask for something else than was asked before."""
-        return [word for word in self._words(text) if word.lower() not in _SAME_AGAIN]
+        return [word for word in words if self._analyzer.terms(word)]
 
 
-def _without_lead(query: str) -> str:
-    """The message behind all the words that lead to it: "ok, and"."""
-    while lead := _LEADS_ON.match(query):
-        query = query[lead.end() :]
-    return query
+def add_words(question: str, words: str) -> str:
+    return f"{question.rstrip(' ?.!')} {words}?"
 
 
-def _with(query: str, words: Sequence[str]) -> str:
-    """The message with words of an earlier one, in brackets: no rule takes them for a sentence of their own."""
-    carried = " ".join([*words[:1], *map(placed, words[1:])])
-    ended = f"{query.rstrip(' ?!.')}?"  # names behind a full stop would be a sentence of their own
-    return f"{ended} ({carried})" if carried else query
+def _years_counted(asked: str, state: State) -> str:
+    """The message with the year that it counts from the conversation's: "two years earlier"."""
+    match, known = _YEARS_AWAY.search(asked), state.reading.every_year
+    if match is None or not known:
+        return asked
+    written = (match["count"] or "one").lower()
+    count = NUMBERS[written] if written in NUMBERS else int(written)
+    year = known[-1].gte + (-count if match["down"] else count)
+    return f"{asked[: match.start()]}{year}{' report' if known[-1].of_report else ''}{asked[match.end() :]}"
+
+
+def _years_in_words(named: Sequence[tuple[str, Sequence[NamedYears]]]) -> list[str]:
+    """The years of figures and of editions, each as a list in words, of texts and what they name."""
+    figures = [years_in_words(text, one) for text, years in named for one in years if not one.of_report]
+    reports = [years_in_words(text, one) for text, years in named for one in years if one.of_report]
+    return [name for name in (list_in_words(figures), edition_in_words(reports) if reports else "") if name]
+
+
+def _without_years(text: str, years: Sequence[NamedYears]) -> str:
+    for named in reversed(years):
+        text = f"{_BEFORE_YEARS.sub('', text[: named.start]).rstrip()}{text[named.end :]}"
+    return text
+
+
+def _with(question: str, names: Sequence[str]) -> str:
+    """The question with more words in brackets: no rule takes them for a sentence of their own."""
+    names = [name for name in names if name]
+    carried = " ".join([*names[:1], *map(placed, names[1:])])
+    return f"{question.rstrip(' ?!.')}? ({carried})" if carried else question

@@ -102,6 +102,12 @@ def asks_for_prose(text: str) -> bool:
     return _PROSE.search(text) is not None
 
 
+def series_words(text: str) -> str:
+    """Return the words that ask for one thing over time: "over the years", "a chart"; "" without any."""
+    match = _SERIES.search(text)
+    return match[0].strip() if match else ""
+
+
 def read_request(reading: Reading, *, countries: int) -> Request:
     """Return what a question asks for; ``countries``: how many of the data it is about.
 

@@ -27,6 +27,8 @@ from ..language import Analyzer
 
 WORDS = 0.5
 """Weight of equal words beside a cosine."""
+SURE = 1.0
+"""The score from which words alone name a heading."""
 LABEL_LEAD = 0.05
 """By how much a label's phrase must be nearer to the question than its heading's own to be meant instead of it."""
 _WORD = re.compile(r"\w[\w'’.%-]*")
@@ -118,6 +120,19 @@ class IndicatorIndex:
         near = {label: self._best(asked, groups[heading, label]).score for label in labels}
         best = max(near, key=lambda label: (near[label], labels[label]))
         return best if near[best] > near[default] + LABEL_LEAD else default
+
+    def names_one(self, words: str, headings: Iterable[str], beside: str = "") -> bool:
+        """Return whether words surely mean a heading, and none of the labels below the heading ``beside``.
+
+        Raises EmbeddingError.
+        """
+        groups = self._of([(beside, ""), *((name, None) for name in [*headings, beside])])
+        asked = self._asked(words, None)
+        best = max(self._best(asked, group).score for (_, label), group in list(groups.items()) if label is None)
+        if best < SURE or not beside:
+            return best >= SURE
+        own, whole = (self._best(asked, groups[beside, label]).score for label in ("", None))
+        return whole <= own or whole < best - LABEL_LEAD
 
     def _asked(self, topic: str, request: RequestContext | None) -> _Asked:
         telling = " ".join(word for word in _WORD.findall(topic) if self._terms(word))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ from ...answering.conversation import ChatService, Condenser, UsageAccounting
 from ...config.presets import PRESETS, query_time
 from ...config.settings import Settings
 from ...database.repositories.usage import seconds_to_reset
-from ...domain import Budget, Document, QuerySettings
+from ...domain import Budget, Document, QuerySettings, Scope
 from ...domain.cancellation import Cancellation
-from ...domain.errors import InvalidRequestError, UnknownNameError
+from ...domain.errors import EmbeddingError, InvalidRequestError, UnknownNameError
 from ...domain.protocols import Agent, ChatModel, Quoter
 from ...language import analyzer
 from ...library.loaders.isolation import LoaderPool
@@ -157,7 +157,9 @@ class Answering:
             conversations=storage.conversations,
             agent=self.agent,
             condenser=Condenser(
-                follow_ups=FollowUps(words, storage.documents), chat_models=self.chat_models, analyzer=words
+                follow_ups=FollowUps(words, storage.documents, self._names_a_thing),
+                chat_models=self.chat_models,
+                analyzer=words,
             ),
             understanding=self.understanding,
             accounting=UsageAccounting(
@@ -168,6 +170,14 @@ class Answering:
                 conversations=storage.conversations,
             ),
         )
+
+    def _names_a_thing(self, words: str, headings: Sequence[str]) -> bool:
+        """Whether words name a heading of the reports; no where the embedder fails, so that the thing is carried on."""
+        known = {heading for heading, _, _ in self._storage.figures.indicators(Scope()) if heading}
+        try:
+            return self._services.runtime.indicators.names_one(words, known, headings[0] if headings else "")
+        except EmbeddingError:
+            return False
 
     @contextmanager
     def agent(self) -> Iterator[Agent]:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from ...domain import Message
+from ...domain.chat import Cited
 from ...domain.costs import Sums
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.json import to_json
@@ -95,8 +96,9 @@ class ConversationRepository:
         condition: Json = {"conversation_id": conversation_id, "owner": own_or_nobodys(owner)}
         if before is not None:
             condition["ordinal"] = {"$lt": self._ordinal(conversation_id, before) - 1}
-        rows = self._messages.find(condition, {"role": 1, "content": 1, "state": 1}, sort=[("ordinal", 1)])
-        return [Message(row["role"], row["content"]) for row in rows if not row.get("state")]
+        fields = dict.fromkeys(("role", "content", "state", "standalone", "cited"), 1)
+        rows = self._messages.find(condition, fields, sort=[("ordinal", 1)])
+        return [_message(row) for row in rows if not row.get("state")]
 
     def begin(self, conversation_id: str | None, asked: Json, owner: str, replaces: str | None = None) -> Begun:
         """Store a question before it is answered; `add` stores both again, complete. None starts a conversation.
@@ -294,6 +296,12 @@ class ConversationRepository:
 
 def title_of(text: str) -> str:
     return " ".join(text.split())[:MAX_TITLE_CHARACTERS]
+
+
+def _message(row: Json) -> Message:
+    cited = row.get("cited", {})
+    countries, headings = (tuple(cited.get(name, ())) for name in ("countries", "headings"))
+    return Message(row["role"], row["content"], row.get("standalone", ""), Cited(countries, headings))
 
 
 def visible(conversation_id: str, owner: str) -> Json:

@@ -38,7 +38,7 @@ def condense(
     services: Services, asked: str | Question = "and why?", history: tuple[Message, ...] = HISTORY
 ) -> tuple[str, list[str], int]:
     words = analyzer("english")
-    follow_ups = FollowUps(words, REPORTS)
+    follow_ups = FollowUps(words, REPORTS, lambda text, headings: False)
     condenser = Condenser(follow_ups=follow_ups, chat_models=services.answering.chat_models, analyzer=words)
     asked = asked if isinstance(asked, Question) else question(asked)
     text, steps = condenser.condense(replace(asked, history=history), RequestContext())

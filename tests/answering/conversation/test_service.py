@@ -10,6 +10,7 @@ from chatbot.answering.conversation import Place, Saved
 from chatbot.app.services import Services
 from chatbot.domain import Message, SourcesEvent, TokenEvent
 from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.chat import Cited
 from chatbot.domain.errors import ChatModelError, NotFoundError, UnknownNameError
 from tests.answering.agents.conftest import question
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
@@ -45,7 +46,7 @@ class TestSaving:
         first = ask(services)
         assert services.storage.conversations.messages(first.conversation_id) == [
             Message("user", QUERY),
-            Message("assistant", "One [1]."),
+            Message("assistant", "One [1].", cited=Cited(("Kenya",), ("Population growth rate",))),
         ]
         second = ask(services, "And why?", first.conversation_id)
         assert second.conversation_id == first.conversation_id
@@ -165,8 +166,8 @@ class TestCondensing:
     def test_by_rule_it_costs_no_call(self, services, server) -> None:
         with Services(services.settings.override(chat_model="extractive")) as quoting:
             previous = Message("user", "What is the population growth rate of Kenya?")
-            saved = ask(quoting, "and the location?", None, previous)
-        assert saved.answer.trace.query == "The location in Kenya?"
+            saved = ask(quoting, "and the growth?", None, previous)
+        assert saved.answer.trace.query == "and the growth? (population rate in Kenya)"
         assert saved.answer.trace.steps[0].name == "condense_rule"
         assert server.requests == []
 
