@@ -12,7 +12,7 @@ import numpy as np
 
 from ..domain import Chunk, Scope, SearchHit
 from ..domain.protocols import Catalog
-from ..domain.reading import NamedYears
+from ..domain.reading import NamedYears, Reading
 from ..domain.request import RequestContext
 from ..domain.scores import ScoreArray, standard, to_score
 from ..language import analyzer
@@ -79,9 +79,9 @@ class Refiner:
         self._headings = headings
         self._language = language
 
-    def read(self, query: str, scope: Scope) -> SearchText:
+    def text(self, reading: Reading, scope: Scope) -> SearchText:
         """See `search_text`."""
-        return search_text(query, scope, self.catalog, language=self._language)
+        return search_text(reading, scope, language=self._language)
 
     def embedded(self, text: SearchText) -> tuple[str, ...]:
         """What of a question is embedded until its passages are in order."""

@@ -27,8 +27,10 @@ from ..domain import (
     Vector,
 )
 from ..domain.protocols import Embedder, HybridStore, PrefetchingEmbedder, Reranker, Store, TracedStore
+from ..domain.reading import Reading
 from ..domain.request import RequestContext
 from ..language import Analyzer, sentences
+from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
 from .ordering import DEPTH, Refiner
 from .ranking import adaptive_threshold, merge_untagged, split_by_country_tag
@@ -101,6 +103,7 @@ class Retriever:
         settings: QuerySettings | None = None,
         page: int | None = None,
         general: bool = True,
+        reading: Reading | None = None,
         reranker: Reranker | None = None,
         cache: bool = True,
         request: RequestContext | None = None,
@@ -108,8 +111,8 @@ class Retriever:
         """Return up to ``top_k`` hits inside ``scope``, and on ``page`` of their report if it is given.
 
         ``general``: documents of the general collection about no country are searched beside those of the countries
-        chosen (`split_by_country_tag`). ``reranker`` replaces that of the settings, which does not use cached replies
-        of its model without ``cache``.
+        chosen (`split_by_country_tag`). ``reading``: of the query, if it was read before. ``reranker`` replaces that of
+        the settings, which does not use cached replies of its model without ``cache``.
 
         Raises:
             UnknownNameError: no such method.
@@ -125,7 +128,8 @@ class Retriever:
         texts = [(scope, SearchText(query, query))]
         if refiner:
             parts = split_by_country_tag(scope, refiner.catalog, refiner.general if general and page is None else "")
-            texts = [(part, refiner.read(query, part)) for part in parts if part is not None]
+            reading = reading or read_names(query, refiner.catalog, scope)
+            texts = [(part, refiner.text(reading, part)) for part in parts if part is not None]
         with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
             if refiner and isinstance(self._embedder, PrefetchingEmbedder):
                 self._embedder.prefetch([each for _, text in texts for each in refiner.embedded(text)], request=request)

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..domain import Scope, Values
-from ..domain.protocols import Catalog
-from ..domain.reading import Named, NamedCountry, NamedDocument, NamedYears
+from ..domain.reading import Named, NamedCountry, NamedDocument, NamedYears, Reading
 from ..language import is_foreign
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
-from ..questions.reading import YEAR, keys_of, read_names
+from ..questions.reading import YEAR, keys_of
 from ..questions.wording import tidy
 
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
@@ -38,12 +37,13 @@ class SearchText:
     prose: bool = False
 
 
-def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) -> SearchText:
+def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
     """Return a question without what its scope says; as it is, where nothing would be left.
 
     ``language``: of the reports.
     """
-    reading, foreign = read_names(query, catalog, scope), language == "english" and is_foreign(query)
+    query = reading.text
+    foreign = language == "english" and is_foreign(query)
     keys, years, documents = keys_of(scope), scope.get(YEAR), scope.get("document_name")
     said: list[Named | NamedDocument] = [name for name in reading.countries if keys.intersection(name.keys)]
     if isinstance(years, Values):

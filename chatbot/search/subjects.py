@@ -84,11 +84,12 @@ def missing_figures(
     ``hits`` are of a search for the question inside ``scope``. An edition of such a year is quoted instead, with the
     year that its figures are of; what has no years at all is true in any.
     """
-    asked = reading.figure_years
+    if not (asked := reading.figure_years):
+        return None
     topic = remove_names(reading.text, reading.names)
     passages, is_named = _of_what_is_asked(topic, hits, analyzer)
     known = sorted({year for hit in passages for year in hit.chunk.figure_years})
-    if not asked or not known or any(_says(named.condition, hit) for named in asked for hit in passages):
+    if not known or any(_says(named.condition, hit) for named in asked for hit in passages):
         return None
     inside = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
     if any(named.condition.matches(year) for named in asked for year in catalog.values(YEAR, inside)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.domain import Condition, Range, Scope, Values
+from chatbot.questions.reading import read_names
 from chatbot.search.search_text import SearchText, search_text
 
 
@@ -22,7 +23,8 @@ KENYA = Values(("Kenya",))
 
 
 def read(query: str, language: str = "english", **conditions: Condition) -> SearchText:
-    return search_text(query, Scope.of(conditions), Catalog(), language=language)  # type: ignore[arg-type]
+    scope = Scope.of(conditions)
+    return search_text(read_names(query, Catalog(), scope), scope, language=language)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -350,6 +350,7 @@ class AgentRun:
             settings=self.settings,
             page=question.page,
             general=search.scope == question.scope,
+            reading=question.reading if search.query == question.search_text else None,
             cache=question.cache,
             request=replace(request, may_call=allowance.take),
         )
