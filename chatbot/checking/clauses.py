@@ -14,7 +14,7 @@ from itertools import pairwise
 from ..domain import Mark, Passage
 from ..language import analyzer, sentences
 from ..language.figures import MONTHS
-from ..models.chat.statements import Statement, statements
+from ..models.chat.extractive import Statement, statements
 from .contradictions import Defect
 from .tables import without_tables
 from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, is_quoted, normalise, quotations, strip_marks
@@ -117,7 +117,7 @@ def section_of(passage: Passage, parts: Sequence[Clause]) -> str:
     Return the passage's own section, with those above it, if that is the heading or the sentence cannot be told.
     """
     chunk = passage.hit.chunk
-    candidates = statements([passage])
+    candidates = statements(passage)
     first = next((clause for clause in parts if passage.number in clause.numbers), None)
     if first is None or len({one.heading for one in candidates}) < 2:
         return chunk.section

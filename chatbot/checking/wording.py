@@ -35,7 +35,7 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _MARKS = re.compile(r"(?<!\\)(?:[*`]+|~{2,}|(?<!\w)_+|(?<!_)_+(?!\w)|(?<=\\_)_+(?!\w))")
 _QUOTES = dict.fromkeys(map(ord, "\"“”„‟«»‹›「」『』'‘’‚‛ʼ′`"), "'")
 _DASH = re.compile(" ?[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+ ?")
-_GAP = re.compile(r"\[?\s?(?:\.\s?\.\s?\.|…)\s?\]?")
+_GAP = re.compile(r"\[?\s?(?:\.\s?\.\s?\.|…)\s?\]?|\s·\s")
 _INSERTION = re.compile(rf"{_GAP.pattern}|\[[^\[\]]*\]")
 """Words in brackets that complete a quoted sentence."""
 _INSERTED = re.compile(r"\[(\w)\](?=\w)")

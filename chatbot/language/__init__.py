@@ -55,8 +55,16 @@ _STOP_WORDS: dict[str, frozenset[str]] = {
 }
 _TURKISH_CAPITALS = {ord("İ"): "i", ord("I"): "ı"}
 """Python's lower() splits "İ" into an i and a separate dot, which would end the word."""
-_ENGLISH = _STOP_WORDS["english"]
-_FOREIGN = [words - _ENGLISH for name, words in _STOP_WORDS.items() if name != "english"]
+_SPELLINGS = {
+    "spanish": re.compile(r"[¿¡]|(?<=¿).|\b[a-zéñ]+[ñáíóú]|\b[a-z]*ci[oó]n\b|\b[Cc]u[aá]nt[oa]s?\b"),
+    "french": re.compile(
+        r"[«»]|\s(?=[?!:])|\b[a-zé]*[çàèêâîôûùœ]|(?<=\b[dlnsjcm])['’](?=[a-zéèêàh])|\bqu['’]|-t-"
+        r"|\b(?:[Qq]uel(?:le)?|[Cc]ombien)\b"
+    ),
+    "german": re.compile(r"\b[a-z]*[äöüß]"),
+}
+"""Signs of a language besides its stop words; a word with a capital may be a name."""
+_LATIN = re.compile(r"[a-zA-Z]")
 LANGUAGES = sorted(_STOP_WORDS)
 """Languages with both a Snowball stemmer and a stop-word list."""
 
@@ -121,21 +129,28 @@ def estimate_tokens(text: str) -> int:
 
 
 @lru_cache(maxsize=256)
+def language_of(text: str, otherwise: str = "english") -> str:
+    """Return the one of `LANGUAGES` that a text is written in, "" for one in another script.
+
+    Signs are stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few.
+    """
+    english, words = _STOP_WORDS["english"], set(_TERM.findall(text.lower()))
+    signs = {language: len(words & (others - english)) for language, others in _STOP_WORDS.items()}
+    signs["english"] = len(words & english)
+    for language, pattern in _SPELLINGS.items():
+        signs[language] += len(set(pattern.findall(text)))
+    best = max(LANGUAGES, key=lambda language: (signs[language], language == "spanish"))
+    if signs[best] > max(1, signs[otherwise]):
+        return best
+    return otherwise if _LATIN.search(text) or otherwise == "russian" or not LETTERS_PATTERN.search(text) else ""
+
+
 def is_foreign(text: str) -> bool:
-    """Return whether a text has several stop words of another language, and more of them than English ones.
+    """Return whether a text is in another language than English.
 
     The rules for names and clauses are English: of the two countries in "Kenia und Somalia" they find one.
     """
-    words = set(_TERM.findall(text.lower()))
-    english = len(words & _ENGLISH)
-    return any(len(words & others) > max(1, english) for others in _FOREIGN)
-
-
-def is_written_in(text: str, language: str) -> bool:
-    """Return whether a text has stop words of this language, and no more of another."""
-    words, stop_words = set(_TERM.findall(text.lower())), _STOP_WORDS[language]
-    others = (len(words & (other_words - stop_words)) for other_words in _STOP_WORDS.values())
-    return len(words & stop_words) >= max(1, *others)
+    return language_of(text) != "english"
 
 
 def count_of(count: int, noun: str) -> str:

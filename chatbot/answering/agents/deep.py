@@ -80,7 +80,7 @@ class DeepAgent(BaseAgent):
         """The hits that are not about something else, where no model judges them; all with `ON_EMPTY`=relax."""
         if run.has_model or run.settings.on_empty == "relax":
             return hits
-        if run.judge.verdict(run.read(query), hits, run.question.scope) == "nothing":
+        if run.judge.verdict(run.read(query), hits) == "nothing":
             return []
         return [hit for hit in hits if (hit.score or 0.0) >= run.judge.bounds.floor]
 

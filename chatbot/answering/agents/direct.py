@@ -53,7 +53,7 @@ class DirectAgent(BaseAgent):
         if table is not None:
             yield from answer_from(run, scope, *with_table(run, table, hits), tokens=run.settings.deep_context_tokens)
             return
-        verdict = "nothing" if is_empty(run, hits) else run.judge.verdict(run.reading, hits, question.scope)
+        verdict = "nothing" if is_empty(run, hits) else run.judge.verdict(run.reading, hits)
         if verdict == "nothing" and (run.settings.on_empty != "relax" or not hits):
             yield from answer_empty(run, scope, hits)
             return

@@ -163,9 +163,7 @@ class AgentRun:
     def judge(self) -> Judge:
         """Says whether hits answer the question."""
         resources = self.resources
-        return Judge(
-            resources.bounds(self.settings), resources.store, resources.catalog, resources.embedder, resources.language
-        )
+        return Judge(resources.bounds(self.settings), resources.embedder, resources.language)
 
     def step(
         self,

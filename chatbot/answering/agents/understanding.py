@@ -32,9 +32,9 @@ from ...domain.errors import ChatModelError
 from ...domain.protocols import Agent, Catalog
 from ...domain.reading import Reading
 from ...domain.request import RequestContext
-from ...language import escape_markdown
+from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
-from ...language.words import Say, in_english, speaking
+from ...language.words import CODES, Say, in_english, speaking
 from ...models.caches import ChatModels
 from ...models.replies.stream import Reply, completion
 from ...questions.everyday import with_term
@@ -124,6 +124,7 @@ class Understanding:
         """What the question is about; answered already where no agent could add anything."""
         if question.attachments:
             return Understood(question)
+        question = replace(question, language=CODES.get(language_of(question.query), question.language))
         say, on_empty = speaking(question.language), (question.settings or self._settings).on_empty
         if is_small_talk(question.search_text) and on_empty != "general":
             return Understood(question, self._said(question, say(NOTHING_ASKED)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.answering.agents.answering import CLOSEST, NO_REPORTS, NOT_ENGLISH
+from chatbot.answering.agents.answering import CLOSEST, NO_REPORTS, OTHER_LANGUAGE
 from chatbot.app.services import Services
 from chatbot.database.repositories.corpus import CATALOG, CorpusChanges
 from chatbot.domain import (
@@ -356,18 +356,20 @@ class TestAttachments:
 
 @pytest.mark.usefixtures("kenya", "mali")
 @pytest.mark.parametrize(
-    ("query", "language", "is_told"),
+    ("query", "language", "name"),
     [
-        ("Quel est le taux de chômage dans les îles ?", "en", True),
-        ("¿Cuántos habitantes tiene?", "es", True),
-        ("What do they say of the weather?", "es", False),
+        ("Quel est le taux de chômage dans les îles ?", "fr", "anglais"),
+        ("¿Cuántos habitantes tiene?", "es", "inglés"),
+        ("Wie viele Menschen leben auf den Inseln?", "en", "English"),
+        ("What do they say of the weather?", "es", None),
     ],
 )
-def test_who_asks_in_a_language_that_is_not_searched_is_told_so(
-    strict: Services, query: str, language: str, is_told: bool
+def test_who_asks_in_a_language_that_the_search_does_not_know_is_told_what_to_do(
+    strict: Services, query: str, language: str, name: str | None
 ) -> None:
     found = answer(run(strict, replace(question(query), language=language)))
-    assert (speaking(language)(NOT_ENGLISH) in found.response) is is_told
+    told = speaking(language)(OTHER_LANGUAGE, language=name or "inglés")
+    assert (told in found.response) is (name is not None)
 
 
 @pytest.mark.parametrize("on_empty", ["abstain", "relax"])

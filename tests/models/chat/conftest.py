@@ -20,9 +20,9 @@ def embedder() -> Embedder:
 def passage(
     number: int, text: str, *, title: str = "Kenya 2023", section: str = "Population", **chunk: object
 ) -> Passage:
-    score = chunk.pop("score", 0.9)
+    score, heading = chunk.pop("score", 0.9), chunk.pop("heading_score", None)
     found = Chunk(f"d-v-{number:05d}", "d", "kenya", title, text, section=section, **chunk)  # type: ignore[arg-type]
-    return Passage(number, SearchHit(found, number, score=score), text)  # type: ignore[arg-type]
+    return Passage(number, SearchHit(found, number, score=score, heading_score=heading), text)  # type: ignore[arg-type]
 
 
 def prompt(question: str = "How many people live in Kenya?", *passages: Passage) -> Prompt:
