@@ -189,7 +189,7 @@ class Ingestor(VersionWriter):
             raise LoadError(f"{document.name}: no text was found in it.")
         # One passage at most: what of the summary the embedder reads (R-D7).
         alone = replace(document, sections=lay_out([Section((SUMMARY_HEADING,), summary)]))
-        ends = self.chunker.chunk(alone, version=version, collection=collection)[:1]
+        ends = self.chunker.chunk(alone, version=version, collection=collection)[:1] if summary.strip() else []
         chunk_id = Chunk.make_id(document.id, version, SUMMARY_ORDINAL)
         return chunks + [replace(chunk, id=chunk_id, ordinal=SUMMARY_ORDINAL, start=0, end=0) for chunk in ends]
 

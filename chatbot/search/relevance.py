@@ -2,17 +2,18 @@
 
 The score alone separates little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
 reports say of deaths is near to homicides. So the headings count as much, and two doubts raise the bound: words of the
-question that no hit has, and among them a name. Measured in benchmarks/README.md.
+question that neither a hit nor the glossary of its heading has, and a name among them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ..domain import SearchHit
+from ..domain.glossary import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.reading import Reading
 from ..language import analyzer, language_of
@@ -22,10 +23,12 @@ Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: the hits may only be near to what the question asks."""
 HEADINGS = 3
 """First hits whose headings count."""
-CLOSEST, ANSWERS = 0.3, 1.0
+CLOSEST, ANSWERS = 0.3, 0.8
 """What the nearness of a question without doubts has to reach, as a share of the way from floor to threshold."""
-WORDS, NAME = 0.5, 1.0
+WORDS, NAME = 1.5, 1.0
 """How far the doubts raise that: all words of the question missing from the hits, and one of them a name."""
+MIN_WORDS = 2
+"""Words of a question that the missing ones are compared with: of a single word little can be said."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -51,11 +54,15 @@ def best_score(hits: Sequence[SearchHit]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Decides whether hits answer a question. ``language``: of the reports."""
+    """Decides whether hits answer a question. ``language``: of the reports.
+
+    ``glossary`` returns the entries of the library.
+    """
 
     bounds: Bounds
     embedder: Embedder
     language: str
+    glossary: Callable[[], Sequence[GlossaryEntry]]
 
     def verdict(self, question: Reading, hits: Sequence[SearchHit]) -> Verdict:
         """Return how well the hits, best first, answer a question."""
@@ -79,7 +86,10 @@ class Judge:
         terms = analyzer(self.language).terms
         words = [word for word in _WORD.findall(topic) if word.lower() not in OF_ANY_QUESTION and terms(word)]
         said = {term for hit in hits for term in terms(hit.chunk.search_text)}
+        headings = {hit.chunk.heading for hit in hits}
+        entries = (entry for entry in self.glossary() if entry.heading in headings)
+        said |= {term for entry in entries for text in (entry.term, *entry.other_words) for term in terms(text)}
         missing = [word for word in words if not said.issuperset(terms(word))]
         names = [word for word in words if word.istitle() and not question.text.lstrip("¿¡\"'( ").startswith(word)]
         has_name = len(names) <= max(1, len(words) // 2) and any(name in missing for name in names)
-        return WORDS * len(missing) / max(len(words), 1) + NAME * has_name
+        return WORDS * len(missing) / max(len(words), MIN_WORDS) + NAME * has_name

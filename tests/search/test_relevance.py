@@ -8,16 +8,18 @@ from typing import Any
 import pytest
 
 from chatbot.domain import Chunk, SearchHit
+from chatbot.domain.glossary import GlossaryEntry
 from chatbot.domain.reading import Reading
 from chatbot.questions.reading import read_names
 from chatbot.search.relevance import Bounds, Judge
 
+ENTRY = GlossaryEntry("work", "", ("job", "employees"), "Population")
 BOUNDS = Bounds(0.6, 0.7)
 
 
 def judge(bounds: Bounds = BOUNDS, *, multilingual: bool = False, language: str = "english") -> Judge:
     embedder: Any = SimpleNamespace(multilingual=multilingual)
-    return Judge(bounds, embedder, language)
+    return Judge(bounds, embedder, language, lambda: [ENTRY])
 
 
 def read(question: str) -> Reading:

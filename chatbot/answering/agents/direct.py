@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
 from ...checking.answer import prompt_for
-from ...domain import Context, Event, Scope, ScopeSummary, SearchHit
+from ...domain import Event, Scope, ScopeSummary
 from ...language import escape_markdown
-from ...questions.overview import asks_what_it_is_about
 from ...search.compression import Neighbours
-from ...search.pipeline import of_whole_report
-from ...search.ranking import split_by_country_tag
-from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope, quotations
+from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope
 from .budget import Allowance, SecondsUsedUpError
+from .overview import overview
 from .run import AgentRun, BaseAgent
 from .searches import Search
 from .tables import answer_table, compile_table, with_table
@@ -34,8 +32,8 @@ class DirectAgent(BaseAgent):
             return
         table = compile_table(run) if run.has_model and not question.page else None
         yield run.step("search", f"Searching {scope.chunks:,} passages")
-        if (about := self._about_report(run)) is not None:
-            yield from answer_from(run, scope, *about)
+        if (whole := overview(run)) is not None:
+            yield from answer_from(run, scope, whole.hits, whole.plan)
             return
         search = Search(question.search_text, question.search_text, question.scope, question.top_k)
         allowance, retrieval = Allowance(run.spending), None
@@ -60,27 +58,6 @@ class DirectAgent(BaseAgent):
         run.closest_only = verdict != "answers"
         way = WritingPlan(partial(prompt_for, template="closest_user")) if run.closest_only else WritingPlan()
         yield from answer_from(run, scope, hits, way)
-
-    def _about_report(self, run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
-        """The passages that say most of the one report in scope, for the question what it is about, to which no
-        single passage is near; None for other questions.
-        """
-        question, resources = run.question, run.resources
-        if question.page or not asks_what_it_is_about(question.search_text, run.reading.names):
-            return None
-        tagged, _ = split_by_country_tag(question.scope, resources.catalog)
-        if resources.catalog.holdings(tagged).documents != 1:
-            return None
-        (record,) = resources.catalog.all(tagged)
-        hits, sentences = of_whole_report(record, resources.store, resources.analyzer, top_k=question.top_k)
-
-        def quoted(context: Context) -> str:
-            numbers = {passage.hit.chunk.id: passage.number for passage in context.passages}
-            shown = ((one.text, numbers[one.chunk_id]) for one in sentences if one.chunk_id in numbers)
-            return "\n\n".join(quotations(run, text, context, [number], most=1) for text, number in shown)
-
-        writes = not sentences or run.has_model
-        return (hits, WritingPlan() if writes else WritingPlan(quoting=quoted)) if hits else None
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
         """Answer from attachments, whose passages are in no store and are gone afterwards (R-A2)."""

@@ -34,6 +34,7 @@ from ...domain.errors import (
     ContextLengthError,
     SearchEngineError,
 )
+from ...domain.glossary import GlossaryEntry
 from ...domain.protocols import Catalog, Embedder, Quoter, Store
 from ...domain.reading import Reading
 from ...domain.request import RequestContext
@@ -73,6 +74,7 @@ class Resources:
     collections: tuple[KnowledgeCollection, ...]
     language: str
     """The language of the reports."""
+    glossary: Callable[[], Sequence[GlossaryEntry]]
     bounds: Callable[[QuerySettings], Bounds]
     """The scores that passages need with these settings, as of now."""
     settings: QuerySettings
@@ -163,7 +165,8 @@ class AgentRun:
     def judge(self) -> Judge:
         """Says whether hits answer the question."""
         resources = self.resources
-        return Judge(resources.bounds(self.settings), resources.embedder, resources.language)
+        bounds = resources.bounds(self.settings)
+        return Judge(bounds, resources.embedder, resources.language, resources.glossary)
 
     def step(
         self,

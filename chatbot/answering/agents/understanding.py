@@ -38,7 +38,7 @@ from ...language.words import CODES, Say, in_english, speaking
 from ...models.caches import ChatModels
 from ...models.replies.stream import Reply, completion
 from ...questions.everyday import with_term
-from ...questions.overview import asks_nothing
+from ...questions.overview import asks_what_it_is_about
 from ...questions.reading import read_names, values_of
 from ...questions.sentences import is_small_talk
 from ...questions.wording import list_in_words, name_in_words
@@ -224,7 +224,7 @@ class Understanding:
 
 def _as_reports_say(text: str, reading: Reading) -> str:
     """A name alone is nearest to what a country is called, everyday words to anything: nobody asks for that."""
-    if not reading.every_year and asks_nothing(text, reading.countries):
+    if reading.countries and not reading.every_year and asks_what_it_is_about(text, reading.names):
         return f"Tell me about {list_in_words(name_in_words(text, country) for country in reading.countries)}"
     return with_term(text, [*reading.countries, *reading.every_year])
 

@@ -263,6 +263,7 @@ class Runtime:
             analyzer=analyzer(settings.language),
             language=settings.language,
             collections=storage.collections,
+            glossary=self._storage.glossary.entries,
             bounds=self._bounds,
             settings=QuerySettings.of(settings),
             tables=FigureTables(storage.figures, self.indicators, analyzer(settings.language).terms),

@@ -45,6 +45,8 @@ BULLET = re.compile(r"^[-*•]\s+")
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _DIGITS = re.compile(r"\d+")
 _ASKS_FOR_PROSE = re.compile(r"\W*(?:why|how (?:come|do|does|did|is|are|was|were|has|have|had)|what happened)\b", re.I)
+_NAME_IN_QUESTION = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]*[a-z]\w*")
+"""A word with a capital that begins no sentence."""
 _PROSE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
 """A sentence, which is no label with its value."""
 _SOURCE_LINE = re.compile(
@@ -114,20 +116,23 @@ class ExtractiveChatModel:
     def quotes(
         self, question: str, passages: Sequence[Passage], *, request: RequestContext | None = None
     ) -> list[Quotation]:
-        """Implements `protocols.Quoter`."""
+        """Implements `protocols.Quoter`. Summaries are no words of a report, so they are never quoted."""
+        passages = [passage for passage in passages if not passage.hit.chunk.is_summary]
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
-        closest, has_statements = 0.0, any(map(statements, passages))
+        closest, names, has_statements = 0.0, list[str](), any(map(statements, passages))
         for passage in _in_order(passages, asks_for_prose=_ASKS_FOR_PROSE.match(question) is not None):
             if len(chosen) == MAX_QUOTATIONS:
                 break
-            if chosen and _cosine(passage) < CLOSE * closest:
+            is_far = _cosine(passage) < CLOSE * closest
+            if is_far or any(name not in passage.hit.chunk.search_text for name in names):
                 continue
             found = statements(passage) if has_statements else _all_statements(passage)
             said = (*_line(passage), *(one.text for one in found))
             if not found or said in seen:
                 continue
-            closest = closest or _cosine(passage)
+            if not chosen:
+                closest, names = _cosine(passage), _names(question, passage)
             seen.add(said)
             chosen.append(_quotation(passage, self._best_run(question, passage, found, request)))
         return chosen
@@ -191,6 +196,12 @@ def _line(passage: Passage) -> tuple[object, ...]:
     """Return what the editions of one report share: the country and the heading."""
     chunk = passage.hit.chunk
     return chunk.metadata.get("country_name"), chunk.heading
+
+
+def _names(question: str, passage: Passage) -> list[str]:
+    """Return the names in a question that the text of a passage has, besides that of its report."""
+    chunk = passage.hit.chunk
+    return [name for name in _NAME_IN_QUESTION.findall(question) if name in chunk.text and name not in chunk.title]
 
 
 def _in_order(passages: Sequence[Passage], *, asks_for_prose: bool) -> list[Passage]:
