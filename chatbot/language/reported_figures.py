@@ -163,7 +163,7 @@ def stated(text: str) -> tuple[Stated, ...]:
         elif items and group:
             items[0] = ([*group, *items[0][0]], items[0][1])
         if found := _statements(items, comma):
-            blocks[-1] += (replace(figure, heading=heading) for figure in found)
+            blocks[-1] += (replace(figure, heading=heading) for figure in found) if heading else found
             continue
         blocks.append([])
         group = [line.rstrip(" -:")] if line.endswith(("-", ":")) else []
@@ -213,7 +213,8 @@ def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Sta
         else:
             led = years if years and names else frozenset() if years else led
             found += _item(names, words, years or led, comma)
-    return [replace(figure, years=figure.years or of_row) for figure in _list_years(found)]
+    listed = _list_years(found)
+    return [replace(figure, years=figure.years or of_row) for figure in listed] if of_row else listed
 
 
 def _take_labels(item: str) -> tuple[list[str], str]:
@@ -242,7 +243,8 @@ def _list_years(found: Sequence[Stated]) -> list[Stated]:
     result: list[Stated] = []
     for figure in reversed(found):
         last = result[-1] if result else figure
-        result.append(figure if figure.years else replace(figure, years=last.years, estimate=last.estimate))
+        has_years = figure.years or not last.years
+        result.append(figure if has_years else replace(figure, years=last.years, estimate=last.estimate))
     return result[::-1]
 
 
@@ -261,7 +263,7 @@ def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool)
     parts = [_figure(names, part, comma) for aside in asides for part in _PART_END.split(aside)]
     for figure in [main, *parts]:
         if figure is not None:
-            yield replace(figure, years=years, estimate=estimate)
+            yield replace(figure, years=years, estimate=estimate) if years or estimate else figure
 
 
 def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> Stated | None:

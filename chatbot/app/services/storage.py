@@ -95,7 +95,13 @@ class Storage:
     @lazy
     def figures(self) -> FigureRepository:
         """The table of figures."""
-        return FigureRepository(self.database, self.settings.filter_fields, self.documents.unsettled)
+        documents = self.documents
+        return FigureRepository(
+            self.database,
+            self.settings.filter_fields,
+            documents.unsettled,
+            lambda scope: [record.id for record in documents.all(scope)],
+        )
 
     conversations = _on_database(ConversationRepository)
     """Conversations and their messages."""

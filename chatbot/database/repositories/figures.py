@@ -22,6 +22,7 @@ from ...domain.scope import NO_VALUE
 from ...language.reported_figures import figures_of
 from ..core import Database, Json
 from .corpus import FIGURES, CorpusChanges
+from .report_index import NAME
 
 READING = 1
 """Raise it when figures are read differently: then those of every report are read again."""
@@ -63,11 +64,16 @@ class FigureRepository:
     """Collections `figures`, `figure_versions` and `figure_changes`. Thread-safe.
 
     ``fields``: those that scopes filter. ``unsettled``: the versions that may be seen of reports that are being written
-    (`protocols.Catalog`). `figure_versions` names the versions whose figures are all stored.
+    (`protocols.Catalog`). ``reports``: the ids of the reports in a scope that names some.
+    `figure_versions` names the versions whose figures are all stored.
     """
 
     def __init__(
-        self, database: Database, fields: Sequence[str], unsettled: Callable[[], Mapping[str, str]] = dict
+        self,
+        database: Database,
+        fields: Sequence[str],
+        unsettled: Callable[[], Mapping[str, str]] = dict,
+        reports: Callable[[Scope], Iterable[str]] = lambda scope: (),
     ) -> None:
         self._rows = database["figures"]
         self._written = database["figure_versions"]
@@ -75,6 +81,7 @@ class FigureRepository:
         self._log = CorpusChanges(database, FIGURES)
         self._fields = tuple(fields)
         self._unsettled = unsettled
+        self._reports = reports
         self._kept: tuple[int, dict[str, object]] = (-1, {})
 
     def ensure_indexes(self) -> None:
@@ -82,7 +89,7 @@ class FigureRepository:
         self._rows.create_index([("heading_key", 1), ("country_name", 1)])
         for field in ("document_id", "place", "series"):
             self._rows.create_index(field)
-        for field in ("country_name", "of_year"):
+        for field in ("country_name", "year", "of_year"):
             self._rows.create_index([(field, 1), ("place", 1)])
         for field in ("document_id", "subject"):
             self._changed.create_index([(field, 1), ("at", -1)])
@@ -118,14 +125,13 @@ class FigureRepository:
 
         ``headings``, ``label`` and ``year`` (the figure's own) narrow them; case does not count. All are ``newest``.
         """
-        conditions = _filter(scope)
+        conditions = self._filter(scope)
         if headings:
             conditions["heading_key"] = {"$in": sorted({heading.casefold() for heading in headings})}
-        if label is not None:
-            conditions["label_key"] = label.casefold()
         if year is not None:
             conditions["of_year"] = year
-        return [_figure(row) for row in self._visible(self._rows.find(conditions, sort=[("_id", 1)]))]
+        found = map(_figure, self._visible(self._rows.find(conditions, sort=[("_id", 1)])))
+        return [figure for figure in found if label is None or figure.label.casefold() == label.casefold()]
 
     def page(
         self, scope: Scope, *, indicator: str = "", year: int | None = None, limit: int, after: str = ""
@@ -136,7 +142,7 @@ class FigureRepository:
         replaced, the total counts both of its versions. Raises InvalidRequestError: ``after`` is no cursor.
         """
         prefix = f"{' '.join(indicator.split()).casefold()}: " if indicator.strip() else ""
-        conditions = _filter(scope) | ({} if year is None else {"of_year": year})
+        conditions = self._filter(scope) | ({} if year is None else {"of_year": year})
         inside = {**conditions, "place": {"$gte": prefix, "$lt": prefix + LAST}}
         start = max(prefix, _read_cursor(after)) if after else prefix
         rest = {**conditions, "place": {"$gt": start, "$lt": prefix + LAST}}
@@ -200,7 +206,7 @@ class FigureRepository:
 
     def indicators(self, scope: Scope = Scope()) -> Sequence[tuple[str, str, int]]:  # noqa: B008  # frozen and empty
         """Return the headings and labels in a scope, each with the number of subjects that have it."""
-        condition = _filter(scope)
+        condition = self._filter(scope)
 
         def read() -> list[tuple[str, str, int]]:
             series = (one.split(SEPARATOR) for one in self._rows.distinct("series", condition))
@@ -227,7 +233,6 @@ class FigureRepository:
             about = {
                 "document_id": chunk.document_id,
                 "version": version,
-                "chunk_id": chunk.id,
                 "collection": chunk.collection,
                 **dict.fromkeys(self._fields, NO_VALUE),
                 **chunk.metadata,
@@ -241,7 +246,6 @@ class FigureRepository:
                     "heading": figure.heading,
                     "label": figure.label,
                     "heading_key": figure.heading.casefold(),
-                    "label_key": figure.label.casefold(),
                     "series": _joined(figure.heading, figure.label, figure.subject),
                     "value": str(figure.value),
                     "unit": figure.unit,
@@ -251,8 +255,16 @@ class FigureRepository:
                 }
                 if (key := (figure.subject, figure.indicator, figure.year, figure.text)) not in seen:
                     seen.add(key)
-                    row["place"] = _place(figure, f"{chunk.id}#{number:04d}")
+                    row["place"] = _place(figure, f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}")
                 yield row
+
+    def _filter(self, scope: Scope) -> Json:
+        conditions: Json = {**scope.to_mql()}
+        if scope.collections:
+            conditions["collection"] = {"$in": list(scope.collections)}
+        if scope.get(NAME) is not None and (ids := sorted(self._reports(scope))):
+            conditions["document_id"] = {"$in": ids}  # which has an index, unlike the names of reports
+        return conditions
 
     def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
         unsettled = self._unsettled()
@@ -273,18 +285,14 @@ class FigureRepository:
         yield from zip((one["place"] for one in group), newest_marked(map(_figure, group)), strict=True)
 
 
-def _filter(scope: Scope) -> Json:
-    inside = {"collection": {"$in": list(scope.collections)}} if scope.collections else {}
-    return {**scope.to_mql(), **inside}
-
-
 def _marker(document_id: str, version: str) -> str:
     return f"{document_id}-{version}"
 
 
-def _place(figure: ReportedFigure, id: str) -> str:
+def _place(figure: ReportedFigure, last: str) -> str:
+    """The order of lists; ``last`` tells the figures of different reports and passages apart."""
     year, edition = f"{figure.year or 0:04d}", "" if figure.edition is None else str(figure.edition)
-    return _joined(f"{figure.indicator.casefold()}: ", figure.subject, year, edition, id)
+    return _joined(f"{figure.indicator.casefold()}: ", figure.subject, year, edition, last)
 
 
 def _joined(*parts: str) -> str:
@@ -307,7 +315,7 @@ def _figure(row: Json) -> ReportedFigure:
         year=row["of_year"],
         estimate=row["estimate"],
         document_id=row["document_id"],
-        chunk_id=row["chunk_id"],
+        chunk_id=row["_id"].rpartition("#")[0],
         edition=None if row.get("year", NO_VALUE) == NO_VALUE else row["year"],
     )
 
