@@ -102,7 +102,7 @@ class FigureTables:
         ``subjects``: only of these, none = of all in ``scope``. ``newest``: the newest edition in scope, whose names of
         indicators are preferred. ``of_all``: one indicator, that several subjects have. Raises DependencyError.
         """
-        for inside in filter(None, [newest, scope]):
+        for inside in [scope] if newest is None else [newest, scope]:
             pairs = self._pairs(inside, least=SUBJECTS if of_all else 1)
             parts = [topic] if of_all else self._things(topic, pairs, request)
             meant = {part: self._meant(part, pairs, request) for part in parts}

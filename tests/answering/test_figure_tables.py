@@ -1,0 +1,185 @@
+"""Tables of figures: which indicator is meant, one indicator over editions, and the sentence above the table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from decimal import Decimal
+
+import pytest
+
+from chatbot.answering.figure_tables import FigureTables
+from chatbot.answering.figure_words import render, render_changes
+from chatbot.domain import Range, Scope, Values
+from chatbot.domain.figures import ReportedFigure
+from chatbot.domain.glossary import GlossaryEntry
+from chatbot.language import analyzer
+from chatbot.language.words import in_english
+from chatbot.models.embed.hashing import HashingEmbedder
+from chatbot.questions.kinds import Bound, Request
+from chatbot.search.indicators import IndicatorIndex
+
+ANALYZER = analyzer("english")
+GLOSSARY = (
+    GlossaryEntry("joblessness", "Share of those who seek work.", ("out of work",), "Unemployment rate", ""),
+    GlossaryEntry("power in villages", "Share of villagers with power.", (), "Electricity access", "rural"),
+)
+EVERYWHERE = Scope()
+
+
+class Rows:
+    """Implements `figure_tables.Figures` over a few rows."""
+
+    def __init__(self, *figures: ReportedFigure) -> None:
+        self._figures = figures
+
+    def indicators(self, scope: Scope) -> Sequence[tuple[str, str, int]]:
+        subjects: dict[tuple[str, str], set[str]] = {}
+        for one in self._inside(scope):
+            subjects.setdefault((one.heading, one.label), set()).add(one.subject)
+        return [(heading, label, len(names)) for (heading, label), names in subjects.items()]
+
+    def find(self, scope: Scope, *, headings: Collection[str] = ()) -> Sequence[ReportedFigure]:
+        return [one for one in self._inside(scope) if not headings or one.heading in headings]
+
+    def _inside(self, scope: Scope) -> list[ReportedFigure]:
+        return [one for one in self._figures if scope.matches({"country_name": one.subject, "year": one.edition})]
+
+
+def figure(
+    subject: str, heading: str, value: str, year: int | None, edition: int, label: str = "", unit: str = "%"
+) -> ReportedFigure:
+    text = f"{value}{unit}"
+    passage = f"{subject}-{edition}-{heading}"
+    return ReportedFigure(
+        subject, heading, label, Decimal(value), unit, text, year, False, f"{subject}-{edition}", passage, edition
+    )
+
+
+JOBS = [
+    figure("Kenya", "Unemployment rate", "5.1", 2020, 2021),
+    figure("Kenya", "Unemployment rate", "5.5", 2020, 2023),
+    figure("Kenya", "Unemployment rate", "5.6", 2022, 2023),
+    figure("Mali", "Unemployment rate", "3", 2022, 2023),
+    figure("Peru", "Unemployment rate", "9", 2021, 2023),
+]
+
+
+def tables(*figures: ReportedFigure) -> FigureTables:
+    index = IndicatorIndex(HashingEmbedder(512), ANALYZER, lambda: GLOSSARY)
+    return FigureTables(Rows(*figures), index, ANALYZER.terms)
+
+
+def said(
+    request: Request, figures: Sequence[ReportedFigure], subjects: Sequence[str] = (), *years: Values | Range
+) -> str:
+    of_all = request.kind in {"ranking", "filter", "count", "aggregate"}
+    measured = tables(*figures).compile(request.topic, EVERYWHERE, subjects, of_all=of_all)
+    rendered = render(request, measured, subjects, years, in_english)
+    return rendered.text if rendered else ""
+
+
+class TestWhichIndicator:
+    @pytest.mark.parametrize("topic", ["unemployment rate", "joblessness", "people out of work"])
+    def test_by_its_name_or_a_phrase_of_the_glossary(self, topic: str) -> None:
+        (one,) = tables(*JOBS).compile(topic, EVERYWHERE)
+        assert one.name == "Unemployment rate"
+
+    def test_a_phrase_of_a_label_means_the_label(self) -> None:
+        figures = [figure("Kenya", "Electricity access", value, 2022, 2023, label) for label, value in
+                   (("total", "76"), ("rural", "66"), ("urban", "97"))]  # fmt: skip
+        (one,) = tables(*figures).compile("power in villages", EVERYWHERE)
+        assert one.name == "Electricity access: rural"
+
+    def test_the_term_itself_stands_above_a_heading_that_contains_it(self) -> None:
+        figures = [figure("Kenya", name, "1", 2022, 2023) for name in ("Exports", "Exports - partners per capita")]
+        (one,) = tables(*figures).compile("exports", EVERYWHERE)
+        assert one.name == "Exports"
+
+    def test_nothing_is_meant_surely(self) -> None:
+        assert tables(*JOBS).compile("lions in the wild", EVERYWHERE) == []
+
+    def test_each_thing_of_a_list_gets_a_row_also_without_figures(self) -> None:
+        figures = [*JOBS, figure("Kenya", "Public debt", "60", 2022, 2023)]
+        names = [one.name for one in tables(*figures).compile("unemployment rate, public debt and lions", EVERYWHERE)]
+        assert names == ["Unemployment rate", "Public debt", "lions"]
+
+
+class TestOverEditions:
+    def test_the_newest_edition_says_what_a_year_was(self) -> None:
+        (one,) = tables(*JOBS).compile("unemployment rate", EVERYWHERE)
+        assert [(f.year, f.text) for f in one.by_subject["Kenya"]] == [(2020, "5.5%"), (2022, "5.6%")]
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (("Education expenditures", ""), ("Education expenditure", "")),
+            (("Electricity - installed generating capacity", ""), ("Electricity", "installed generating capacity")),
+        ],
+    )
+    def test_a_heading_with_another_name_in_another_edition(self, old: tuple[str, str], new: tuple[str, str]) -> None:
+        figures = [figure("Kenya", name, "5", year, year, label) for (name, label), year in ((old, 2021), (new, 2025))]
+        found = tables(*figures).compile(": ".join(filter(None, new)), EVERYWHERE, newest=_edition(2025))
+        assert [f.edition for f in found[0].by_subject["Kenya"]] == [2021, 2025]
+
+    def test_two_labels_of_one_report_are_never_one_indicator(self) -> None:
+        figures = [
+            figure("Kenya", "Age structure", "9", 2022, 2023, label) for label in ("0-14 years", "0-14 years: male")
+        ]
+        (one,) = tables(*figures).compile("age structure: 0-14 years", EVERYWHERE)
+        assert len(one.by_subject["Kenya"]) == 1
+
+
+class TestWhatIsSaid:
+    def test_a_series_begins_with_how_it_went(self) -> None:
+        text = said(Request("series", "unemployment rate"), JOBS, ["Kenya"])
+        assert text.startswith("Kenya, Unemployment rate: rose from 5.5% (2020) [1] to 5.6% (2022) [1].")
+        assert text.endswith("| Year | Kenya |\n| --- | --- |\n| 2020 | 5.5% (2020) [1] |\n| 2022 | 5.6% (2022) [1] |")
+
+    def test_a_year_that_is_asked_and_missing_is_shown(self) -> None:
+        text = said(Request("series", "unemployment rate"), JOBS, ["Kenya"], Values((2019,)), Values((2022,)))
+        assert "| 2019 | not found |" in text
+
+    def test_a_comparison_has_the_newest_year_that_all_have(self) -> None:
+        figures = [*JOBS, figure("Mali", "Unemployment rate", "2", 2023, 2023)]
+        text = said(Request("comparison", "unemployment rate"), figures, ["Kenya", "Mali"])
+        assert text.startswith("Unemployment rate: higher in Kenya.")
+        assert "| Unemployment rate | 5.6% (2022) [1] | 3% (2022) [2] |" in text
+
+    def test_a_ranking_says_for_how_many_there_is_a_figure(self) -> None:
+        text = said(Request("ranking", "unemployment rate", lowest=True, most=2), JOBS)
+        assert text.startswith(
+            "Lowest Unemployment rate: Mali, 3% (2022) [1] and Kenya, 5.6% (2022) [2]. Of 3 countries with a figure"
+        )
+
+    def test_a_bound_admits_or_counts(self) -> None:
+        bound = Bound(above=True, value=Decimal(5))
+        text = said(Request("filter", "unemployment rate", bound=bound), JOBS)
+        assert (
+            text == "Unemployment rate above 5: 2 of 3 countries.\n\n1. Peru: 9% (2021) [1]\n2. Kenya: 5.6% (2022) [2]"
+        )
+
+    def test_an_average_is_computed_from_the_newest_figures(self) -> None:
+        text = said(Request("aggregate", "unemployment rate"), JOBS)
+        assert text.startswith(
+            "Average Unemployment rate of 3 countries, computed from the newest figure of each: 5.87%."
+        )
+
+    def test_changes_between_editions_the_largest_first(self) -> None:
+        figures = [
+            *JOBS,
+            figure("Kenya", "Public debt", "60", 2020, 2021),
+            figure("Kenya", "Public debt", "30", 2022, 2023),
+        ]
+        changes = tables(*figures).changed(_of("Kenya"), 2021, 2023)
+        rendered = render_changes(changes, (2021, 2023), in_english)
+        assert rendered is not None
+        assert rendered.things == ("Public debt", "Unemployment rate")
+        assert "| Public debt | 60% (2020) [1] | 30% (2022) [2] |" in rendered.text
+
+
+def _edition(year: int) -> Scope:
+    return Scope.of({"year": Values((year,))})
+
+
+def _of(country: str) -> Scope:
+    return Scope.of({"country_name": Values((country,))})
