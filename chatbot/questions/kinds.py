@@ -120,22 +120,23 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         kind = _of_all(plain, bound)
     if kind in {"count", "filter"}:
         bound = bound or _sign(plain)
-    elif kind == "value" and (_SERIES.search(plain) or _SERIES.search(reading.text) or _spans_years(reading)):
+    elif kind == "value" and (_SERIES.search(plain) or _SERIES.search(reading.text) or _spans(reading.every_year)):
         kind = "series"
     elif kind == "value" and countries > 1:
         kind = "comparison"
     elif kind == "value" and asks_for_prose(plain):
         kind = "prose"
-    average = _AVERAGE.search(plain) is not None
     topic = _topic(plain)
-    if kind in OF_ALL:
-        for one in reversed(_numbers(topic)):
-            topic = f"{topic[: one.start]}{topic[one.end :]}"
-    return Request(kind, topic, _LOWEST.search(plain) is not None, _most(plain), bound, average)
+    if kind not in OF_ALL:
+        return Request(kind, topic)
+    most = [int(min(one.values)) for one in _numbers(plain) if one.bare and min(one.values) <= MOST_RANKED]
+    for number in reversed(_numbers(topic)):
+        topic = f"{topic[: number.start]}{topic[number.end :]}"
+    is_lowest, is_average = _LOWEST.search(plain) is not None, _AVERAGE.search(plain) is not None
+    return Request(kind, topic, is_lowest, next(iter(most), 0), bound, is_average)
 
 
-def _spans_years(reading: Reading) -> bool:
-    years = reading.every_year
+def _spans(years: Sequence[NamedYears]) -> bool:
     return len(years) > 1 or any(one.gte != one.lte for one in years)
 
 
@@ -181,8 +182,3 @@ def _sign(plain: str) -> Bound | None:
     if _FALLS.search(plain):
         return Bound(False, Decimal(0))
     return Bound(True, Decimal(0)) if _GROWS.search(plain) else None
-
-
-def _most(plain: str) -> int:
-    counts = [int(min(one.values)) for one in _numbers(plain) if one.bare and min(one.values) <= MOST_RANKED]
-    return counts[0] if counts else 0

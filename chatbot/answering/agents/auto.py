@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 
-from ...domain import Event, StepEvent
+from ...domain import Event, Range, StepEvent
 from ...models.replies.asking import choice
 from ...questions.kinds import OF_ALL
 from ...questions.reading import COUNTRY, YEAR
@@ -22,6 +23,9 @@ WAYS = {
     "is needed to ask the next",
     "compare": "the same search in each country, year or report, side by side in a table: for a comparison",
 }
+
+
+_LISTS = re.compile(r"[,;/&+]|\b(?:and|or|but|plus|versus|vs)\b|\?\s*\S", re.IGNORECASE)
 
 
 class AutoAgent(BaseAgent):
@@ -45,20 +49,25 @@ class AutoAgent(BaseAgent):
 
     def _by_rule(self, run: AgentRun) -> Generator[StepEvent, None, str]:
         mode, why = DEFAULT, "it is one question"
-        request = asked_for(run)
+        request, _ = asked_for(run)
         if request.kind in OF_ALL:
             why = "the table of figures has it"
         elif self._compares(run):
             mode, why = "compare", "it compares"
-        elif len(parts_of(run)) > 1:
+        elif _LISTS.search(run.question.search_text) and len(parts_of(run)) > 1:
             mode, why = "deep", "it has several parts"
         yield run.step("mode", f"Chosen: {mode}, because {why}")
         return mode
 
     def _compares(self, run: AgentRun) -> bool:
-        compared = sides(run.reading, run.question.scope, run.resources.catalog).compared
+        reading, chosen = run.reading, run.question.scope.conditions
+        named = len(reading.countries) > 1 or reading.figure_years or reading.editions
+        says_so = COMPARES.search(run.question.search_text) is not None
+        if not (named or says_so or any(isinstance(one, Range) or len(one.values) > 1 for _, one in chosen)):
+            return False
+        compared = sides(reading, run.question.scope, run.resources.catalog).compared
         differs = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
-        return bool(compared) and (differs or COMPARES.search(run.question.search_text) is not None)
+        return bool(compared) and (differs or says_so)
 
 
 build = AutoAgent

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from functools import partial
 
 from ...checking.answer import prompt_for
-from ...domain import SECTION_SEPARATOR, Event, Scope, ScopeSummary, SearchHit
+from ...domain import SECTION_SEPARATOR, Event, Scope, ScopeSummary, SearchHit, Values
 from ...questions.kinds import OF_ALL, Request, read_request
 from ...questions.reading import COUNTRY, YEAR, editions, values_of
 from ...questions.sides import MOST_PARTS, asks_several, compared_countries, sub_questions
@@ -51,24 +51,22 @@ def passages_of(run: AgentRun, rendered: Rendered) -> list[SearchHit]:
     return found if len(found) == len(rendered.chunk_ids) else []
 
 
-def asked_for(run: AgentRun) -> Request:
-    """Return what kind of request the question is."""
-    return read_request(run.reading, countries=len(_subjects(run)))
-
-
-def _subjects(run: AgentRun) -> list[str]:
-    """The countries that the question is about, as the data has them, inside its scope."""
-    chosen = run.question.scope.get(COUNTRY)
-    named = values_of(compared_countries(run.reading), run.resources.catalog)
-    return [str(value) for value in named if chosen is None or chosen.matches(value)]
+def asked_for(run: AgentRun) -> tuple[Request, list[str]]:
+    """Return what kind of request the question is, and the countries it is about, as the data has them."""
+    chosen, about = run.question.scope.get(COUNTRY), list[str]()
+    if run.reading.countries:
+        named = values_of(compared_countries(run.reading), run.resources.catalog)
+        about = [str(value) for value in named if chosen is None or chosen.matches(value)]
+    of_one = isinstance(chosen, Values) and len(chosen.values) == 1
+    return read_request(run.reading, countries=len(about) or int(of_one)), about
 
 
 def compile_table(run: AgentRun) -> Rendered | None:
     """Return the table that the question asks for; None where it asks for none, or nothing surely meant is in it."""
-    request = asked_for(run)
-    if request.kind in {"value", "prose"} or (run.reading.about and not _subjects(run)) or asks_several(run.reading):
+    request, about = asked_for(run)
+    if request.kind in {"value", "prose"} or (run.reading.about and not about) or asks_several(run.reading):
         return None
-    catalog, about, scope = run.resources.catalog, _subjects(run), run.question.scope
+    catalog, scope = run.resources.catalog, run.question.scope
     scope = scope.having(COUNTRY, about or catalog.values(COUNTRY, scope))
     years = editions(scope, catalog)
     measured = run.resources.tables.compile(
