@@ -6,12 +6,13 @@ Nothing here knows what reports are about: which figure is meant is the business
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Literal
 
-from ..domain.reading import Reading
+from ..domain.reading import NamedYears, Reading
 from ..language.figures import ONES, Figure, comma_decimals, figures
 from .wording import remove_names
 
