@@ -56,3 +56,24 @@ def newest_marked(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:
         key = (figure.subject, figure.indicator, figure.year)
         newest[key] = max(newest.get(key, ""), str(figure.edition or ""))
     return [replace(f, newest=str(f.edition or "") == newest[f.subject, f.indicator, f.year]) for f in once.values()]
+
+
+SAMPLE_GLOSSARY = "sample_data"
+"""The source of entries that belong to the sample reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryEntry:
+    """``other_words``: ways to say the term or to ask for its figures.
+
+    ``heading`` and ``label`` are those of the figures that it stands for, "" = none. ``source``: the id of the report
+    that defines it, SAMPLE_GLOSSARY, or "" for an imported entry. ``passage``: the ordinal of the defining passage.
+    """
+
+    term: str
+    meaning: str
+    other_words: tuple[str, ...] = ()
+    heading: str = ""
+    label: str = ""
+    source: str = ""
+    passage: Hidden[int | None] = None

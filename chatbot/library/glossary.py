@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..domain import SECTION_SEPARATOR, Chunk
 from ..domain.errors import InvalidRequestError
-from ..domain.glossary import GlossaryEntry
+from ..domain.figures import GlossaryEntry
 from .loaders.csv import read_table
 
 COLUMNS = ("term", "meaning", "other_words", "heading", "label")

@@ -14,7 +14,7 @@ from ..database.repositories.glossary import GlossaryRepository
 from ..domain import Document
 from ..domain.cancellation import Cancellation
 from ..domain.errors import CancelledError, ChatbotError
-from ..domain.glossary import SAMPLE_GLOSSARY
+from ..domain.figures import SAMPLE_GLOSSARY
 from ..domain.protocols import Loader
 from .control import JobControl, lease
 from .glossary import read_glossary

@@ -46,8 +46,6 @@ _RULES = RuleWords(__package__, "english.toml")
 pattern, words = _RULES.pattern, _RULES.words
 NUMBERS: dict[str, int] = _RULES.tables["numbers"]
 """Small numbers in words."""
-EVERYDAY: dict[str, str] = _RULES.tables["everyday"]
-"""Terms of reports, each with a pattern for all that people say instead beside the name of a country."""
 
 
 def country_table(name: str) -> list[str]:

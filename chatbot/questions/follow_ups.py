@@ -17,9 +17,8 @@ from ..domain.protocols import Catalog
 from ..domain.reading import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
 from .english import NUMBERS, pattern, words
-from .kinds import series_words
+from .kinds import is_small_talk, series_words
 from .reading import COUNTRY, YEAR, read_names, values_of
-from .sentences import is_small_talk
 from .sides import COMPARES, compared_countries
 from .wording import (
     ARTICLE,

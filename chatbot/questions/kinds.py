@@ -13,7 +13,9 @@ from functools import partial
 from typing import Literal
 
 from ..domain.reading import NamedYears, Reading
+from ..language import WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
+from .english import pattern, words
 from .wording import remove_names
 
 Kind = Literal["value", "series", "comparison", "ranking", "filter", "count", "aggregate", "prose"]
@@ -183,3 +185,15 @@ def _sign(plain: str) -> Bound | None:
     if _FALLS.search(plain):
         return Bound(False, Decimal(0))
     return Bound(True, Decimal(0)) if _GROWS.search(plain) else None
+
+
+_GREETS = pattern(r"^\W*{greeting}\b")
+_GREETING_WORDS = words("greeting_words")
+_ASKS_OF_IT = pattern(r"\b(?:how|is|was)\b(?!\s+are\s+you\b)(?=.*\?)")
+"""Asks that of something said before: "ok, how is it today?"."""
+
+
+def is_small_talk(text: str) -> bool:
+    """Return whether a message says hello, thanks or goodbye, and nothing else: "ok thanks, bye!"."""
+    greets = _GREETS.match(text) is not None and _GREETING_WORDS.issuperset(WORD_PATTERN.findall(text.lower()))
+    return greets and not _ASKS_OF_IT.search(text)

@@ -1,16 +1,23 @@
-"""Where a text names countries: by name or alias, in other languages, misspelt, by people or things, by ISO code."""
+"""Where a text names countries, years and reports.
+
+Countries by name or alias, by ISO code, by what their people are called; the years of figures ("in 2023") and of
+editions ("the 2023 report", "the latest edition"); reports by their titles.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 
-from ..domain.reading import NamedCountry
-from ..language import is_foreign
+from ..domain import DocumentRecord, Scope
+from ..domain.protocols import Catalog
+from ..domain.reading import NamedCountry, NamedDocument, NamedYears
+from ..language import analyzer, is_foreign
 from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
-from .english import country_table, pattern, words
+from .english import NUMBERS, country_table, pattern, words
 from .spelling import meant_country
 
 MAX_NAME_WORDS = 8
@@ -188,3 +195,148 @@ def demonyms() -> dict[str, tuple[str, ...]]:
         if not demonym.endswith(("ese", "ish", "ch", "s", "shman", "chman")):
             found[f"{demonym}s"] = codes
     return {normalise(demonym): codes for demonym, codes in found.items() if country_code(demonym) is None}
+
+
+MOST_YEARS = 30
+"""Years of each form that are read; a question is about fewer."""
+_RANGE = pattern(
+    r"(?:\b(?:from|between)\s+)?{year}\s*(?:-|–|to|until|till|through|and)\s*((?:19|20)\d\d|\d\d)(?![\d%]|[.,]\d)"
+)
+_SINCE = pattern(r"\bsince\s+(?:the\s+)?{year}")
+_SINGLE = pattern("{year}")
+_MORE_YEARS = pattern(r"^(?:{and_year}(?:19|20)\d\d\b)+")
+_YEARS_BEFORE = pattern(r"(?:\b(?:19|20)\d\d{and_year})+$")
+"""Years in a list share what stands before and behind it: "the 2021 and 2023 reports"."""
+_REPORT_AFTER = pattern(r"^(?:['’]s)?\s+(?:{report}|(?:(?!{no_noun}\b|the\b)[\w'’-]+\s+){1,2}{edition_noun})\b")
+_REPORT_BEFORE = pattern(
+    r"\b{report}(?:\s+(?:on|about|for|of)(?-i:(?:\s+(?:the|of|and))*\s+[A-Z][\w'’-]*){1,4})?[\s:(]+"
+    r"(?:{published}\s+(?:in\s+)?|(?:of|for|from)\s+)?(?:the\s+)?$"
+)
+_EDITIONS = pattern(
+    r"\b(?:(?P<before>{number})\s+)?(?:(?P<newest>{newest})|(?P<previous>{previous})|(?P<oldest>{oldest}))\s+"
+    r"(?:(?P<count>{number})\s+)?(?:(?!{no_noun}\b|the\b|(?:year|month|week)\b)[\w'’-]+\s+){0,2}"
+    r"(?:{edition_noun}|review|version|yearbook)(?P<several>s)?\b"
+)
+
+
+def find_years(text: str) -> list[NamedYears]:
+    """Return the years written in a text, in its order. "Last year" is not resolved."""
+    found: list[NamedYears] = []
+    for match in islice(_RANGE.finditer(text), MOST_YEARS):
+        first, last = int(match[1]), match[2]
+        ended = int(last) if len(last) == 4 else first // 100 * 100 + int(last)
+        joins = "and" in match[0].lower() and "between" not in match[0].lower()
+        if first < ended and not joins:
+            found.append(_years(text, first, ended, match))
+    for form in (_SINCE, _SINGLE):
+        for match in islice(form.finditer(text), MOST_YEARS):
+            if not any(known.start < match.end() and match.start() < known.end for known in found):
+                year = int(match[1])
+                found.append(_years(text, year, None if form is _SINCE else year, match))
+    return sorted(found, key=lambda years: years.start)
+
+
+def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> NamedYears:
+    start, end = match.start(), match.end()
+    before, after = _YEARS_BEFORE.sub("", text[:start]), _MORE_YEARS.sub("", text[end:])
+    of_report = _REPORT_AFTER.match(after) is not None or _REPORT_BEFORE.search(before) is not None
+    return NamedYears(first, last, start, end, of_report)
+
+
+def names_editions(text: str) -> bool:
+    """Return whether a text names editions by their order: "the latest report"."""
+    return _EDITIONS.search(text) is not None
+
+
+def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
+    """Return the years of "the latest report", "the last two editions" and the like, counted among ``editions``.
+
+    "The previous report" is the one before the newest, or before an edition that the text names first.
+    """
+    known, found = sorted(editions), list[NamedYears]()
+    named = [years for years in find_years(text) if years.of_report]
+    for match in islice(_EDITIONS.finditer(text), MOST_YEARS):
+        inside = known
+        if match["previous"] and known:
+            border = next((years.gte for years in reversed(named) if years.start < match.end()), known[-1])
+            inside = [year for year in known if year < border]
+        every = MOST_YEARS if match["previous"] and match["several"] else 1
+        count = _number(match["before"] or match["count"]) or every
+        if chosen := inside[:count] if match["oldest"] else inside[-count:]:
+            found.append(NamedYears(chosen[0], chosen[-1], match.start(), match.end(), True))
+    return found
+
+
+def _number(written: str | None) -> int:
+    """0 where nothing is written."""
+    return NUMBERS.get((written or "").lower(), 0) or (int(written) if written and written.isdecimal() else 0)
+
+
+MIN_TELLING_WORDS = 2
+_SEPARATOR = re.compile(r"[:,;|()\[\]/–—]|\s-\s|_")
+_DATE = re.compile(
+    r"\b(?:\d[\w.]*|(?:january|february|march|april|may|june|july|august|september|october|november|december)(?= \d))\b"
+)
+_TITLE_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_REPORT = re.compile(
+    r"\b(?:report|edition|review|outlook|survey|assessment|study|paper|document|handbook|guide|strategy|update|bulletin"
+    r"|yearbook|factbook|manual|policy|file)s?\b",
+    re.IGNORECASE,
+)
+_LOOKS_LIKE_TITLE = re.compile(r"[A-Z]\w+\s+(?:(?:of|for|on|in|to|and|the|a)\s+)*[A-Z]\w+|[\"'“‘«]\w+ \w+")
+_NO_TELLING = frozenset(
+    analyzer("english").terms(
+        "report reports edition editions review country annual yearly year overview profile update summary document "
+        "file paper factbook yearbook world version chapter part volume"
+    )
+)
+
+
+def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | None:
+    """Return the report whose title the text has, by the longest title; None where it has none.
+
+    A title is a title beside a word for a report, in quotation marks or with its capitals: "food security" is a topic.
+    """
+    if not (_REPORT.search(text) or _LOOKS_LIKE_TITLE.search(text)):
+        return None
+    words = list(_TITLE_WORD.finditer(text))
+    plain = f" {' '.join(normalise(word[0]) or '-' for word in words)} "
+    found: dict[str, list[DocumentRecord]] = {}
+    for record in catalog.all(scope):
+        for title in _titles(record.title):
+            if f" {title} " in plain:
+                found.setdefault(title, []).append(record)
+    for title in sorted(found, key=len, reverse=True):
+        first = plain[: plain.index(f" {title} ")].count(" ")
+        start, end = words[first].start(), words[first + title.count(" ")].end()
+        if _is_meant(text, start, end):
+            return NamedDocument(_newest(found[title]), text[start:end], start, end)
+    return None
+
+
+def _is_meant(text: str, start: int, end: int) -> bool:
+    if _REPORT.search(text[start:end]) or _REPORT.match(text[end:].lstrip(" ”’\"'»")):
+        return True
+    if text[:start].endswith(("'", '"', "“", "‘", "«")):
+        return True
+    capitals = [word for word in text[start:end].split() if word[0].isupper()]
+    return len(capitals) >= MIN_TELLING_WORDS and not text.isupper()
+
+
+def _newest(records: list[DocumentRecord]) -> tuple[str, ...]:
+    years = [record.metadata.get("year") for record in records]
+    newest = max((year for year in years if isinstance(year, int)), default=None)
+    return tuple(r.name for r, year in zip(records, years, strict=True) if newest is None or year in (newest, None))
+
+
+@lru_cache(maxsize=16384)
+def _titles(title: str) -> tuple[str, ...]:
+    """The parts of a title that tell which report it is, normalised."""
+    parts = [normalise(part) for part in [title, *_SEPARATOR.split(title)]]
+    plain = dict.fromkeys(" ".join(_DATE.sub(" ", part).split()) for part in parts)
+    return tuple(part for part in plain if _tells(part))
+
+
+def _tells(part: str) -> bool:
+    telling = set(analyzer("english").terms(part)) - _NO_TELLING
+    return len(telling) >= MIN_TELLING_WORDS and not keys_in(part)

@@ -18,10 +18,8 @@ from ..domain.protocols import Catalog
 from ..domain.reading import NamedCountry, Reading
 from ..language.countries import country_code
 from .english import pattern
-from .names import country_key, find_countries
-from .titles import find_title
+from .names import country_key, find_countries, find_title, find_years, names_editions, relative_editions
 from .wording import remove_names
-from .years import find_years, names_editions, relative_editions
 
 COUNTRY = "country_name"
 YEAR = "year"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..domain import SearchHit
-from ..domain.glossary import GlossaryEntry
+from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.reading import Reading
 from ..language import analyzer, language_of

@@ -11,8 +11,7 @@ import pytest
 
 from chatbot.domain.reading import Reading
 from chatbot.questions.kinds import read_request
-from chatbot.questions.names import find_countries
-from chatbot.questions.years import find_years
+from chatbot.questions.names import find_countries, find_years
 
 CASES = json.loads((Path(__file__).parent / "data/requests.json").read_text("utf-8"))
 

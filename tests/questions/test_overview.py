@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.questions.names import find_countries
+from chatbot.questions.names import find_countries, find_years
 from chatbot.questions.overview import asks_of_all, asks_what_it_is_about
-from chatbot.questions.years import find_years
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.questions.sentences import is_small_talk
+from chatbot.questions.kinds import is_small_talk
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.domain import Range, Values
-from chatbot.questions.years import find_years, relative_editions
+from chatbot.questions.names import find_years, relative_editions
 
 YEARS = json.loads((Path(__file__).parent / "data" / "years.json").read_text("utf-8"))
 EDITIONS = (2021, 2023, 2025)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot.domain import Chunk, SearchHit
-from chatbot.domain.glossary import GlossaryEntry
+from chatbot.domain.figures import GlossaryEntry
 from chatbot.domain.reading import Reading
 from chatbot.questions.reading import read_names
 from chatbot.search.relevance import Bounds, Judge

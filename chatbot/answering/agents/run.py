@@ -34,7 +34,7 @@ from ...domain.errors import (
     ContextLengthError,
     SearchEngineError,
 )
-from ...domain.glossary import GlossaryEntry
+from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, Embedder, Quoter, Store
 from ...domain.reading import Reading
 from ...domain.request import RequestContext

@@ -37,12 +37,11 @@ from ...language.countries import usual_name
 from ...language.words import CODES, Say, in_english, speaking
 from ...models.caches import ChatModels
 from ...models.replies.stream import Reply, completion
-from ...questions.everyday import with_term
+from ...questions.kinds import is_small_talk
 from ...questions.overview import asks_what_it_is_about
 from ...questions.reading import read_names, values_of
-from ...questions.sentences import is_small_talk
 from ...questions.wording import list_in_words, name_in_words
-from ...search.glossary import Definition, Glossary
+from ...search.indicators import Definition, Glossary
 from ...search.scope import summarise
 from ...search.subjects import Missing, everything_asked, missing_subject, suggest_scope
 from .budget import Spending
@@ -223,10 +222,10 @@ class Understanding:
 
 
 def _as_reports_say(text: str, reading: Reading) -> str:
-    """A name alone is nearest to what a country is called, everyday words to anything: nobody asks for that."""
+    """A name alone is nearest to what a country is called: nobody asks for that."""
     if reading.countries and not reading.every_year and asks_what_it_is_about(text, reading.names):
         return f"Tell me about {list_in_words(name_in_words(text, country) for country in reading.countries)}"
-    return with_term(text, [*reading.countries, *reading.every_year])
+    return text
 
 
 def taken_as(reading: Reading, say: Say = in_english) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...domain.glossary import SAMPLE_GLOSSARY
+from ...domain.figures import SAMPLE_GLOSSARY
 from ...library.glossary import COLUMNS, SEPARATOR, read_glossary
 from ..web.request import csv_text
 

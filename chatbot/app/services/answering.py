@@ -25,7 +25,7 @@ from ...models.chat import CHAT_MODELS
 from ...models.chat.extractive import ExtractiveChatModel
 from ...models.chat.metered import MeteredChatModel
 from ...questions.follow_ups import FollowUps
-from ...search.glossary import Glossary
+from ...search.indicators import Glossary
 from .lifetime import close_lazy, lazy
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ...config import SAMPLE_DATA
 from ...config.presets import CHUNKING
 from ...domain import Chunking, DocumentRecord, Loaded, Scope
 from ...domain.cancellation import Cancellation
-from ...domain.glossary import SAMPLE_GLOSSARY
+from ...domain.figures import SAMPLE_GLOSSARY
 from ...jobs.originals import Originals
 from ...jobs.worker import IngestionWorker
 from ...library.chunkers import CHUNKERS

@@ -14,8 +14,7 @@ from ...config.settings import MEGABYTE
 from ...database.core import Json
 from ...domain import Report, Scope, ScopeSummary, SearchHit, Value
 from ...domain.errors import InvalidRequestError
-from ...domain.figures import ReportedFigure
-from ...domain.glossary import GlossaryEntry
+from ...domain.figures import GlossaryEntry, ReportedFigure
 from ...domain.json import Inlines, to_json
 from ...language import evenly_spaced
 from ...library.chunkers import CHUNKERS

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 from pydantic import TypeAdapter
 
-from ...domain.glossary import GlossaryEntry
+from ...domain.figures import GlossaryEntry
 from ..core import Database
 from .corpus import GLOSSARY, CorpusChanges
 

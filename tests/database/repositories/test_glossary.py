@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatbot.database.core import Database
 from chatbot.database.repositories.glossary import GlossaryRepository
-from chatbot.domain.glossary import GlossaryEntry
+from chatbot.domain.figures import GlossaryEntry
 
 PPP = GlossaryEntry("PPP", "Purchasing power parity.", ("purchasing power parity",))
 MEN = GlossaryEntry("age of men", "How old men are.", (), "Median age", "male")
