@@ -10,8 +10,7 @@ from ...config import SAMPLE_DATA
 from ...config.presets import CHUNKING
 from ...domain import Chunking, DocumentRecord, Loaded, Scope
 from ...domain.cancellation import Cancellation
-from ...jobs.originals import Originals
-from ...jobs.worker import IngestionWorker
+from ...jobs.worker import IngestionWorker, Originals
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl
 from ...library.loaders import loader_for
