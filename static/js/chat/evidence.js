@@ -19,7 +19,7 @@ function showFacts(source) {
     [t("Page")]: source.page,
     [t("Score")]: typeof source.score === "number" && t("similarity {score}", { score: decimal(source.score, 2) }),
     [t("Found by")]: foundBy(source),
-    [t("Stored")]: isAttachment(source) && t("no, attached to this question"),
+    [t("Stored")]: isAttachment(source) && t("no (attached to this question)"),
   };
   byId("evidence-facts").replaceChildren(...Object.entries(facts).filter(([, value]) => value).map(([name, value]) =>
     element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
