@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from flask import Flask
 
-from chatbot.app.factory import Startup
 from chatbot.app.services import Services
+from chatbot.app.web.startup import Startup
 from chatbot.domain import Document
 from chatbot.domain.protocols import Loader
 from chatbot.library.loaders import loader_for
