@@ -21,7 +21,8 @@ from ...domain.access import ANYBODY
 from ...domain.cancellation import Cancellation
 from ...domain.chat import question_problem
 from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
-from ...domain.json import parse, to_json
+from ...domain.json import to_json
+from ...domain.validation import parse
 from ...language import count_of
 from ...library.loaders.text import read_text
 from ...search.scope import describe

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...domain.errors import CancelledError, LoadError, NotFoundError, SupersededError
-from ...domain.json import parse
+from ...domain.validation import parse
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl
 from ...library.loaders import suffixes

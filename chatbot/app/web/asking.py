@@ -21,7 +21,8 @@ from ...domain import Chunk, Document, Event, Question, ScopeSummary, SearchHit,
 from ...domain.cancellation import Cancellation
 from ...domain.chat import SearchTrace
 from ...domain.errors import DiskFullError, InvalidRequestError
-from ...domain.json import parse, to_json
+from ...domain.json import to_json
+from ...domain.validation import parse
 from .access import caller, question_slot
 from .observing import Error
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from ...database.core import Json
 from ...domain import DocumentRecord
 from ...domain.errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
-from ...domain.json import parse
+from ...domain.validation import parse
 from ...jobs.queue import FileState, Ingestion, IngestionFile
 from ...library.control import JobControl, lease
 from ...library.sources import METADATA, UPLOADS, Overrides, document_id, uploaded_name

@@ -18,7 +18,7 @@ from flask import Blueprint, Response, request
 from ...database.core import Json
 from ...domain.access import Caller
 from ...domain.errors import ChatbotError
-from ...domain.json import parse
+from ...domain.validation import parse
 from ..services import Services
 from .access import caller, question_slot
 from .asking import refuse_more

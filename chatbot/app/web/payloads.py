@@ -26,7 +26,7 @@ from ...database.repositories.feedback import Rating, Reason
 from ...domain import Message, QuerySettings, Question, Scope
 from ...domain.chat import QUERY_CHARACTERS, question_problem
 from ...domain.errors import InvalidRequestError
-from ...domain.json import ADDRESS, IDENTIFIER, NOT_BLANK
+from ...domain.validation import ADDRESS, IDENTIFIER, NOT_BLANK
 from ...language import evenly_spaced
 from ...language.words import ENGLISH, Language
 from ...library.sources import About, Cutting, Overrides, Year

@@ -25,7 +25,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from ...config.settings import MEGABYTE
 from ...domain import Scope
 from ...domain.errors import LONGEST_SHOWN, IngestingError, InvalidRequestError
-from ...domain.json import NO_OBJECT, POSITION, parse
+from ...domain.validation import NO_OBJECT, POSITION, parse
 from ...library.loaders import suffixes
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from ...database.core import Json
 from ...database.repositories.caches import request_cache
 from ...domain.access import Need
 from ...domain.errors import SettingsError
-from ...domain.json import parse, to_json
+from ...domain.json import to_json
+from ...domain.validation import parse
 from .request import Query, json_object, read_query
 
 JSON, EVENTS, FILE = "application/json", "text/event-stream", "application/octet-stream"
