@@ -70,7 +70,7 @@ PRESET_WORDS = {
 @pages.get("/c/<conversation_id>")
 @PAGE
 def chat(conversation_id: str = "") -> Response:
-    """The page where questions are asked; its script opens the conversation."""
+    """Show the page where questions are asked; its script opens the conversation."""
     return with_owner(_chat())
 
 
@@ -109,14 +109,14 @@ def _chat(shared: str = "") -> Response:
 @pages.get("/operator")
 @PAGE
 def operator() -> Response:
-    """The page of administrators; the data that it loads need the role admin."""
+    """Show the page of administrators; the data that it loads need the role admin."""
     return with_owner(make_response(render_template("operator.html")))
 
 
 @pages.get("/documents")
 @PAGE
 def documents() -> Response:
-    """The page of the knowledge base."""
+    """Show the page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"
     return with_owner(make_response(render_template("documents.html", suffixes=suffixes(), most=most)))
 

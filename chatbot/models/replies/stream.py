@@ -64,7 +64,7 @@ class Reply:
         return Usage(prompt_tokens, estimate_tokens("".join(self._pieces)), calls=1)
 
     def usage_of_failed(self, error: ChatModelError) -> Usage:
-        """A refused call costs no tokens; one that broke off or timed out costs what arrived."""
+        """Return what a failed call cost: nothing if it was refused, else what arrived before it ended."""
         paid = self.has_begun or self._counted is not None or error.reason == TIMEOUT
         return replace(self.usage if paid else Usage(calls=1), failed_calls=1)
 
