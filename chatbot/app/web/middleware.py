@@ -155,9 +155,8 @@ def register_error_handlers(app: Flask) -> None:
     @app.errorhandler(HTTPException)
     def answer_http_error(error: HTTPException) -> Response:
         status = error.code or 500
-        message = error.description or error.name
-        if message == NotFound.description:
-            message = "Page not found. Check the address."
+        is_default = error.description == NotFound.description
+        message = "Page not found. Check the address." if is_default else error.description or error.name
         response = _respond(body_of(HTTP_CODES.get(status, "http_error"), message, []), status)
         # What belongs to the status: Allow, Retry-After, ...
         response.headers.update({k: v for k, v in error.get_headers() if k.lower() != "content-type"})
