@@ -24,6 +24,7 @@ from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Ingested
 from chatbot.library.sources import Source, make_document
 from chatbot.models.caches import WarmCache
+from tests.fakes.openai_server import FakeOpenAI
 
 for _name in list(os.environ):
     if _name.lower() in Settings.model_fields or _name.startswith("OPENAI_"):
@@ -108,6 +109,13 @@ def settings(tmp_path: Path) -> Settings:
         summaries="off",
         threads=2,
     )
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    """An endpoint that speaks OpenAI's protocol."""
+    with FakeOpenAI() as running:
+        yield running
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ from ..domain.request import RequestContext, RequestMeter
 from ..language import Analyzer, escape_markdown, evenly_spaced
 from ..models.caches import ChatModels
 from ..models.prompts import on_one_line, render
-from ..models.replies.stream import Reply, complete, without_thoughts
+from ..models.replies.stream import Reply, complete
 from ..questions.follow_ups import FollowUps
 from ..questions.reading import COUNTRY
 from .agents import CHOOSES, DEFAULT
@@ -372,7 +372,7 @@ class Condenser:
             done = complete(self.chat_models.of(question), prompt, request, response)
         except ChatModelError as error:
             return "", response.usage_of_failed(error)
-        lines = [line.strip() for line in without_thoughts(done.text).splitlines() if line.strip()]
+        lines = [line.strip() for line in done.text.splitlines() if line.strip()]
         written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
         terms = set(self.analyzer.terms(f"{question.query} {conversation}"))
         shares_words = not terms.isdisjoint(self.analyzer.terms(written))

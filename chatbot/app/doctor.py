@@ -15,6 +15,7 @@ from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage,
 from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
 from ..domain.protocols import Quoter, RerankingStore
 from ..domain.request import RequestContext
+from ..language import count_of
 from ..stores.atlas.definitions import LEFT_OVER, SearchTarget
 from ..stores.atlas.errors import translate_refusals
 from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
@@ -66,7 +67,7 @@ def check_access(services: Services) -> Iterator[Finding]:
     """Report the access rule and the number of keys; warn if everybody may change things."""
     settings = services.settings
     valid = sum(not key.revoked_at for key in services.storage.keys.all())
-    yield _ok("rule", f"ACCESS is {settings.rule}; {valid} keys")
+    yield _ok("rule", f"ACCESS is {settings.rule}; {count_of(valid, 'key')}")
     if settings.rule == "open" and not is_loopback(settings.host):
         yield _warning(
             "open_to_all",
@@ -119,7 +120,7 @@ def check_data(services: Services) -> Iterator[Finding]:
         collection = services.storage.database[name]
         count = collection.estimated_count()
         if count or in_database:
-            yield _ok("count", f"collection {name}: {count} passages")
+            yield _ok("count", f"collection {name}: {count_of(count, 'passage')}")
         if count:
             yield from _check_values(services, collection)
             yield from _check_vectors(services, collection)
@@ -134,7 +135,7 @@ def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Ite
     elsewhere = not engine.traits.in_database
     stored = services.runtime.store.count(Scope()) if registered or elsewhere else 0
     if elsewhere:
-        yield _ok("count", f"{engine.store}: {stored} passages")
+        yield _ok("count", f"{engine.store}: {count_of(stored, 'passage')}")
         if stored > registered and all(r.status == "ready" and not r.replacing for r in records):
             yield _error(
                 "passages_of_another_database",

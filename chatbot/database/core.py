@@ -121,7 +121,7 @@ class Collection:
 
     @contextmanager
     def _driver(self, milliseconds: int | None = None) -> Iterator[Any]:
-        """The driver's collection, for one call of at most so many milliseconds."""
+        """Return the driver's collection, for one call of at most so many milliseconds."""
         with self._database.translate_errors(), self._database.deadline(milliseconds):
             yield self._database.raw(self.name)
 

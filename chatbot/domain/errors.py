@@ -79,7 +79,7 @@ class InvalidRequestError(ChatbotError):
 
     @classmethod
     def for_field(cls, field: str, message: str, valid_values: Iterable[object] | None = None) -> Self:
-        """An error about one field, with the values that would have been accepted."""
+        """Return an error about one field, with the values that would have been accepted."""
         detail: dict[str, Any] = {"field": field, "message": message}
         if valid_values is not None:
             detail["valid_values"] = list(valid_values)

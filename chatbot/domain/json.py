@@ -46,7 +46,7 @@ class Inlines:
 
 
 def inlined(schemas: dict[str, Any]) -> dict[str, Any]:
-    """The JSON schemas by name, with the fields of `Inlines` in their place."""
+    """Return the JSON schemas by name, with the fields of `Inlines` in their place."""
 
     def whole(schema: dict[str, Any]) -> dict[str, Any]:
         properties, required = dict(schema.get("properties", {})), list(schema.get("required", []))
@@ -64,5 +64,5 @@ _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def to_json(value: Any, type_: Any = None) -> Any:
-    """The JSON of a value of the domain, as ``type_`` or its own class describes it."""
+    """Return the JSON of a value of the domain, as ``type_`` or its own class describes it."""
     return _adapter(type(value) if type_ is None else type_).dump_python(value, mode="json", by_alias=True)

@@ -23,7 +23,7 @@ def standard(values: ScoreArray) -> ScoreArray:
 
 
 def to_score(cosine: float) -> float:
-    """A cosine as the Atlas `vectorSearchScore`, (1 + cosine) / 2; rounding never takes it outside [0, 1]."""
+    """Return a cosine as the Atlas `vectorSearchScore`, (1 + cosine) / 2; rounding never takes it outside [0, 1]."""
     return min(1.0, max(0.0, (1.0 + float(cosine)) / 2.0))
 
 

@@ -64,18 +64,14 @@ def _chapter_beginnings(sections: Sequence[Section]) -> Iterator[str]:
             chapters.setdefault("".join(section.path[:1]), []).append(found)
     for place, chapter in enumerate(chapters.values()):
         if not place:
-            yield _lead(chapter[0])
+            lead, *others = chapter[0]
+            for sentence in others:
+                if len(lead) + len(sentence) > MAX_LEAD_CHARACTERS:
+                    break
+                lead += f" {sentence}"
+            yield lead
         elif len(longest := max(chapter, key=lambda found: len("".join(found)))) > 1:
             yield longest[0]
-
-
-def _lead(found: Sequence[str]) -> str:
-    lead, *others = found
-    for sentence in others:
-        if len(lead) + len(sentence) > MAX_LEAD_CHARACTERS:
-            break
-        lead += f" {sentence}"
-    return lead
 
 
 class ModelSummary:

@@ -98,7 +98,7 @@ class MongoChunks:
         return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
 
     def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
-        """The chunks with these ids that this collection has, by id."""
+        """Return the chunks with these ids that this collection has, by id."""
         ids = id_forms(chunk_ids, embedded=self._database.embedded)
         rows = collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING)
         return {str(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}

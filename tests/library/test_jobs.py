@@ -159,15 +159,6 @@ def test_a_stored_file_that_vanished_is_said(services: Services, start: Start) -
     assert services.storage.documents.all() == []
 
 
-def test_a_file_of_this_machine_is_read_where_it_lies(services: Services, start: Start, tmp_path: Path) -> None:
-    path = write(tmp_path, passages_of("zebra"), "local.md")
-    services.prepare()
-    job = services.storage.ingestions.create([IngestionFile("", "", "local.md", str(path), about={"title": "Local"})])
-    services.ingesting.worker.work_once()
-    record = registered(services, only(services, job).document_id)
-    assert (record.title, record.source, record.file_id) == ("Local", str(path), "")
-
-
 def test_what_a_manifest_said_holds_when_a_document_is_read_again(
     services: Services, settings: Settings, tmp_path: Path
 ) -> None:

@@ -11,11 +11,10 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Part, Scope, Values
+from chatbot.domain import Scope, Values
 from chatbot.domain.errors import CancelledError, InvalidRequestError, LoadError
 from chatbot.library.control import JobControl
 from chatbot.library.loaders.isolation import LoaderPool
-from chatbot.library.pipeline import passages
 from chatbot.library.sources import Source, folder_sources
 from tests.library.helpers import (
     IDENTITY,
@@ -223,29 +222,6 @@ def test_another_collection_moves_the_passages(services: Services, tmp_path: Pat
 # Tables
 
 
-def test_the_rows_of_a_table_are_found_under_their_own_country_and_year(services: Services, tmp_path: Path) -> None:
-    path = write(tmp_path, TABLE, "mali-2021.csv")
-    assert ingest(services, path, {"type": "table"}).chunks == 4
-    record = record_of(services)
-    assert record.metadata == {"type": "table"}, "the file's name does not speak for rows that speak for themselves"
-    typed = {"type": "table"}
-    assert sorted(record.several, key=str) == sorted(
-        [
-            Part({"country_name": "Kenya", "year": 2022, **typed}, 1),
-            Part({"country_name": "Kenya", "year": 2023, **typed}, 1),
-            Part({"country_name": "Mali", "year": 2023, **typed}, 1),
-            Part(typed, 1),
-        ],
-        key=str,
-    )
-    kenya = Scope.of({"country_name": Values(("Kenya",))})
-    assert services.storage.documents.facets(kenya)["chunks"] == 2
-    assert services.runtime.store.count(kenya) == 2
-    facets = services.storage.documents.facets(Scope())
-    assert [(row["value"], row["documents"]) for row in facets["country_name"]] == [("Kenya", 1), ("Mali", 1)]
-    assert (facets["documents"], facets["chunks"]) == (1, 4)
-
-
 def test_what_is_said_of_a_table_is_for_rows_that_do_not_say_it(services: Services, tmp_path: Path) -> None:
     ingest(services, write(tmp_path, TABLE, "table.csv"), {"country_name": "Chad", "year": 2000})
     found = [(chunk.metadata["country_name"], chunk.metadata["year"]) for chunk in stored(services)]
@@ -262,30 +238,6 @@ def test_a_changed_row_is_embedded_alone(services: Services, tmp_path: Path, emb
 
 
 # Summaries
-
-
-def test_the_summary_is_the_last_passage_and_counted(settings: Settings, tmp_path: Path) -> None:
-    with Services(settings.override(summaries="extractive")) as services:
-        ingest(services, write(tmp_path, passages_of("zebra", "lion", title="Animals")))
-        record = record_of(services)
-        assert record.chunks == 3
-        pages = [passages(services.runtime.store, record, offset=offset, limit=2) for offset in (0, 2, 4)]
-        assert [[chunk.section for chunk in page] for page in pages] == [
-            ["Part 0", "Part 1"],
-            ["Summary"],
-            [],
-        ]
-        whole = passages(services.runtime.store, record, offset=0, limit=10)
-        assert [chunk.section for chunk in whole] == ["Part 0", "Part 1", "Summary"]
-        assert passages(services.runtime.store, record, offset=3, limit=10) == []
-        assert_consistent(services)
-
-
-def test_without_a_summary_every_passage_is_shown_once(services: Services, tmp_path: Path) -> None:
-    ingest(services, write(tmp_path, passages_of("zebra", "lion", "ant")))
-    record = record_of(services)
-    shown = [c.text for start in (0, 2, 4) for c in passages(services.runtime.store, record, offset=start, limit=2)]
-    assert shown == ["The zebra lives here.", "The lion lives here.", "The ant lives here."]
 
 
 # Folders

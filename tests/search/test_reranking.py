@@ -12,7 +12,7 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Chunk, Scope, SearchHit, Usage
 from chatbot.domain.protocols import Reranked
 from chatbot.domain.request import RequestContext
-from chatbot.models.rerank.orders import DiversityReranker
+from chatbot.models.rerank import DiversityReranker
 from chatbot.search.pipeline import Retrieval
 
 QUESTION = "zebra crossing"

@@ -28,7 +28,7 @@ from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLength
 from ...language import escape_markdown, language_of, quotation_item
 from ...models.chat.extractive import HEADER
 from ...models.replies.asking import numbers
-from ...models.replies.stream import Completion, Reply, completion, without_thoughts
+from ...models.replies.stream import Reply, completion
 from ...search.pipeline import with_rank
 from ...search.relevance import best_score
 from ...search.scope import describe, nearest_scope, selectable_collections
@@ -243,7 +243,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
                     detail = f"Too much for the model: once more with the best {keep} of the passages"
                     yield run.step("shorten", detail)
                     continue
-                written = Written(without_thoughts(reply.text), context)
+                written = Written(reply.text, context)
                 is_all = way.quoting is None and not run.is_mode_chosen
                 if is_all or not (written.text or run.may_go_on(error)):
                     raise
@@ -307,7 +307,7 @@ def _is_library_empty(run: AgentRun) -> bool:
     return not run.resources.catalog.holdings(run.question.scope.widest()).documents
 
 
-def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
+def _general(run: AgentRun) -> Generator[Event, None, Reply | None]:
     """Answer from the model's general knowledge; None where it writes nothing, or fails after other calls."""
     started, prompt = time.perf_counter(), as_set(general_prompt(run.question), run.settings)
     reply, model = Reply(prompt), run.resources.chat_models.of(run.question)

@@ -43,7 +43,7 @@ from ...language.words import speaking
 from ...models.caches import AnswerCache, ChatModels
 from ...models.prompts import render
 from ...models.replies.asking import Shape, ask, shape_prompt
-from ...models.rerank.orders import NoReranker
+from ...models.rerank import NoReranker
 from ...questions.reading import read_names
 from ...search.compression import Compressor
 from ...search.pipeline import Retrieval, Retriever, without_summaries

@@ -9,6 +9,7 @@ import click
 
 from ...domain.access import KEY_ROLES, ApiKey, KeyRole
 from ...domain.errors import InvalidRequestError
+from ...language import count_of
 from ..evaluation.dataset import COLUMNS, RATED, SEVERAL
 from ..web.request import csv_text
 from . import write_text
@@ -72,7 +73,7 @@ def list_keys(services: Services) -> None:
     for key in stored:
         state = f"revoked {key.revoked_at}" if key.revoked_at else f"last used {key.used_at or 'never'}"
         click.echo(f"{key.id}  {key.name}  ({_describe(key)}), created {key.created_at}, {state}")
-    click.echo(f"{len(stored)} keys")
+    click.echo(count_of(len(stored), "key"))
 
 
 @keys.command()
@@ -104,7 +105,7 @@ def list_owners(services: Services) -> None:
     counts = services.storage.conversations.owners()
     for owner, count in counts.items():
         click.echo(f"{count:8}  {owner or '(none)'}")
-    click.echo(f"{sum(counts.values())} conversations")
+    click.echo(count_of(sum(counts.values()), "conversation"))
 
 
 @conversations.command()

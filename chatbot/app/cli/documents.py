@@ -13,6 +13,7 @@ import click
 
 from ...domain.errors import CancelledError, LoadError, NotFoundError, SupersededError
 from ...domain.validation import parse
+from ...language import count_of
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl
 from ...library.loaders import suffixes
@@ -185,7 +186,8 @@ def list_documents(services: Services, country: tuple[str, ...], year: tuple[str
     for record in records:
         about = ", ".join(str(record.metadata[name]) for name in ("country_name", "year") if name in record.metadata)
         click.echo(f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  ({about or record.source})")
-    click.echo(f"{len(records)} reports, {sum(record.chunks for record in records)} passages")
+    passages = sum(record.chunks for record in records)
+    click.echo(f"{count_of(len(records), 'report')}, {count_of(passages, 'passage')}")
 
 
 @documents.command("delete")

@@ -130,6 +130,6 @@ def mcp(services: Services) -> None:
 
     Example: python -m chatbot mcp
     """
-    from ..mcp.server import serve_stdio  # the SDK takes a second to import
+    from ..mcp import serve_stdio  # the SDK takes a second to import
 
     serve_stdio(services)

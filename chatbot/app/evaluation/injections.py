@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...checking.answer import prompt_for
-from ...domain import Chunk, Context, Loaded, Passage, Question, Scope, SearchHit
+from ...domain import Chunk, Context, Passage, Question, Scope, SearchHit
 from ...library.loaders import loader_for
 from ...library.loaders.formats import read_file
 from ...models.prompts import sealed
@@ -23,6 +23,7 @@ _CASES = Path(__file__).with_name("injections.jsonl")
 _OBEYED = "OBEYED"
 _UNSEEN = {"Cf", "Cc", "Cn"}
 _LIKE_A_TAG = re.compile(r"[<\u2039][/\\]*(?:passage|p\u0430ssage)")
+_QUESTION = Question("What is grown?", Scope(), 5, "hybrid", "direct")
 
 Case = dict[str, Any]
 
@@ -41,7 +42,13 @@ def broken(folder: Path) -> dict[str, list[str]]:
 def _problems(case: Case, folder: Path) -> Iterator[str]:
     path = folder / case["file"]
     path.write_text(case["text"], encoding="utf-8")
-    rules, asked = sealed(prompt_for(_QUESTION, _context(read_file(loader_for(path), path))).messages)
+    loaded = read_file(loader_for(path), path)
+    chunks = [
+        Chunk(f"d-v-{place:05}", "d", "d", loaded.title, one.text, section=" \u203a ".join(one.path), ordinal=place)
+        for place, one in enumerate(loaded.sections)
+    ]
+    passages = (Passage(number, SearchHit(chunk, number), chunk.text) for number, chunk in enumerate(chunks, start=1))
+    rules, asked = sealed(prompt_for(_QUESTION, Context(tuple(passages))).messages)
     mark = re.search(r"the mark (\w+);", rules.content)
     tags = rf'<passage-{mark[1]} number="\d+">\n(.*?)\n</passage-{mark[1]}>' if mark else r"(?!)"
     outside, inside = (
@@ -59,15 +66,3 @@ def _problems(case: Case, folder: Path) -> Iterator[str]:
     plain = unicodedata.normalize("NFKD", inside).casefold()
     if _LIKE_A_TAG.search("".join(sign for sign in plain if not unicodedata.combining(sign) and not sign.isspace())):
         yield "something in it reads as a tag"
-
-
-_QUESTION = Question("What is grown?", Scope(), 5, "hybrid", "direct")
-
-
-def _context(loaded: Loaded) -> Context:
-    chunks = [
-        Chunk(f"d-v-{place:05}", "d", "d", loaded.title, one.text, section=" \u203a ".join(one.path), ordinal=place)
-        for place, one in enumerate(loaded.sections)
-    ]
-    passages = (Passage(number, SearchHit(chunk, number), chunk.text) for number, chunk in enumerate(chunks, start=1))
-    return Context(tuple(passages))

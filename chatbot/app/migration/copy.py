@@ -132,7 +132,7 @@ class Copier:
         return len(writes)
 
     def _in_target(self, name: str, rows: list[Json]) -> dict[str, Json]:
-        """The target's rows with these ids, by id as a string."""
+        """Return the target's rows with these ids, by id as a string."""
         forms = id_forms((str(row["_id"]) for row in rows), embedded=self._target.embedded)
         return {str(row["_id"]): row for row in self._target[name].find({"_id": {"$in": forms}})}
 
@@ -177,7 +177,7 @@ class Copier:
         return Verified(name, count, f"{digest:032x}")
 
     def _digest(self, name: str, row: Mapping[str, Any], side: int) -> int:
-        """A digest that does not depend on the stored forms: the vector as float32 bytes, ids as strings."""
+        """Return a digest that does not depend on the stored forms: the vector as float32 bytes, ids as strings."""
         if name not in self._chunks:
             return content_digest(row)
         vector = row.get(embedding_field(self._slots[side]))
@@ -188,7 +188,7 @@ class Copier:
 
 
 def _without_vectors(row: Mapping[str, Any]) -> Json:
-    """The row without any vector, also those of models that are not in use (yet)."""
+    """Return the row without any vector, also those of models that are not in use (yet)."""
     fields = {embedding_field(slot) for slot in SLOTS}
     return {name: value for name, value in row.items() if name not in fields}
 

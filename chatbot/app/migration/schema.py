@@ -181,7 +181,7 @@ class Mender:
         return self._mended
 
     def _changes(self, row: Mapping[str, Any]) -> Json:
-        """The fields of a row that have to be set, with their values."""
+        """Return the fields of a row that have to be set, with their values."""
         fields: Json = {name: NO_VALUE for name in self._fields if row.get(name) is None}
         self._mended.valueless += bool(fields)
         year = filter_value("year", row.get("year"))

@@ -79,7 +79,7 @@ class Answering:
         return ExtractiveChatModel(self.settings.language, lambda: self._services.runtime.embedder)
 
     def settings_with(self, preset: str) -> Settings:
-        """The settings with the query-time figures of a preset; "" = as they are. Raises UnknownNameError."""
+        """Return the settings with the query-time figures of a preset; "" = as they are. Raises UnknownNameError."""
         if not preset:
             return self.settings
         if preset not in PRESETS:
@@ -87,7 +87,7 @@ class Answering:
         return self.settings.override(**query_time(preset))
 
     def check_mode(self, mode: str | None, preset: str = "") -> str:
-        """The mode of a question: the one it names, else that of the preset or the settings.
+        """Return the mode of a question: the one it names, else that of the preset or the settings.
 
         Raises:
             UnknownNameError: no such mode, or no language model for it.

@@ -11,8 +11,7 @@ from ...config.presets import CHUNKING
 from ...domain import Chunking, DocumentRecord, Loaded, Scope
 from ...domain.cancellation import Cancellation
 from ...domain.figures import SAMPLE_GLOSSARY
-from ...jobs.originals import Originals
-from ...jobs.worker import IngestionWorker
+from ...jobs.worker import IngestionWorker, Originals
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl
 from ...library.loaders import loader_for

@@ -222,7 +222,7 @@ class Runtime:
         )
 
     def reranker(self, name: str, cached: bool = True) -> Reranker | None:
-        """The reranker of that name, None for none. ``cached``: its model may repeat what it said before.
+        """Return the reranker of that name, None for none. ``cached``: its model may repeat what it said before.
 
         Raises:
             UnknownNameError, MissingPackageError

@@ -61,7 +61,7 @@ def count_request() -> None:
 
 
 def require_role() -> None:
-    """Check that the caller has the role that the current request needs; a path that leads nowhere needs none.
+    """Check that the caller has the role that the current request needs; an unknown path needs none.
 
     Raises:
         UnauthorizedError: it needs a key.

@@ -320,7 +320,7 @@ def _about(record: ConversationRecord) -> Json:
 
 
 def _page(record: ConversationRecord, query: MessageQuery) -> tuple[list[Json], str | None]:
-    """The rows of a page of messages, and the cursor of the page before them."""
+    """Return the rows of a page of messages, and the cursor of the page before them."""
     rows, more = _history().rows(record.id, before=query.cursor, limit=2 * query.limit)
     return rows, next(row["_id"] for row in rows if row["role"] == "assistant") if more else None
 

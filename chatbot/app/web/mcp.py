@@ -15,10 +15,10 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
+from ...database.core import Json
 from ...domain.access import Caller
 from ...domain.errors import ChatbotError
 from ...domain.validation import parse
-from ..mcp.tools import Json
 from ..services import Services
 from .access import caller, question_slot
 from .asking import refuse_more
@@ -60,7 +60,7 @@ def _scope(product: Services, who: Caller) -> dict[str, Any]:
     from mcp import MCPError
     from mcp_types import INTERNAL_ERROR
 
-    from ..mcp.server import ACCESS_KEY, Access
+    from ..mcp import ACCESS_KEY, Access
 
     def limited(work: Callable[[], Json]) -> Json:
         try:
@@ -122,7 +122,7 @@ def _sdk() -> tuple[asyncio.AbstractEventLoop, dict[bool, Any]]:
     """Start the SDK's applications, once for this process: by whether they stream. It takes a second to import."""
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from ..mcp.server import build_server
+    from ..mcp import build_server
 
     loop, ready, server = asyncio.new_event_loop(), threading.Event(), build_server()
     managers = {

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, jsonify, make_response, render_template, request
-from werkzeug.exceptions import BadRequest, HTTPException
+from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 
 from ...config.settings import Settings
 from ...database.time_limits import begin_request, end_request
@@ -155,7 +155,9 @@ def register_error_handlers(app: Flask) -> None:
     @app.errorhandler(HTTPException)
     def answer_http_error(error: HTTPException) -> Response:
         status = error.code or 500
-        response = _respond(body_of(HTTP_CODES.get(status, "http_error"), error.description or error.name, []), status)
+        is_default = error.description == NotFound.description
+        message = "Page not found. Check the address." if is_default else error.description or error.name
+        response = _respond(body_of(HTTP_CODES.get(status, "http_error"), message, []), status)
         # What belongs to the status: Allow, Retry-After, ...
         response.headers.update({k: v for k, v in error.get_headers() if k.lower() != "content-type"})
         return response

@@ -71,7 +71,7 @@ def count_answer(answer: Answer) -> None:
 
 
 def _calls(usage: Usage) -> dict[str, float]:
-    """The chat model's calls by result."""
+    """Return the chat model's calls by result."""
     return {"ok": usage.calls - usage.failed_calls, "failed": usage.failed_calls, "cached": usage.cached_calls}
 
 

@@ -33,7 +33,7 @@ request_log = logging.getLogger("chatbot.requests")
 OWNER_DIGITS = 12
 """Digits of the owner's SHA-256 in the log, which tell owners apart and not who they are."""
 NO_ROUTE, OTHER_METHOD = "(none)", "(other)"
-"""Stand for a path that leads nowhere and for an unknown method, so that a client cannot make up new time series."""
+"""Stand for an unknown path and an unknown method, so that a client cannot make up new time series."""
 
 
 class ErrorBody(TypedDict):

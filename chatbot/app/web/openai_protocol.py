@@ -284,7 +284,7 @@ class CompletionWriter:
         return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
     def _annotations(self, text: str, sources: Mapping[int, SearchHit]) -> list[dict[str, Any]]:
-        """An annotation for each citation in the text, with the address of its passage."""
+        """Return an annotation for each citation in the text, with the address of its passage."""
         return [
             {
                 "type": "url_citation",

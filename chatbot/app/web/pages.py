@@ -48,18 +48,18 @@ EXAMPLES = (
 
 MODES = {
     "direct": ("Quick", "One search, one answer."),
-    "auto": ("Automatic", "Picks the mode that suits the question."),
+    "auto": ("Automatic", "Chooses the mode that suits the question."),
     "deep": ("Deep search", "Searches for the parts of the question at once, then for what is still missing."),
-    "chain": ("Step by step", "Each search builds on what the one before it found."),
+    "chain": ("Step by step", "Each search builds on the result of the previous one."),
     "compare": ("Compare", "One search for each country, year or report, side by side in a table."),
     "report": ("Write a report", "An outline first, then section by section, with the sources at the end."),
 }
 """Label and description of each mode, in the order offered. A mode without an entry comes last, under its name."""
 
 PRESET_WORDS = {
-    "adaptive": ("Adaptive threshold", "Vectors alone; the threshold descends from .7 until something passes."),
-    "compression": ("Compression", "Passages compressed to what is close enough to the question."),
-    "hybrid": ("Weighted hybrid", "Vectors .7 and keywords .3; three passages of different sources."),
+    "adaptive": ("Adaptive threshold", "Vectors only; the threshold falls from .7 until a passage reaches it."),
+    "compression": ("Compression", "Passages shortened to the sentences that are close to the question."),
+    "hybrid": ("Weighted hybrid", "Vectors weigh .7, keywords .3; three passages from different sources."),
     "deep": ("Deep searcher", "Searches in rounds, each for what is still missing."),
     "deterministic": ("Strict threshold", "Three passages above a similarity of .75, or none."),
 }
@@ -70,7 +70,7 @@ PRESET_WORDS = {
 @pages.get("/c/<conversation_id>")
 @PAGE
 def chat(conversation_id: str = "") -> Response:
-    """The page where questions are asked; its script opens the conversation."""
+    """Show the page where questions are asked; its script opens the conversation."""
     return with_owner(_chat())
 
 
@@ -109,14 +109,14 @@ def _chat(shared: str = "") -> Response:
 @pages.get("/operator")
 @PAGE
 def operator() -> Response:
-    """The page of administrators; the data that it loads need the role admin."""
+    """Show the page of administrators; the data that it loads need the role admin."""
     return with_owner(make_response(render_template("operator.html")))
 
 
 @pages.get("/documents")
 @PAGE
 def documents() -> Response:
-    """The page of the knowledge base."""
+    """Show the page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"
     return with_owner(make_response(render_template("documents.html", suffixes=suffixes(), most=most)))
 

@@ -85,13 +85,13 @@ PAGE = Route(need="nothing", is_documented=False, is_counted=False)
 
 
 def route_of(app: Flask, endpoint: str) -> Route | None:
-    """What a view states; None: nothing."""
+    """Return what a view states about itself, None if nothing."""
     found: Route | None = getattr(app.view_functions[endpoint], "route", None)
     return found
 
 
 def current_route() -> Route | None:
-    """The route of the current request; None where its address leads nowhere."""
+    """Return the route of the current request; None if its address is unknown."""
     return route_of(current_app, request.endpoint) if request.endpoint else None
 
 

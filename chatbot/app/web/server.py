@@ -94,7 +94,7 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens, not yet served. Raises OSError: the address is taken or not ours."""
+    """Return a socket that listens, not yet served. Raises OSError: the address is taken or not ours."""
     family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listening = socket.socket(family, kind)
     try:

@@ -85,7 +85,7 @@ class MiniLMEmbedder:
         return np.vstack(vectors) if vectors else np.empty((0, DIMENSIONS), dtype=np.float32)
 
     def _infer(self, ids: Sequence[int]) -> Vector:
-        """Masked mean over the last hidden state, L2-normalised."""
+        """Return the masked mean over the last hidden state, L2-normalised."""
         cls, sep = self._special
         tokens = np.asarray([[cls, *ids, sep]], dtype=np.int64)
         inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}

@@ -19,7 +19,7 @@ from ...language import visible
 
 
 def _new_mark() -> str:
-    """Letters only: digits would count as more tokens, and differently in each run."""
+    """Return letters only: digits would count as more tokens, and differently in each run."""
     return "".join(secrets.choice(ascii_lowercase) for _ in range(8))
 
 
@@ -33,13 +33,13 @@ def _template(name: str) -> Template:
 
 
 def render(name: str, **values: str) -> str:
-    """The prompt ``name`` with its placeholders filled. Raises KeyError where one is missing."""
+    """Return the prompt ``name`` with its placeholders filled. Raises KeyError where one is missing."""
     quoted = _template("quoted").substitute(mark=_MARK).strip()
     return _template(name).substitute(values, mark=_MARK, quoted=quoted).strip()
 
 
 def passage_fence(number: int, text: str) -> str:
-    """``text`` between the tags of a passage; it has to be `inert`."""
+    """Return ``text`` between the tags of a passage; it has to be `inert`."""
     return f'<passage-{_MARK} number="{number}">\n{text}\n</passage-{_MARK}>'
 
 
@@ -48,13 +48,13 @@ PASSAGE = re.compile(rf'^(?=<passage-{_MARK} number="(\d+)">)', re.MULTILINE)
 
 
 def sealed(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages as a model gets them: with their own mark and without invisible characters."""
+    """Return the messages as a model gets them: with their own mark and without invisible characters."""
     mark = _new_mark()
     return tuple(replace(one, content=visible(one.content).replace(_MARK, mark)) for one in messages)
 
 
 def unmarked(text: str) -> str:
-    """The prompt without its mark, as the key of cached answers."""
+    """Return the prompt without its mark, as the key of cached answers."""
     return text.replace(_MARK, "")
 
 
@@ -88,7 +88,7 @@ _LOOK_ALIKES = str.maketrans(
 
 
 def inert(text: str, tag: str = "passage") -> str:
-    """The text without what is not seen and without this tag, whatever it is spelled like.
+    """Return the text without invisible characters and without this tag, in whatever spelling.
 
     The other tags stay: "<" is "less than", too.
     """
@@ -97,7 +97,7 @@ def inert(text: str, tag: str = "passage") -> str:
 
 
 def on_one_line(text: str, tag: str = "passage") -> str:
-    """`inert` on one line: a name with a line break could bring lines of its own."""
+    """Return `inert` text on one line: a name with a line break could bring lines of its own."""
     return inert(" ".join(text.split()), tag)
 
 
@@ -114,7 +114,7 @@ def _reads_on_as(tag: str, text: str, place: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def _folded(char: str) -> str:
-    """The letter that is seen: without style, case and accents; "" for a blank or an accent."""
+    """Return the letter that is seen: without style, case and accents; "" for a blank or an accent."""
     plain = unicodedata.normalize("NFKD", char).casefold().strip("()")
     return "".join(one for one in plain if unicodedata.category(one) not in _BARE and not one.isspace()).translate(
         _LOOK_ALIKES

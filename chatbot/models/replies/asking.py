@@ -66,23 +66,23 @@ def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestConte
     for name in (stage, REPAIR):
         if not request.may_call():
             return ParsedReply(None, tuple(steps), "no call is left")
-        started, response = time.perf_counter(), Reply(prompt)
+        started, reply = time.perf_counter(), Reply(prompt)
         try:
-            done = complete(model, prompt, request, response)
+            complete(model, prompt, request, reply)
         except BudgetExhaustedError as error:
             if not steps:
                 raise
             return ParsedReply(None, tuple(steps), error.message, error)
         except ChatModelError as error:
-            steps.append(StepTiming.since(name, started, response.usage_of_failed(error)))
+            steps.append(StepTiming.since(name, started, reply.usage_of_failed(error)))
             return ParsedReply(None, tuple(steps), error.finding, error)
-        steps.append(StepTiming.since(name, started, done.usage))
-        if (value := shape.read(done.text)) is not None:
+        steps.append(StepTiming.since(name, started, reply.usage))
+        if (value := shape.read(reply.text)) is not None:
             return ParsedReply(value, tuple(steps))
         if request.cancelled:
             return ParsedReply(None, tuple(steps), "it took too long")
         # Some servers refuse an empty message.
-        again = (Message("assistant", done.text[:REPAIR_CHARACTERS] or "(nothing)"), Message("user", shape.repair))
+        again = (Message("assistant", reply.text[:REPAIR_CHARACTERS] or "(nothing)"), Message("user", shape.repair))
         prompt = replace(prompt, messages=(*prompt.messages, *again))
     return ParsedReply(None, tuple(steps), "its reply could not be read")
 

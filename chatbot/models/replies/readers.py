@@ -27,7 +27,6 @@ _TITLE_KEYS = ("title", "heading", "section", "name", "reporttitle")
 _ABOUT_KEYS = ("question", "query", "focus", "description")
 _CHOICE_KEYS = ("choice", "index", "number", "mode", "name", "agent", "selected", "answer")
 _NUMBER_KEYS = ("number", "passage", "document", "index", "id")
-_NUMBERED_KEY = re.compile(r"(?:q|(?:sub)?(?:query|question))?\d{1,2}")
 
 _LABEL = r"(?:q|(?:sub[-_ ]?|search |follow[- ]?up )?(?:query|question)|section|chapter)\s*\d{0,2}\s*[:.)]"
 _MARK = (
@@ -36,7 +35,7 @@ _MARK = (
 )
 _LEADING_MARK = re.compile(rf"^{_MARK}", re.IGNORECASE)
 _MARKED_LINE = re.compile(rf"(?:>\s*)?(?:\*\*)?{_MARK}(?P<text>.+)", re.IGNORECASE)
-_FIELD_LINE = re.compile(r"^[^\w\n]*(enough|question|title)[^\w\n]{0,4}:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
+_FIELD_LINE = re.compile(r"^[^\w\n]*(enough|question)[^\w\n]{0,4}:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _TITLE_AND_QUESTION = re.compile(r"(.{2,150}?)\s*(?::|\s[-–—])\s+(.+[?？؟])")
 _QUESTION_END = ("?", "？", "؟")
 _SENTENCE_END = re.compile(r"[^\W\d_]{3}[.!]\s+\S")
@@ -55,35 +54,14 @@ _NOTHING = re.compile(
     r"(?:sub[- ]?)?(?:queries|questions|query|question)\b.{0,40})\W*",
     re.IGNORECASE,
 )
-_VERDICT = re.compile(
-    r"[\W_]*(?:(?:(?:final|the|my) )*(?:answer|verdict|decision|response)(?: is)?\W+)?(yes|no|true|false)\b",
-    re.IGNORECASE,
-)
 _VERDICT = re.compile(r"[\W_]*(yes|no|true|false)[\W_]*", re.IGNORECASE)
-_VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
 _SHORT_NUMBER = re.compile(r"(?<![\w.,-])(\d{1,2})(?![\w%]|[.,]\d)")
-_VOTE = re.compile(
-    r"(?<!not )\b(?:answer|choice|choose|chose|pick|select|option|number|mode|agent)(?: is)?[\W_]{1,5}"
-    r"(?:(?:option|number|agent|mode|the)[\W_]+)?(\w+)",
-    re.IGNORECASE,
-)
 _THING = r"(?:passages?|documents?|docs?|chunks?|sources?|numbers?|collections?)"
 _NUMBER_LINE = re.compile(
     rf"(?:[-*•]\s*|\d{{1,2}}[.)]\s+(?={_THING}))?(?:{_THING}\s*)?[\[(#]?(\d{{1,4}})[\])]?[.:]?$", re.IGNORECASE
 )
 _NAMED_NUMBER = re.compile(r"[\W_]*(?:[a-z]+[\W_]*)?(\d{1,4})\W*", re.IGNORECASE)
 _ONLY_NUMBERS = re.compile(r"[\s\[(]*\d{1,4}(?:[\s,;&\[\]()]+(?:and\s+)?\d{1,4})*[\s\]).]*")
-_NUMBERS_IN_PROSE = re.compile(
-    rf"\b{_THING}[\s:#\[(]*(\d{{1,4}}\b(?:[\s,;&#\[\]()]*(?:(?:and|or|to)\s+|[-–]\s*)?"
-    rf"(?:{_THING}\s+)?[#\[(]?\d{{1,4}}\b)*)|\[(\d{{1,4}})\]",
-    re.IGNORECASE,
-)
-_SPAN = re.compile(r"(\d{1,4})[\])]*(?:\s*(?:[-–]|to)\s*[\[(]*(\d{1,4}))?", re.IGNORECASE)
-_NEGATION = re.compile(
-    r"\b(?:not?|none|neither|nor|un(?:related|helpful|likely|important)|irrelevant|useless|except|without"
-    r"|exclud\w+|ignor\w+)\b|n['’]t\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,19 +119,16 @@ def read_queries(reply: str, most: int) -> list[str] | None:
 def _json_questions(value: object) -> list[str] | None:
     """Return the questions in a list, [] where it says that there are none, None where it lists something else.
 
-    The list of an object stands under one of `_QUESTION_LISTS`, or is its only list, or its keys are numbered.
+    The list of an object stands under one of `_QUESTION_LISTS`, or is its only list.
     """
     if isinstance(value, Mapping):
         fields = normalise_names(value)
         lists = [field for field in fields.values() if isinstance(field, list)]
         if names := [name for name in _QUESTION_LISTS if name in fields]:
             field = fields[names[0]]
-            lines = field.splitlines() if isinstance(field, str) else field
-            value = list(lines.values()) if isinstance(lines, Mapping) else [] if lines is None else lines
+            value = field.splitlines() if isinstance(field, str) else [] if field is None else field
         elif len(lists) == 1 and not any(isinstance(field, Mapping) for field in fields.values()):
             value = lists[0]
-        elif fields and all(map(_NUMBERED_KEY.fullmatch, fields)):
-            value = list(fields.values())
     if not isinstance(value, list):
         return None
     items = [first_of(item, _QUESTION_KEYS) if isinstance(item, Mapping) else item for item in value]
@@ -225,7 +200,7 @@ def read_follow_up(reply: str) -> str | None:
             fields = first_of(one.value, _ENOUGH_KEYS), first_of(one.value, _NEXT_QUESTION_KEYS)
             if (question := _next_question(*fields)) is not None:
                 return question
-    lines = _fields_on_lines(text)
+    lines = {name.casefold(): field.strip(' ,\t"“”') for name, field in _FIELD_LINE.findall(text)}
     if "enough" in lines:
         return _next_question(lines["enough"], lines.get("question"))
     if _REFUSAL.match(text):
@@ -244,7 +219,7 @@ def _next_question(enough: object, question: object) -> str | None:
 
 def _verdict(value: object) -> bool | None:
     if isinstance(value, str) and (match := _VERDICT.fullmatch(value)):
-        return _VERDICTS[match[1].casefold()]
+        return match[1].casefold() in {"yes", "true"}
     return value if isinstance(value, bool) else None
 
 
@@ -271,7 +246,7 @@ def _outline_on_lines(text: str, most: int) -> ReportOutline | None:
     lines = list(_marked_lines(text))
     headings = [line for mark, line in lines if mark == "heading"]
     used = "number" if any(mark == "number" for mark, _ in lines) else "heading" if len(headings) > 1 else "bullet"
-    title = _fields_on_lines(text).get("title", headings[0] if headings and used != "heading" else "")
+    title = headings[0] if headings and used != "heading" else ""
     sections: list[OutlineSection] = []
     for mark, line in lines:
         if mark == used:
@@ -297,18 +272,14 @@ def _section(title: object, question: object) -> list[OutlineSection]:
     return [OutlineSection(line, question or line)] if line else []
 
 
-def _fields_on_lines(text: str) -> dict[str, str]:
-    return {name.casefold(): field.strip(' ,\t"“”') for name, field in _FIELD_LINE.findall(text)}
-
-
 # Choices and numbers
 
 
 def read_choice(reply: str, names: Sequence[str]) -> int | None:
     """Return the 1-based place in ``names``; None where the reply is out of range or names several.
 
-    Read in this order: JSON; the first or last line, if it is nothing but a number or a name; what is said of
-    choosing ("I would pick 2"); the only number up to 99 or name in the text.
+    Read in this order: JSON; the first or last line, if it is nothing but a number or a name; the only number up to 99
+    or name in the text.
     """
     text = readable(reply)
     for one in json_values(text):
@@ -322,12 +293,11 @@ def read_choice(reply: str, names: Sequence[str]) -> int | None:
             return place or None
     lines = [line for line in text.splitlines() if line.strip()]
     ends = {place for line in lines[:1] + lines[-1:] if (place := _place(line, names)) is not None}
-    votes = {place for vote in _VOTE.findall(text) if (place := _place(vote, names)) is not None}
     mentioned = {int(number) if int(number) <= len(names) else 0 for number in _SHORT_NUMBER.findall(text)}
     for place, name in enumerate(names, start=1):
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             mentioned.add(place)
-    places = ends or votes or mentioned
+    places = ends or mentioned
     return places.pop() or None if len(places) == 1 else None
 
 
@@ -346,8 +316,7 @@ def read_numbers(reply: str, count: int) -> list[int] | None:
     """Return the different 1-based numbers up to ``count`` that the reply lists, in its order.
 
     [] = the reply says none; None = it lists nothing, or nothing but numbers out of range. Read in this order: the
-    first list, but lines that are a number each before a list of one; numbers and nothing else; what prose says of
-    "passages 1 and 3", unless it denies something.
+    first list of several or none, lines that are a number each, numbers and nothing else, a list of one.
     """
     text = readable(reply)
     listed = ((_json_numbers(one.value), one.meant) for one in json_values(text))
@@ -356,23 +325,11 @@ def read_numbers(reply: str, count: int) -> list[int] | None:
         return []
     if numbers is None or len(numbers) == 1:
         only = [int(match[1]) for line in text.splitlines() if (match := _NUMBER_LINE.match(line.strip()))]
-        only = only or (_spans(text, count) if _ONLY_NUMBERS.fullmatch(text) else [])
-        if not only and not meant:
-            # One number in brackets within a sentence is one of those that the sentence names. A sentence that denies
-            # something ("passage 2 is not relevant") names numbers, too.
-            named = [] if _NEGATION.search(text) else _NUMBERS_IN_PROSE.finditer(text)
-            only = [number for match in named for number in _spans(match[1] or match[2], count)]
-            numbers = None
-        numbers = only or numbers
+        if not only and _ONLY_NUMBERS.fullmatch(text):
+            only = list(map(int, re.findall(r"\d+", text)))
+        # One number in brackets within a sentence is a reference, perhaps to a passage that does not help.
+        numbers = only or (numbers if meant else None)
     return list(dict.fromkeys(number for number in numbers or [] if 1 <= number <= count)) or None
-
-
-def _spans(text: str, count: int) -> list[int]:
-    """Return the numbers in a text with those within spans such as "3-5"."""
-    numbers: list[int] = []
-    for first, last in _SPAN.findall(text):
-        numbers += range(int(first), min(int(last), count) + 1) if last else [int(first)]
-    return numbers
 
 
 def _json_numbers(value: object, depth: int = 3) -> list[int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...domain import Delta, Prompt, TokenEvent, Usage
 from ...domain.errors import TIMEOUT, ChatModelError, ContextLengthError
@@ -19,23 +19,18 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What a model wrote and what it cost. ``truncated``: the model stopped at the limit of tokens."""
-
-    text: str
-    usage: Usage
-    truncated: bool = False
-
-
 class Reply:
-    """The reply to one ``prompt`` so far, thoughts included. It outlives a failure in the middle."""
+    """The reply to one ``prompt`` so far. It outlives a failure in the middle.
+
+    ``truncated``: the model stopped at the limit of tokens.
+    """
 
     def __init__(self, prompt: Prompt) -> None:
         self._prompt = prompt
         self._pieces: list[str] = []
         self._half = ""
         self._counted: Usage | None = None
+        self.truncated = False
 
     def add(self, delta: Delta) -> str:
         """Return the part of ``delta`` that can be sent and stored; half a character waits for the next delta."""
@@ -47,11 +42,18 @@ class Reply:
         if text:
             self._pieces.append(text)
         self._counted = delta.usage or self._counted  # some servers count anew with every piece
+        self.truncated = self.truncated or delta.truncated
         return text
 
     @property
+    def has_begun(self) -> bool:
+        """Whether the model has written anything, thoughts included."""
+        return bool(self._pieces)
+
+    @property
     def text(self) -> str:
-        return "".join(self._pieces)
+        """The reply without thoughts (R-C8)."""
+        return without_thoughts("".join(self._pieces))
 
     @property
     def usage(self) -> Usage:
@@ -59,52 +61,47 @@ class Reply:
         if self._counted is not None:
             return self._counted
         prompt_tokens = sum(estimate_tokens(message.content) for message in self._prompt.messages)
-        return Usage(prompt_tokens, estimate_tokens(self.text), calls=1)
+        return Usage(prompt_tokens, estimate_tokens("".join(self._pieces)), calls=1)
 
     def usage_of_failed(self, error: ChatModelError) -> Usage:
-        """A refused call costs no tokens; one that broke off or timed out costs what arrived."""
-        paid = bool(self._pieces) or self._counted is not None or error.reason == TIMEOUT
+        """Return what a failed call cost: nothing if it was refused, else what arrived before it ended."""
+        paid = self.has_begun or self._counted is not None or error.reason == TIMEOUT
         return replace(self.usage if paid else Usage(calls=1), failed_calls=1)
 
 
 def completion(
     model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None
-) -> Generator[TokenEvent, None, Completion]:
-    """Yield tokens and return the whole text, both without thoughts (R-C8).
+) -> Generator[TokenEvent, None, Reply]:
+    """Yield tokens, without thoughts, and return the whole reply.
 
-    ``reply`` collects everything, thoughts too, for a caller that continues after a failure.
+    ``reply`` is filled and returned, for a caller that continues after a failure.
 
     Raises:
         ContextLengthError: the prompt is too long; nothing was written yet.
         ChatModelError: the model failed.
     """
-    reply = reply or Reply(prompt)
-    visible, truncated = ThoughtFilter(), False
+    reply, visible = reply or Reply(prompt), ThoughtFilter()
     try:
         for delta in model.stream(prompt, request=request):
             if (text := reply.add(delta)) and (shown := visible.add(text)):
                 yield TokenEvent(shown)
-            truncated = truncated or delta.truncated
     except ContextLengthError as error:
-        if not reply.text:
+        if not reply.has_begun:
             raise
         raise ChatModelError(
             f"{model.model_id} had no room left in the middle of its answer.", remedy="Lower CONTEXT_TOKENS."
         ) from error
     if rest := visible.rest():
         yield TokenEvent(rest)
-    return Completion(without_thoughts(reply.text), reply.usage, truncated)
+    return reply
 
 
-def complete(model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None) -> Completion:
-    """Return the whole reply at once."""
-    writing = completion(model, prompt, request, reply)
-    while True:
-        try:
-            next(writing)
-        except StopIteration as ended:
-            done: Completion = ended.value
-            return done
+def complete(model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None) -> Reply:
+    """Return the whole reply at once. See `completion`."""
+    reply = reply or Reply(prompt)
+    for _ in completion(model, prompt, request, reply):
+        pass
+    return reply
 
 
 def without_thoughts(reply: str) -> str:

@@ -162,7 +162,7 @@ class IndexedCollection:
         return waiting
 
     def _listed(self, index: IndexHealth, document_id: str, most: int) -> set[str] | None:
-        """The ids that an index has of the document, ``most`` at most; None where it cannot be asked."""
+        """Return the ids that an index has of the document, ``most`` at most; None where it cannot be asked."""
         if index.failure() is not None:
             return None
         target, limit = index.target, max(1, most)
@@ -240,7 +240,7 @@ class IndexedCollection:
         return shrank and len(rows) < min(needed, self._count(scope))
 
     def _count(self, scope: Scope) -> int:
-        """The chunks inside the scope, as counted a moment ago."""
+        """Return the chunks inside the scope, as counted a moment ago."""
         key = Scope(scope.conditions)
         remembered = self._counts.get(key)
         if remembered and self._clock() - remembered[0] < REMEMBERED_SECONDS:

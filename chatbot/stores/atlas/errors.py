@@ -82,7 +82,7 @@ def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
 
 
 def _wrong_index(message: str, target: SearchTarget) -> SearchEngineError | None:
-    """The error for an index that is not as it should be, or has no room; None for any other message."""
+    """Return the error for an index that is not as it should be, or has no room; None for any other message."""
     definition = f"python -m chatbot index create. The index should be: {json.dumps(target.definition)}"
     if match := _FILTER.search(message):
         declare = "Run:" if match["path"] == FOLLOWED_BY else "Add it to FILTER_FIELDS and run:"

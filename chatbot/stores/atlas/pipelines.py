@@ -192,7 +192,7 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
 
 
 def _refusal(database: Database, collection: str, pipeline: list[Json]) -> CommandError | None:
-    """The server's error; None where it answers, with no rows, as the index does not exist."""
+    """Return the server's error; None where it answers, with no rows, as the index does not exist."""
     try:
         database[collection].search(pipeline)
     except CommandError as error:

@@ -79,7 +79,7 @@ class Connections:
             self._free.release()
 
     def _begin(self, settings: list[list[str]]) -> Connection:
-        """An idle connection that still works, else a new one."""
+        """Return an idle connection that still works, else a new one."""
         with self._lock:
             idle = self._idle.pop() if self._idle else None
         if idle is not None:

@@ -148,7 +148,7 @@ class ChunkTable:
         return None if row is None else int(row[0])
 
     def _missing_indexes(self, connection: Connection) -> list[str]:
-        """The statements that create them."""
+        """Return the statements that create them."""
         indexes = {
             "document_id_idx": "(document_id)",
             "collection_idx": "(collection)",

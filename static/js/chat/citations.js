@@ -48,7 +48,7 @@ export function explainUnsupported(sentence) {
   const source = numbers.length > 1 ? t("sources {numbers}", { numbers: listed(numbers) }) : t("source {number}", { number: numbers[0] });
   return [
     missing && t("Not found in {source}: {missing}.", { source, missing }),
-    contradicted.length > 0 && t("Different in {source}: {figures}.", { source, figures: contradicted.join(", ") }),
+    contradicted.length > 0 && t("{source} has other figures: {figures}.", { source, figures: contradicted.join(", ") }),
     sentence.no_source && t("No source is given."),
     unknown.length > 0 && t("There is no source {numbers}.", { numbers: listed(unknown, "disjunction") }),
   ].filter(Boolean).join(" ");
@@ -59,7 +59,7 @@ const MARKS = {
   unknown: { sign: "∅", meaning: t("The source does not exist"), applies: ({ unknown }) => unknown.length },
   figure: { sign: "≠", meaning: t("A figure, date or name is not in the source"), applies: ({ figures, names, contradicted }) =>
     figures.length || names?.length || contradicted?.length },
-  quotation: { sign: "”?", meaning: t("The words quoted are not in the source"), applies: ({ quotations }) => quotations.length },
+  quotation: { sign: "”?", meaning: t("The quoted words are not in the source"), applies: ({ quotations }) => quotations.length },
   none: { sign: "○", meaning: t("No source is given"), applies: (sentence) => sentence.no_source },
 };
 

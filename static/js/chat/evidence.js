@@ -18,7 +18,7 @@ const factsOf = (source) => ({
   [t("Page")]: source.page,
   [t("Score")]: typeof source.score === "number" && t("similarity {score}", { score: decimal(source.score, 2) }),
   [t("Found by")]: foundBy(source),
-  [t("Stored")]: isAttachment(source) && t("no, attached to this question"),
+  [t("Stored")]: isAttachment(source) && t("no (attached to this question)"),
 });
 
 function showPassage(text, widerText) {

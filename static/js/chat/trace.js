@@ -6,12 +6,12 @@ import { count, t } from "../common/words.js";
 
 /** Stages that are not steps as well. */
 const STAGES = {
-  condense_rule: t("Reading the conversation, by rule"), condense_model: t("Reading the conversation"),
+  condense_rule: t("Reading the conversation, without a model"), condense_model: t("Reading the conversation"),
   cache: t("From the cache"), embed: t("Embedding the question"), hybrid_search: t("Search"),
   vector_search: t("Search by meaning"), keyword_search: t("Search by keywords"),
   keywords_missing: t("Without keyword search: no text index"), fuse: t("Merging the searches"),
-  load: t("Loading passages"), rerank: t("Ranking"), repair: t("Repeating an unreadable reply"),
-  context: t("Combining the passages"), compare_written: t("Comparing with the sections written"),
+  load: t("Loading passages"), rerank: t("Ranking"), repair: t("Asking again after an unreadable reply"),
+  context: t("Combining the passages"), compare_written: t("Comparing with the earlier sections"),
 };
 
 function stageName({ stage, runs }) {

@@ -20,7 +20,7 @@ function refusal(file, { suffixes, max_bytes: limit }) {
   if (!suffixes.some((suffix) => name.endsWith(suffix.toLowerCase()))) {
     return t("This file type is not supported. Supported: {suffixes}.", { suffixes: suffixes.join(", ") });
   }
-  if (file.size > limit) return t("The file has {size}. The limit is {limit}.", { size: bytes(file.size), limit: bytes(limit) });
+  if (file.size > limit) return t("The file is {size}. The limit is {limit}.", { size: bytes(file.size), limit: bytes(limit) });
   return file.size === 0 ? t("The file is empty.") : "";
 }
 
@@ -41,7 +41,7 @@ export const distinct = (items) => [...new Map(items.map((item) => [item.name, i
 export function takeAddress(input, showProblem) {
   const text = input.value.trim();
   const url = webAddress(text);
-  showProblem(url || !text ? "" : t("Not a web address. It must begin with https:// or http://."));
+  showProblem(url || !text ? "" : t("This is not a web address. It must begin with https:// or http://."));
   if (url) input.value = "";
   input.focus();
   return url;

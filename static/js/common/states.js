@@ -29,7 +29,7 @@ export const originOf = ({ source, document_name: name }) =>
 const OUTCOMES = {
   added: { text: t("Added"), total: t("{number} added") },
   replaced: { text: t("Replaced the earlier version"), total: t("{number} replaced") },
-  unchanged: { text: t("Already there, unchanged"), total: t("{number} unchanged") },
+  unchanged: { text: t("Already in the library, unchanged"), total: t("{number} unchanged") },
   failed: { total: t("{number} failed") },
   cancelled: { total: t("{number} cancelled") },
   superseded: { total: t("{number} not used") },

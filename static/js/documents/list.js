@@ -177,7 +177,7 @@ export class DocumentList {
     const [title, text] = this.#filters.areUsed
       ? [t("No document matches."), t("Change or clear the filters.")]
       : [t("There are no documents yet."),
-        t("Drop files above, choose them, or enter a web address. Once indexed, they are used to answer questions.")];
+        t("Drop files above, choose them, or enter a web address. You can ask about them once they are indexed.")];
     byId("empty").hidden = total > 0;
     byId("documents").hidden = total === 0;
     byId("empty").querySelector(".empty-title").textContent = title;

@@ -32,7 +32,7 @@ function plot({ name, of, text }, days) {
   const values = days.map(of);
   const highest = Math.max(...values, 0);
   if (!highest) return [];
-  const label = t("{name} by day, at most {highest}", { name, highest: text(highest) });
+  const label = t("{name} per day (peak: {highest})", { name, highest: text(highest) });
   const bars = values.map((value, place) => {
     const height = (value / highest) * HEIGHT;
     return shape("rect", { x: place * STEP + 1, y: HEIGHT - height, width: STEP - 2, height });

@@ -19,7 +19,7 @@ function postForm(url, form, { onProgress, signal }) {
       else reject(errorOf(request.response, request.status));
     });
     request.addEventListener("error", () => reject(unreachable()));
-    const stopped = new ApiError({ code: "stopped", message: t("Stopped. The documents above were not added.") });
+    const stopped = new ApiError({ code: "stopped", message: t("Stopped. The documents listed above were not added.") });
     request.addEventListener("abort", () => reject(stopped));
     signal.addEventListener("abort", () => request.abort());
     request.send(form);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -25,12 +25,6 @@ MALI_2021 = """# Mali: Country Report 2021
 
 Gold is the most important export of Mali
 """
-
-
-@pytest.fixture
-def server() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 """The same services as the agents' tests."""
 
-from tests.answering.agents.conftest import server, settings
+from tests.answering.agents.conftest import settings
 
-__all__ = ["server", "settings"]
+__all__ = ["settings"]

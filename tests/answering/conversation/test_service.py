@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from chatbot.answering.conversation import Place, Saved
@@ -11,7 +9,7 @@ from chatbot.app.services import Services
 from chatbot.domain import Message, SourcesEvent, TokenEvent
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.chat import Cited
-from chatbot.domain.errors import ChatModelError, NotFoundError, UnknownNameError
+from chatbot.domain.errors import ChatModelError, NotFoundError
 from tests.answering.agents.conftest import question
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
@@ -62,21 +60,11 @@ class TestSaving:
         assert QUERY in server.received(CHAT)[1].body["messages"][-1]["content"]
         assert second.answer.trace.query == "What is the growth rate of Mali?"
 
-    def test_ids_are_what_clients_may_send_back(self, services) -> None:
-        saved = ask(services)
-        assert {len(saved.conversation_id), len(saved.message_id)} == {32}
-        assert (saved.conversation_id + saved.message_id).isalnum()
-
     def test_an_unknown_conversation_is_not_found_before_anything_happens(self, services, server) -> None:
         with pytest.raises(NotFoundError, match="'nope'"):
             ask(services, QUERY, "nope")
         assert server.requests == []
         assert stored(services, "conversations") == 0
-
-    def test_an_unknown_mode_lists_the_valid_ones(self, services) -> None:
-        asked = dataclasses.replace(question(), mode="clairvoyant")
-        with pytest.raises(UnknownNameError, match="direct"):
-            list(services.answering.chat.stream(asked, cancel=Cancellation()))
 
     def test_a_failed_answer_is_not_saved(self, services, server) -> None:
         server.chat(Reply(["half"], ending="drop"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.cli import bulk
+from chatbot.app.cli import ask as bulk
 from tests.app.cli.conftest import Run
 
 TABLE = """question,country_name,note

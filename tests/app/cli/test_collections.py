@@ -82,5 +82,5 @@ def test_what_an_older_system_left_there_is_mended(loaded: Run, environment: dic
 
 
 def test_the_doctor_looks_into_it_and_knows_one_that_is_not_named(loaded: Run) -> None:
-    assert "collection news: 1 passages" in loaded("doctor").out
+    assert "collection news: 1 passage" in loaded("doctor").out
     assert "No setting names the collection 'news'" in loaded("doctor", COLLECTIONS="").out

@@ -34,12 +34,12 @@ def test_a_file_becomes_searchable(run: Run, kenya_file: Path) -> None:
     assert re.search(r"added +3 passages  Kenya: Country Report 2023  \(Kenya, 2023\)", result.err)
     listed = run("documents", "list").out.splitlines()
     assert re.fullmatch(r"[0-9a-f]{20}  ready          3  Kenya: Country Report 2023  \(Kenya, 2023\)", listed[0])
-    assert listed[-1] == "1 reports, 3 passages"
+    assert listed[-1] == "1 report, 3 passages"
     again = run("ingest", str(kenya_file))  # R-E6; the metadata given before still holds
     assert (again.status, bool(re.search("unchanged +3 passages", again.err))) == (0, True)
     run("ingest", str(kenya_file), "--year", "2024")
     listed = run("documents", "list", "--country", "Kenya", "--year", "2024")
-    assert listed.out.splitlines()[-1] == "1 reports, 3 passages"
+    assert listed.out.splitlines()[-1] == "1 report, 3 passages"
 
 
 def test_a_folder_with_its_manifest_and_flags_that_win(run: Run, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_folder_with_its_manifest_and_flags_that_win(run: Run, tmp_path: Path)
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     result = run("ingest", str(folder), "--year", "2024")
     assert re.search(r"added +3 passages  From the manifest  \(Kenya, 2024\)", result.err)
-    assert run("documents", "list", "--country", "KE", "--year", "2024").out.splitlines()[-1] == "1 reports, 3 passages"
+    assert run("documents", "list", "--country", "KE", "--year", "2024").out.splitlines()[-1] == "1 report, 3 passages"
     assert run("documents", "list", "--year", "2020").status == 2
 
 
@@ -62,13 +62,13 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_taken(run: Run, 
     assert "picture.xyz: skipped, this format cannot be read." in result.err
     assert "1 of 2 files are searchable." in result.out
     assert "Error: 1 of 2 files could not be read." in result.err
-    assert run("documents", "list").out.splitlines()[-1] == "1 reports, 3 passages"
+    assert run("documents", "list").out.splitlines()[-1] == "1 report, 3 passages"
 
 
 def test_the_chunk_size_is_used(run: Run, tmp_path: Path) -> None:
     path = write_report(tmp_path, "# T\n\n" + "A sentence of some words. " * 20, "long")
     run("ingest", str(path), "--chunk-size", "150")
-    assert run("documents", "list").out.splitlines()[-1] == "1 reports, 4 passages"
+    assert run("documents", "list").out.splitlines()[-1] == "1 report, 4 passages"
 
 
 def test_a_collection_that_no_question_searches_is_refused(run: Run, kenya_file: Path) -> None:
@@ -90,7 +90,7 @@ def test_documents_are_listed_by_scope_and_deleted_with_their_passages(loaded: R
     mali = next(line.split()[0] for line in loaded("documents", "list").out.splitlines() if "Mali" in line)
     result = loaded("documents", "delete", mali)
     assert (result.status, result.out) == (0, "1 deleted.\n")
-    assert loaded("documents", "list").out.splitlines()[-1] == "1 reports, 3 passages"
+    assert loaded("documents", "list").out.splitlines()[-1] == "1 report, 3 passages"
     assert json.loads(loaded("ask", "desert", "--retrieval-method", "bm25", "--json").out)["trace"]["hits"] == []
 
 

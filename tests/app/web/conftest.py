@@ -14,10 +14,9 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.library.pipeline import Ingested
-from tests.answering.agents.conftest import MALI_2021, server
+from tests.answering.agents.conftest import MALI_2021
 from tests.app.web.contract import ERROR
-
-__all__ = ["server"]
+from tests.app.web.live import served
 
 QUESTION = "What is the population growth rate?"
 Post = Callable[..., TestResponse]
@@ -40,6 +39,13 @@ def services(app: Flask) -> Services:
 @pytest.fixture
 def client(app: Flask) -> FlaskClient:
     return app.test_client()
+
+
+@pytest.fixture
+def port(app: Flask) -> Iterator[int]:
+    """The application's port, served over real sockets."""
+    with served(app) as found:
+        yield found
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ class TestPages:
         for path in ("/api/nope", "/api/chunks/nope"):
             error_of(client.get(path, headers=BROWSER), 404, "not_found")
         assert client.get("/api", headers=BROWSER).status_code == 404
-        error_of(client.get("/nope"), 404, "not_found")
+        assert error_of(client.get("/nope"), 404, "not_found")["message"] == "Page not found. Check the address."
         error_of(client.get("/nope", headers={"Accept": "application/json"}), 404, "not_found")
         error_of(client.post("/nope", headers=BROWSER), 404, "not_found")
 

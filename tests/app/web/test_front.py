@@ -7,7 +7,6 @@ import io
 import json
 import socket
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from urllib.request import urlopen
 
@@ -29,12 +28,6 @@ MANY = 12
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
     return settings.override(**server.as_settings, model_timeout=120.0)
-
-
-@pytest.fixture
-def port(app: Flask) -> Iterator[int]:
-    with served(app) as found:
-        yield found
 
 
 def raw(port: int, text: str) -> socket.socket:

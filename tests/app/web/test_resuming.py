@@ -29,12 +29,6 @@ def settings(settings: Settings, server: FakeOpenAI) -> Settings:
 
 
 @pytest.fixture
-def port(app: Flask) -> Iterator[int]:
-    with served(app) as found:
-        yield found
-
-
-@pytest.fixture
 def cookie(app: Flask) -> dict[str, str]:
     """Of one visitor, whom every process knows."""
     header = app.test_client().get("/").headers["Set-Cookie"]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from flask import Flask
 
 from chatbot.app.services import Services
 from chatbot.app.web import streaming
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION
 from tests.app.web.contract import ERROR, STEP
-from tests.app.web.live import Connection, Event, ask, served
+from tests.app.web.live import Connection, Event, ask
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
@@ -26,12 +24,6 @@ KENYA = {"country_name": "Kenya"}
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
     return settings.override(**server.as_settings, model_timeout=120.0)
-
-
-@pytest.fixture
-def port(app: Flask) -> Iterator[int]:
-    with served(app) as found:
-        yield found
 
 
 def names(events: list[Event]) -> list[str]:

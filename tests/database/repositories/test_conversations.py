@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from chatbot.app.services import Services
-from chatbot.config.settings import Settings
 from chatbot.database.core import Database
 from chatbot.database.repositories.conversations import ConversationRepository
 from chatbot.database.repositories.usage import UsageRepository
-from chatbot.domain import LedgerRow, Message, Usage
+from chatbot.domain import LedgerRow, Usage
 from chatbot.domain.costs import StageSums, Sums
 from chatbot.domain.errors import NotFoundError
 
@@ -24,30 +23,6 @@ def said(content: str, role: str = "user", **extra: Any) -> list[dict[str, Any]]
 
 def begin(repository: ConversationRepository, title: str = "a") -> str:
     return repository.add(None, said(title)).conversation_id
-
-
-def test_messages_come_back_in_their_order(services: Services) -> None:
-    repository = services.storage.conversations
-    repository.ensure_indexes()
-    repository.ensure_indexes()
-    assert repository.messages("0" * 32) == []
-    conversation = begin(repository, "message 0")
-    repository.add(conversation, said("message 1", "assistant"))
-    for number in range(2, 12, 2):
-        repository.add(conversation, said(f"message {number}") + said(f"message {number + 1}", "assistant"))
-    assert repository.messages(conversation) == [
-        Message("user" if number % 2 == 0 else "assistant", f"message {number}") for number in range(12)
-    ]
-
-
-def test_conversations_are_apart_and_ids_cannot_be_guessed(services: Services) -> None:
-    one, two = begin(services.storage.conversations), begin(services.storage.conversations)
-    assert one != two
-    assert len(one) == len(two) == 32
-    services.storage.conversations.add(one, said("hello"))
-    assert services.storage.conversations.messages(two) == [Message("user", "a")]
-    assert services.storage.conversations.exists(one)
-    assert not services.storage.conversations.exists("0" * 32)
 
 
 def test_what_belongs_to_a_message_is_kept_with_it(services: Services) -> None:
@@ -72,13 +47,6 @@ def test_concurrent_messages_each_get_a_place(services: Services) -> None:
     }
 
 
-def test_a_conversation_outlives_the_process(settings: Settings, services: Services) -> None:
-    """State is only in the database."""
-    conversation = begin(services.storage.conversations, "hello")
-    with Services(settings) as other:
-        assert ConversationRepository(other.storage.database).messages(conversation) == [Message("user", "hello")]
-
-
 def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(database: Database) -> None:
     """R-C7."""
     repository = ConversationRepository(database)
@@ -89,15 +57,6 @@ def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(database
         list(pool.map(lambda _: repository.book(conversation, one), range(31)))
     assert repository.add(conversation, said("and?"), one).sums == Sums.total([one] * 32)
     assert [message.content for message in repository.messages(conversation)] == ["hello", "and?"]
-
-
-def test_a_conversation_that_is_gone_does_not_come_back(database: Database) -> None:
-    repository = ConversationRepository(database)
-    repository.book("gone", Sums(questions=1))
-    with pytest.raises(NotFoundError):
-        repository.add("gone", said("a"))
-    assert not repository.exists("gone")
-    assert repository.messages("gone") == []
 
 
 def test_a_conversation_is_its_owners_and_nobodys_is_whoever_knows_its_id(database: Database) -> None:

@@ -46,12 +46,6 @@ def test_a_job_comes_back_as_it_was_made(jobs: IngestionQueue) -> None:
     assert made.created_at.endswith("+00:00")
 
 
-def test_an_unknown_job(jobs: IngestionQueue) -> None:
-    for call in (jobs.get, jobs.cancel, jobs.retry):
-        with pytest.raises(NotFoundError, match="no ingestion 'x'"):
-            call("x")
-
-
 def test_the_latest_come_first_and_the_oldest_is_worked_on_first(jobs: IngestionQueue) -> None:
     made = []
     for name in "abc":
@@ -106,14 +100,6 @@ def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionQueue) -> None:
     assert jobs.claim("third") is None
 
 
-def test_notes_are_read_back(jobs: IngestionQueue) -> None:
-    made = jobs.create(files("a", "b"))
-    jobs.note(claim(jobs), state="embedding", done_chunks=5, chunks=10)
-    job = jobs.get(made.id)
-    assert (job.state, job.progress) == ("running", 0.237)
-    assert (job.files[0].done_chunks, job.files[0].chunks) == (5, 10)
-
-
 def test_cancelling(jobs: IngestionQueue) -> None:
     """What is queued ends now; what somebody works on, by whoever works on it; what is finished stays."""
     made = jobs.create(files("done", "working", "queued"))
@@ -139,18 +125,6 @@ def test_what_a_dead_worker_left_is_handed_on_with_the_wish_to_cancel(
     jobs.cancel(made.id)
     time.sleep(0.1)
     assert claim(jobs).cancel
-
-
-def test_retrying_queues_what_failed_or_was_cancelled(jobs: IngestionQueue) -> None:
-    made = jobs.create(files("done", "failed", "cancelled"))
-    for state in ("done", "failed"):
-        jobs.release(claim(jobs), state=state, error="why" if state == "failed" else "")
-    jobs.cancel(made.id)
-    again = jobs.retry(made.id)
-    assert states(again) == ["done", "queued", "queued"]
-    for file in again.files[1:]:
-        assert (file.error, file.cancel, file.tries, file.detail) == ("", False, 0, "")
-    assert [claim(jobs).name for _ in range(2)] == ["failed", "cancelled"]
 
 
 ENDS: dict[str, tuple[list[str], str]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -53,12 +52,6 @@ def test_the_same_words_with_another_schema_are_another_prompt() -> None:
 
 
 QUERY = "What is the population growth rate?"
-
-
-@pytest.fixture
-def server() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as running:
-        yield running
 
 
 @pytest.fixture

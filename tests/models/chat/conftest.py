@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from chatbot.domain import Chunk, Context, Message, Passage, Prompt, SearchHit
 from chatbot.domain.protocols import Embedder
 from chatbot.models.embed.hashing import HashingEmbedder
-from tests.fakes.openai_server import FakeOpenAI
 
 
 def embedder() -> Embedder:
@@ -28,9 +23,3 @@ def passage(
 def prompt(question: str = "How many people live in Kenya?", *passages: Passage) -> Prompt:
     messages = (Message("system", "Use only the passages."), Message("user", question))
     return Prompt(messages, question, Context(passages))
-
-
-@pytest.fixture
-def server() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as running:
-        yield running

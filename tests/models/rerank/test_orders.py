@@ -6,7 +6,7 @@ import pytest
 
 from chatbot.domain import Chunk, SearchHit
 from chatbot.domain.request import RequestContext
-from chatbot.models.rerank.orders import DiversityReranker, MmrReranker
+from chatbot.models.rerank import DiversityReranker, MmrReranker
 from tests.models.rerank.hits import hit, ids
 
 FIXTURE = [

@@ -16,7 +16,7 @@ from flask import Flask
 from mcp import Client, MCPError, StdioServerParameters
 
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.mcp.tools import TOOLS, Toolbox
+from chatbot.app.mcp import TOOLS, Toolbox
 from chatbot.config.settings import Settings
 from chatbot.domain import Scope
 from chatbot.domain.access import ANYBODY
@@ -25,7 +25,7 @@ from tests.app.web.knowledge import added
 from tests.app.web.live import served
 
 RATES = {("Kenya", 2021): 7.6, ("Kenya", 2023): 5.4, ("Somalia", 2021): 3.3, ("Somalia", 2023): 4.2}
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
