@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from ..domain import Message, Scope
 from ..domain.chat import Cited
@@ -165,48 +166,43 @@ class FollowUps:
         if state is None:
             return asked
         asked = _years_counted(asked, state)
-        reading = read_names(asked, self._catalog, scope)
-        rest = self._telling(asked, reading)
+        series = series_words(asked)
+        series = "" if any(map(str.isdigit, series)) else series  # "since 2019" is a year
+        plain = asked.replace(series, " ", 1) if series else asked
+        reading = read_names(plain, self._catalog, scope)
+        rest = self._telling(plain, reading)
         if rest and all(word.lower() in _FORM_WORDS for word in rest) and not reading.names:
             return _with(state.question, [asked.strip(" ?.!")])
-        if compared := self._compared(asked, reading, rest, state):
+        if compared := self._compared(plain, reading, rest, state):
             return compared
-        if not rest and (reading.countries or reading.every_year):
-            return self._exchanged(asked, reading, state)
-        if not rest and _NOW.search(asked):
-            return _without_years(state.question, state.reading.figure_years)
-        if (series := series_words(asked)) and not self._telling(asked.replace(series, " "), reading):
-            return add_words(_without_years(state.question, state.reading.figure_years), series)
-        return self._filled(asked, reading, rest, state, scope)
+        is_other_kind = bool(series) or _NOW.search(asked) is not None
+        if not rest and (reading.countries or reading.every_year or is_other_kind):
+            full = self._exchanged(plain, reading, state)
+            if not is_other_kind:
+                return full
+            if not reading.figure_years:
+                full = _without_years(full, read_names(full, self._catalog).figure_years)
+            return f"{full.rstrip(' ?.!')} {series}".rstrip() + "?"
+        reading = read_names(asked, self._catalog, scope)
+        return self._filled(asked, reading, self._telling(asked, reading), state, scope)
 
     def _filled(self, asked: str, reading: Reading, rest: Sequence[str], state: State, scope: Scope) -> str:
-        """The message with what the conversation has for the slots that it leaves open, in brackets."""
-        has_country = bool(reading.about or scope.get(COUNTRY))
-        complete = self._is_complete(asked, reading)
-        if not self._catalog.values(COUNTRY) or not (state.countries or state.cited.countries or has_country):
-            return (
-                asked
-                if complete
-                else _with(asked, [self._thing(asked, state), *self._names(asked, reading, state, scope)])
-            )
-        if (
-            rest
-            and not (_PART.search(asked) and not reading.about)
-            and self._names_a_thing(" ".join(rest), state.cited.headings)
-        ):
-            complete = True
-        if complete and (reading.about or (_OF_ALL.search(asked) and not _THEIRS.search(asked))):
-            return asked
-        if complete and scope.get(COUNTRY) and _COMPLETE.match(asked):
-            return asked
-        names = self._names(asked, reading, state, scope)
+        """The message with what the conversation has for the slots that it leaves open."""
+        complete, names = self._is_complete(asked, reading), self._names(asked, reading, state, scope)
+        chosen = scope.get(COUNTRY)
+        has_country = bool(state.countries or state.cited.countries or reading.about or chosen)
+        if not (has_country and self._catalog.values(COUNTRY)):  # the topic is all that it can be about
+            return asked if complete else _with(asked, [self._thing(asked, state), *names])
+        is_part = _PART.search(asked) is not None and not reading.about
+        complete = complete or (
+            bool(rest) and not is_part and self._names_a_thing(" ".join(rest), state.cited.headings)
+        )
+        is_sentence = _COMPLETE.match(asked) is not None
         if not complete:
             return _with(asked, [self._thing(asked, state), *names])
-        if _COMPLETE.match(asked):
-            return _with(asked, names)
-        for name in names:
-            asked = add_name(asked, name)
-        return as_sentence(asked)
+        if reading.about or (_OF_ALL.search(asked) and not _THEIRS.search(asked)) or (chosen and is_sentence):
+            return asked
+        return _with(asked, names) if is_sentence else as_sentence(reduce(add_name, names, asked))
 
     def _is_complete(self, asked: str, reading: Reading) -> bool:
         """Whether a message says itself what it asks for, as far as its form tells."""
@@ -235,10 +231,8 @@ class FollowUps:
         return ""
 
     def _sentence(self, lead: str, state: State, countries: Sequence[str], years: Sequence[str]) -> str:
-        asked = f"{lead} {self._thing('', state)}"
-        for name in filter(None, [list_in_words(countries), *years]):
-            asked = add_name(asked, name)
-        return as_sentence(asked)
+        names = filter(None, [list_in_words(countries), *years])
+        return as_sentence(reduce(add_name, names, f"{lead} {self._thing('', state)}"))
 
     def _names(self, asked: str, reading: Reading, state: State, scope: Scope) -> list[str]:
         """The countries and years of the conversation that a message and the chosen scope leave open."""
@@ -296,7 +290,9 @@ class FollowUps:
             return add_name(full, edition_in_words(years) if of_report else list_in_words(years))
         if old[0].of_report and not full[old[0].end - 1].isdigit():  # "the latest report"
             return f"{full[: old[0].start]}{list_in_words(years)} report{full[old[-1].end :]}"
-        return f"{full[: old[0].start]}{list_in_words(years)}{full[old[-1].end :]}"
+        before, new = full[: old[0].start], list_in_words(years)
+        before = f"{_BEFORE_YEARS.sub('', before).rstrip()} " if placed(new) == new else before  # "since 2019"
+        return f"{before}{new}{full[old[-1].end :]}"
 
     def _replaced(self, full: str, old: Sequence[NamedCountry], new: str, state: State) -> str:
         if not old:
@@ -328,10 +324,6 @@ class FollowUps:
     def _words(self, text: str) -> list[str]:
         words = (_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(text))
         return [word for word in words if self._analyzer.terms(word)]
-
-
-def add_words(question: str, words: str) -> str:
-    return f"{question.rstrip(' ?.!')} {words}?"
 
 
 def _years_counted(asked: str, state: State) -> str:

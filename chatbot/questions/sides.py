@@ -43,6 +43,10 @@ _CLAUSE = re.compile(
     r",?\s+(?:and|but)\s+(?:also\s+|then\s+)?(?=(?:what|which|who|when|where|why|how)\b(?:\W+\w+){2,})", re.IGNORECASE
 )
 
+_NO_NOUN = re.compile(r"\b(?:it|they|them|these|those|that|he|she|his|her)\b", re.IGNORECASE)
+FEW_TERMS = 4
+"""Terms of a clause that may be about the thing of the one before."""
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -167,7 +171,8 @@ def sub_questions(reading: Reading, things: Callable[[str], Sequence[str]], most
     if len(clauses) > 1:
         where = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
         places = {name.start for name in reading.countries}
-        return [as_sentence(_completed(text, start, end, where, places)) for start, end in clauses][:most]
+        topic = _topic(text[slice(*clauses[0])], reading)
+        return [as_sentence(_completed(text, start, end, where, places, topic)) for start, end in clauses][:most]
     years = list_in_words(text[year.start : year.end] for year in reading.every_year)
     named = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
     parts = []
@@ -201,6 +206,17 @@ def _clauses(text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _completed(text: str, start: int, end: int, where: str, places: set[int]) -> str:
+def _topic(clause: str, reading: Reading) -> str:
+    """The words of a clause that say what it asks for."""
+    named = [name for name in reading.names if name.end <= len(clause)]
+    return " ".join(
+        word for word in re.findall(r"[\w-]+", remove_names(clause, named)) if analyzer("english").terms(word)
+    )
+
+
+def _completed(text: str, start: int, end: int, where: str, places: set[int], topic: str) -> str:
+    """The clause with the country of the question, and with the topic of the first one where it has no noun for it."""
     clause = text[start:end]
+    if start and _NO_NOUN.search(clause) and len(analyzer("english").terms(clause)) < FEW_TERMS:
+        clause = f"{clause.rstrip(' ?.!')}? ({topic})"
     return clause if not where or any(start <= place < end for place in places) else add_name(clause, where)

@@ -129,11 +129,13 @@ class IndicatorIndex:
         """
         groups = self._of([(beside, ""), *((name, None) for name in [*headings, beside])])
         asked = self._asked(words, None)
-        best = max(self._best(asked, group).score for (_, label), group in list(groups.items()) if label is None)
+        whole = [group for (_, label), group in list(groups.items()) if label is None]
+        near = [group for group in whole if (group.vectors @ asked.vectors).max() >= SURE - WORDS]
+        best = max((self._best(asked, group).score for group in near), default=0.0)
         if best < SURE or not beside:
             return best >= SURE
-        own, whole = (self._best(asked, groups[beside, label]).score for label in ("", None))
-        return whole <= own or whole < best - LABEL_LEAD
+        own, part = (self._best(asked, groups[beside, label]).score for label in ("", None))
+        return part <= own or part < best - LABEL_LEAD
 
     def _asked(self, topic: str, request: RequestContext | None) -> _Asked:
         telling = " ".join(word for word in _WORD.findall(topic) if self._terms(word))

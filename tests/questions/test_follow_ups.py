@@ -38,6 +38,7 @@ def standalone(*said: str, scope: Scope = Scope(), reports: Reports = REPORTS) -
         (GROWTH, "Same question, Mali", "What is the population growth rate of Mali in 2023?"),
         (GROWTH, "I meant Mali, not Kenya", "What is the population growth rate of Mali in 2023?"),
         (GROWTH, "what about 2021?", "What is the population growth rate of Kenya in 2021?"),
+        (GROWTH, "and since 2019?", "What is the population growth rate of Kenya since 2019?"),
         (GROWTH, "two years earlier?", "What is the population growth rate of Kenya in 2021?"),
         (GROWTH, "which year was that for? I want 2021", "What is the population growth rate of Kenya in 2021?"),
         (GROWTH, "the 2021 report?", "What is the population growth rate of Kenya in 2023 in the 2021 report?"),
@@ -116,6 +117,7 @@ def test_sides_of_a_comparison(said: tuple[str, ...], expected: str) -> None:
     ("follow_up", "expected"),
     [
         ("and over the years?", "What is the population growth rate of Kenya over the years?"),
+        ("and in Mali over time?", "What is the population growth rate of Mali over time?"),
         ("show me a chart", "What is the population growth rate of Kenya chart?"),
         ("and now?", "What is the population growth rate of Kenya?"),
         ("Make that two sentences in French.", f"{GROWTH} (Make that two sentences in French)"),
