@@ -25,31 +25,23 @@ _VOWELS = str.maketrans("aeiou", "-----")
 
 @lru_cache(maxsize=4096)
 def meant_country(words: tuple[str, ...]) -> str | None:
-    """The normalised name that one or two normalised words were taken for; None where it is none or not clear."""
-    if not all(word.isalpha() for word in words) or " ".join(words) in _no_misspellings():
-        return None
-    if len(words) == 1:
-        return _meant(words[0], "", "")
-    first, second = words  # of two, one is right: "Costa Rika", "Suth Africa"
-    firsts, seconds = _doubles()
-    found = _meant(second, f"{first} ", "") if first in firsts else None
-    return found or (_meant(first, "", f" {second}") if second in seconds else None)
+    """Return the normalised name that one or two normalised words were taken for; None where it is none or not clear.
 
-
-def _meant(word: str, before: str, after: str) -> str | None:
-    sound = _by_ear(word)
-    if len(sound) < _shortest(before + after):
+    Of a name of two words one is right: "Costa Rika", "Suth Africa".
+    """
+    written, sound = " ".join(words), _by_ear(" ".join(words))
+    if not written.replace(" ", "").isalpha() or written in _no_misspellings() or len(sound) < SHORTEST:
         return None
-    names, foreign = _by_first_letter(before, after).get(sound[0], ({}, {}))
-    if alike := names.get(sound) or foreign.get(sound):
-        return alike
-    near = process.extract(sound, names.keys(), scorer=OSA.distance, score_cutoff=1)
-    found = {names[name] for name, _, _ in near if _is_near(sound, name)}
+    english, foreign = _by_first_letter(len(words)).get(sound[0], ({}, {}))
+    if alike := english.get(sound) or foreign.get(sound):
+        return alike if _one_is_right(words, alike) else None
+    near = process.extract(sound, english.keys(), scorer=OSA.distance, score_cutoff=1)
+    found = {english[name] for name, _, _ in near if _is_near(sound, name) and _one_is_right(words, english[name])}
     return found.pop() if len({country_names()[name] for name in found}) == 1 else None
 
 
-def _shortest(beside: str) -> int:
-    return SHORTEST - bool(beside)
+def _one_is_right(words: tuple[str, ...], name: str) -> bool:
+    return len(words) == 1 or any(word == own for word, own in zip(words, name.split(), strict=True))
 
 
 def _is_near(sound: str, name: str) -> bool:
@@ -67,28 +59,16 @@ def _by_ear(name: str) -> str:
     return name
 
 
-@lru_cache(maxsize=512)
-def _by_first_letter(before: str, after: str) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """English names and others between these words, by how they sound."""
+@lru_cache(maxsize=2)
+def _by_first_letter(words: int) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """English names and others of so many words, by how they sound."""
     found: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
     for place, names in enumerate((country_names(), foreign_names())):
         for name in names:
-            word = name.removeprefix(before).removesuffix(after)
-            if (
-                len(word) == len(name) - len(before) - len(after)
-                and word.isalpha()
-                and len(word) >= _shortest(before + after)
-            ):
-                sound = _by_ear(word)
+            if len(name.split()) == words and name.replace(" ", "").isalpha() and len(name) >= SHORTEST:
+                sound = _by_ear(name)
                 found.setdefault(sound[0], ({}, {}))[place][sound] = name
     return found
-
-
-@lru_cache(maxsize=1)
-def _doubles() -> tuple[frozenset[str], frozenset[str]]:
-    """The first and the second words of names of two."""
-    names = [name.split() for name in [*country_names(), *foreign_names()] if name.count(" ") == 1]
-    return frozenset(first for first, _ in names), frozenset(second for _, second in names)
 
 
 @lru_cache(maxsize=1)
