@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from ..domain import Chunk, Scope, SearchHit, Value, Values
 from ..domain.protocols import Catalog
@@ -36,68 +35,51 @@ class Further:
 
 
 def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, search: Search) -> list[Further]:
-    """At most three questions: the same of another edition, of another country, and what else was found.
+    """Return at most three questions: the same of another edition, of another country, and what else was found.
 
     ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose, which is never left. ``search``
     finds the best passages for words in a scope.
     """
-    about = cited.heading
+    about, country, year = cited.heading, cited.metadata.get(COUNTRY), cited.metadata.get(YEAR)
     if not about:
         return []
-    kinds = () if _OF_A_REPORT.fullmatch(about) else (_other_editions, _other_countries)
-    same = [further for kind in kinds for further in islice(kind(cited, about, scope, catalog, search), 1)]
-    beside = islice(_beside(cited, about, query, scope, search), MOST - len(same))
-    return [*same, *beside]
-
-
-def _other_editions(cited: Chunk, about: str, scope: Scope, catalog: Catalog, search: Search) -> Iterator[Further]:
-    country, year = cited.metadata.get(COUNTRY), cited.metadata.get(YEAR)
-    if country is None or not isinstance(year, int):
-        return
-    of_country = _within(scope, COUNTRY, country)
-    if of_country is None:
-        return
-    years = [other for other in catalog.values(YEAR, of_country) if isinstance(other, int) and other != year]
-    for other in sorted(years, key=lambda one: (abs(one - year), -one))[:TRIED]:
-        inside = _within(of_country, YEAR, other)
-        if inside is not None and _says(about, inside, search):
-            where = f"in {with_article(str(country))}"
-            yield Further(f"What does the report of {other} say about {_in_a_sentence(about)} {where}?", inside)
-
-
-def _other_countries(cited: Chunk, about: str, scope: Scope, catalog: Catalog, search: Search) -> Iterator[Further]:
-    country, year = cited.metadata.get(COUNTRY), cited.metadata.get(YEAR)
-    if country is None or year is None:
-        return
-    of_year = _within(scope, YEAR, year)
-    both = None if of_year is None else catalog.values(COUNTRY, of_year)
-    others = [str(other) for other in both or () if other != country]
-    # From where the alphabet stands, so that not everything is compared with Afghanistan.
-    others = [*filter(lambda name: name > str(country), others), *filter(lambda name: name < str(country), others)]
-    for other in others[:TRIED]:
-        inside = _within(of_year or scope, COUNTRY, other)
-        if inside is not None and _says(about, inside, search):
-            yield Further(
-                f"Compare {with_article(str(country))} and {with_article(str(other))}: {_in_a_sentence(about)}",
-                of_year or scope,
-            )
-
-
-def _beside(cited: Chunk, about: str, query: str, scope: Scope, search: Search) -> Iterator[Further]:
-    """What was found for the question under other headings."""
-    inside, country = scope, cited.metadata.get(COUNTRY)
-    for field in (COUNTRY, YEAR):
-        if (value := cited.metadata.get(field)) is not None:
-            inside = _within(inside, field, value) or inside
-    where = f"in {with_article(str(country))}" if country is not None else f"in {cited.title}"
+    found: list[Further] = []
+    name, where = _in_a_sentence(about), f"in {with_article(str(country))}" if country else f"in {cited.title}"
+    if country is not None and isinstance(year, int) and not _OF_A_REPORT.fullmatch(about):
+        if edition := _other(YEAR, year, _within(scope, COUNTRY, country), about, catalog, search):
+            other, inside = edition
+            found.append(Further(f"What does the report of {other} say about {name} {where}?", inside))
+        of_year = _within(scope, YEAR, year)
+        if of_year is not None and (side := _other(COUNTRY, country, of_year, about, catalog, search)):
+            both = f"{with_article(str(country))} and {with_article(str(side[0]))}"
+            found.append(Further(f"Compare {both}: {name}", of_year))
+    inside = scope
+    for field, value in ((COUNTRY, country), (YEAR, year)):
+        inside = (_within(inside, field, value) if value is not None else None) or inside
     headings = dict.fromkeys(hit.chunk.heading for hit in search(query, inside))
-    for other in sorted(headings, key=_is_unwieldy):
-        if other and other.casefold() != about.casefold() and not _OF_A_REPORT.fullmatch(other):
-            yield Further(f"What do the reports say about {_in_a_sentence(other)} {where}?", inside)
+    others = [one for one in headings if one and one.casefold() != about.casefold() and not _OF_A_REPORT.fullmatch(one)]
+    # What reads like a question comes first: few words, and no part of a thing.
+    others.sort(key=lambda heading: DASH in heading or len(heading.split()) > FEW_WORDS)
+    found += [Further(f"What do the reports say about {_in_a_sentence(one)} {where}?", inside) for one in others]
+    return found[:MOST]
 
 
-def _says(about: str, inside: Scope, search: Search) -> bool:
-    return any(hit.chunk.heading.casefold() == about.casefold() for hit in search(about, inside))
+def _other(
+    field: str, value: Value, scope: Scope | None, about: str, catalog: Catalog, search: Search
+) -> tuple[Value, Scope] | None:
+    """The nearest other value of a field whose reports say something under the same heading, and its scope."""
+    values = [] if scope is None else [other for other in catalog.values(field, scope) if other != value]
+    if isinstance(value, int):
+        values.sort(key=lambda other: (abs(int(other) - value), -int(other)))
+    else:  # from where the alphabet stands, so that not everything is compared with Afghanistan
+        values.sort(key=lambda other: (str(other) < str(value), str(other)))
+    for other in values[:TRIED]:
+        inside = _within(scope or Scope(), field, other)
+        if inside is not None and any(
+            hit.chunk.heading.casefold() == about.casefold() for hit in search(about, inside)
+        ):
+            return other, inside
+    return None
 
 
 def _within(scope: Scope, field: str, value: Value) -> Scope | None:
@@ -106,13 +88,6 @@ def _within(scope: Scope, field: str, value: Value) -> Scope | None:
     if condition is not None and not condition.matches(value):
         return None
     return scope.and_(Scope.of({field: Values((value,))}))
-
-
-def _is_unwieldy(heading: str) -> bool:
-    """Whether a heading has many words, or is one of several parts of a thing: what reads like a question is offered
-    first.
-    """
-    return DASH in heading or len(heading.split()) > FEW_WORDS
 
 
 def _in_a_sentence(name: str) -> str:

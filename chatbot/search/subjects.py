@@ -12,7 +12,7 @@ from ..domain.reading import NamedCountry, NamedYears, Reading
 from ..language import YEAR_PATTERN, Analyzer, escape_markdown
 from ..language.countries import normalise, takes_article, usual_name
 from ..language.words import Say, in_english
-from ..questions.names import country_key, keys_in
+from ..questions.names import keys_in
 from ..questions.reading import COUNTRY, YEAR, editions, values_of
 from ..questions.sides import COMPARES, compared_countries
 from ..questions.wording import list_in_words, remove_names
@@ -44,16 +44,6 @@ def missing_subject(reading: Reading, scope: Scope, catalog: Catalog, say: Say =
     if countries is None or years is None:
         return countries or years
     return Missing(f"{countries.text} {years.text}", years.everything)
-
-
-def names_missing(part: Scope, reading: Reading, scope: Scope, catalog: Catalog) -> bool:
-    """Whether `missing_subject` names this one country, alone or in one year, or this year, as without a report."""
-    country, years = part.get(COUNTRY), part.get(YEAR)
-    if isinstance(country, Values) and set(country.values).isdisjoint(catalog.values(COUNTRY, scope)):
-        keys = {country_key(str(value)) for value in country.values}
-        return any(keys.intersection(named.keys) for named in reading.about)
-    absent = _absent_years(reading, scope, catalog)
-    return any(n.condition == years and (c is None or country == Values((c,))) for c, n in absent)
 
 
 def everything_asked(reading: Reading, scope: Scope, catalog: Catalog) -> Reading:

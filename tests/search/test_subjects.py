@@ -15,7 +15,6 @@ from chatbot.search.subjects import (
     everything_asked,
     missing_figures,
     missing_subject,
-    names_missing,
     suggest_scope,
     with_figures,
 )
@@ -121,17 +120,6 @@ class TestMissing:
         reports = Reports(("Kenya", 2021), ("", 0))
         assert missing("the travel budget in the 2031 report", reports=reports) is None
         assert missing("the travel budget in the 2031 report on Kenya", reports=reports) is not None
-
-
-def test_which_part_of_a_comparison_has_been_named_as_missing() -> None:
-    reports = Reports(("Kenya", 2021), ("Mali", 2024))
-    reading = read_names("Kenya, the 2021 vs 2024 reports: inflation", reports)
-    kenya = scope(country_name="Kenya")
-    assert names_missing(kenya.having("year", [2024]), reading, Scope(), reports)
-    assert not names_missing(kenya.having("year", [2021]), reading, Scope(), reports)
-    assert not names_missing(scope(country_name="Mali", year=2024), reading, Scope(), reports)
-    chosen = kenya.having("year", [2021, 2024])
-    assert not names_missing(kenya.having("year", [2024]), reading, chosen, reports)
 
 
 def line(section: str, text: str, edition: int) -> SearchHit:

@@ -23,12 +23,13 @@ from ...domain import (
     Values,
 )
 from ...language import count_of, escape_markdown
+from ...language.countries import usual_name
 from ...language.words import Say
 from ...models.prompts import on_one_line
 from ...questions.reading import COUNTRY, YEAR
 from ...questions.sides import COMPARING_TERMS, Side, Sides, sides
 from ...search.pipeline import Retrieval
-from ...search.subjects import names_missing, with_article, with_figures
+from ...search.subjects import with_article, with_figures
 from ..figure_words import Rendered, render_changes
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
 from .run import AgentRun, BaseAgent
@@ -223,16 +224,14 @@ class _Comparison:
             notes.append(say("The search failed or took too long for {names}.", names=_listed(self._failed, say)))
         if self._without:
             notes.append(say("No figure was found for {names}.", names=_listed(self._without, say)))
-        notes.append(_no_report([side for side in self._every.compared if not self._is_said(side)], say))
+        # Countries that the question is about, and editions, are said above the answer (`Understanding`).
+        said = {usual_name(country.keys[0]) for country in self._run.reading.about}
+        absent = [side for side in self._every.compared if side.scope.get(YEAR) is None and side.name not in said]
+        notes.append(_no_report(absent, say))
         if self._every.left_out:
             left = _listed(self._every.left_out, say)
             notes.append(say("Too many to compare at once; left out: {names}.", names=left))
         return notes
-
-    def _is_said(self, side: Side) -> bool:
-        """Whether the answer begins with that there is no report for it (`Understanding`)."""
-        question, catalog = self._run.question, self._run.resources.catalog
-        return names_missing(side.scope, self._run.reading, question.scope, catalog)
 
     def _numbers(self, context: Context) -> dict[str, list[int]]:
         return {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...database.repositories.corpus import CorpusFacts
 from ...database.repositories.documents import DocumentRepository
 from ...database.repositories.figures import FigureRepository
-from ...domain import Chunk, DocumentRecord
+from ...domain import Chunk
 from ...domain.errors import ConflictError
 from ...domain.protocols import Store
 from ...library.control import JobControl, lease
@@ -57,11 +57,8 @@ class FigureDerivation:
         if record.chunks and not chunks:
             return False
         self.figures.write(record.id, record.version, sorted(chunks, key=lambda chunk: (chunk.ordinal, chunk.id)))
-        self._remove_replaced(record)
-        return True
-
-    def _remove_replaced(self, record: DocumentRecord) -> None:
-        """Undo the writing where the report was deleted or replaced meanwhile: sample reports take no such lease."""
+        # Undone where the report was deleted or replaced meanwhile: sample reports take no such lease.
         current = self.documents.get(record.id)
         if current is None or record.version not in {current.version, current.replacing}:
             self.figures.remove(record.id, keep=[current.version, current.replacing] if current else ())
+        return True
