@@ -22,6 +22,7 @@ from ...domain.request import RequestContext
 from ...domain.scores import KnownVectors, ScoreArray, standard
 from ...language import Analyzer, analyzer, quotation_item, sentences
 from ...language.words import speaking
+from ...questions import kinds
 
 MAX_QUOTATIONS = 3
 MAX_CHARACTERS = 600
@@ -44,7 +45,6 @@ NEW_LINE = " · "
 BULLET = re.compile(r"^[-*•]\s+")
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _DIGITS = re.compile(r"\d+")
-_ASKS_FOR_PROSE = re.compile(r"\W*(?:why|how (?:come|do|does|did|is|are|was|were|has|have|had)|what happened)\b", re.I)
 _NAME_IN_QUESTION = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]*[a-z]\w*")
 """A word with a capital that begins no sentence."""
 _PROSE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
@@ -121,7 +121,7 @@ class ExtractiveChatModel:
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
         closest, names, has_statements = 0.0, list[str](), any(map(statements, passages))
-        for passage in _in_order(passages, asks_for_prose=_ASKS_FOR_PROSE.match(question) is not None):
+        for passage in _in_order(passages, asks_for_prose=kinds.asks_for_prose(question)):
             if len(chosen) == MAX_QUOTATIONS:
                 break
             is_far = _cosine(passage) < CLOSE * closest
