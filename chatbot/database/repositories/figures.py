@@ -87,9 +87,10 @@ class FigureRepository:
     def ensure_indexes(self) -> None:
         """Create the indexes that look-ups need."""
         self._rows.create_index([("heading_key", 1), ("country_name", 1)])
-        for field in ("document_id", "place", "series"):
+        for field in ("place", "series"):
             self._rows.create_index(field)
-        for field in ("country_name", "year", "of_year"):
+        # None by edition: SQLite would take it for a country in an edition and read all countries.
+        for field in ("document_id", "country_name", "of_year"):
             self._rows.create_index([(field, 1), ("place", 1)])
         for field in ("document_id", "subject"):
             self._changed.create_index([(field, 1), ("at", -1)])
@@ -263,7 +264,8 @@ class FigureRepository:
         if scope.collections:
             conditions["collection"] = {"$in": list(scope.collections)}
         if scope.get(NAME) is not None and (ids := sorted(self._reports(scope))):
-            conditions["document_id"] = {"$in": ids}  # which has an index, unlike the names of reports
+            # They have an index, unlike the names of reports.
+            conditions["document_id"] = {"$in": ids} if len(ids) > 1 else ids[0]
         return conditions
 
     def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
