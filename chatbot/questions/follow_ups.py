@@ -61,7 +61,8 @@ _PART = pattern(
 _THEIRS = pattern(r"\b(?:{nameless}|(?:{do}|has|have) it)\b")
 """Speaks of a country named before."""
 _OF_ALL = pattern(
-    r"\b(?:(?<!the )(?<!this )(?<!that )country|countries|nations?|world(?:wide)?|global\w*|continents?)\b"
+    r"\b(?:(?<!the )(?<!this )(?<!that )country|(?<!both )(?<!these )(?<!those )(?<!two )countries|nations?"
+    r"|world(?:wide)?|global\w*|continents?)\b"
 )
 _OF_SEVERAL = pattern(
     r"\b(?:both|each|the two|(?:them|these|those)(?= (?:is|are|has|have)\b)|differ\w*|which (?:of|one))\b"
@@ -200,7 +201,7 @@ class FollowUps:
         is_sentence = _COMPLETE.match(asked) is not None
         if not complete:
             return _with(asked, [self._thing(asked, state), *names])
-        if reading.about or (_OF_ALL.search(asked) and not _THEIRS.search(asked)) or (chosen and is_sentence):
+        if reading.about or (chosen and is_sentence) or (_OF_ALL.search(asked) and not _THEIRS.search(asked)):
             return asked
         return _with(asked, names) if is_sentence else as_sentence(reduce(add_name, names, asked))
 
@@ -236,9 +237,9 @@ class FollowUps:
 
     def _names(self, asked: str, reading: Reading, state: State, scope: Scope) -> list[str]:
         """The countries and years of the conversation that a message and the chosen scope leave open."""
-        countries = [] if reading.about or scope.get(COUNTRY) else list(state.countries)
-        if not countries and not reading.about and not scope.get(COUNTRY) and _THEIRS.search(asked):
-            countries = list(state.cited.countries[:1])
+        refers, countries = _THEIRS.search(asked) is not None, list[str]()
+        if not reading.about and not scope.get(COUNTRY) and (refers or not _OF_ALL.search(asked)):
+            countries = list(state.countries or (state.cited.countries[:1] if refers else ()))
         years = [] if reading.every_year or scope.get(YEAR) else state.reading.every_year
         if _COMPLETE.match(asked):  # another question, of which only a report of that year may say something
             known = self._catalog.values(YEAR)

@@ -29,6 +29,8 @@ _WORD = re.compile(
 """What French writes with the word behind it is none of the name: "de l'Égypte", "d'Haïti"."""
 _ARTICLE = re.compile(r"^the\b|(?<!\bof)\s+the$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
+_BARE_POSSESSIVE = re.compile(r"(?<=\w{4})s$")
+"""People leave the apostrophe out: "yemens highest mountain"."""
 _JOINED = re.compile(r"\s*(?:,|(?:,\s*)?\b(?:and|or|vs\.?|versus)\b|[&/+])\s*(?:the\s+|in\s+)?", re.IGNORECASE)
 _COUNTRY_WORD = re.compile(r"\b(?:countr(?:y|ies)|nations?|code)\W+$", re.IGNORECASE)
 _MONEY = re.compile(r"\s*(?:(?:dollars?|pounds?|yen|yuan|francs?|rou?bles?|cents)\b|\$)", re.IGNORECASE)
@@ -38,7 +40,7 @@ _AFTER_LANGUAGE = pattern(r"\s*(?:$|[^\w\s]|{after_language}\b)")
 _WORDS_TOO, _NO_CODES, _FOREIGN_WORDS = (
     frozenset(country_table(name)) for name in ("words_too", "no_codes", "foreign_words")
 )
-_LANGUAGES = words("languages")
+_LANGUAGES, _NO_NAMES = words("languages"), frozenset(country_table("no_misspellings"))
 _ARABIC_LEADS = frozenset("وفبكل")
 """Arabic writes "and", "in", "for" and the like with the word behind them."""
 SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
@@ -133,7 +135,7 @@ def _find(text: str, lookup: _Lookup) -> Iterator[tuple[NamedCountry, bool]]:
 def _at(text: str, words: list[re.Match[str]], lookup: _Lookup) -> tuple[NamedCountry | None, int]:
     """The name at the beginning of these words, and how many of them it has."""
     written = words[0][0]
-    first = {normalise(written), normalise(_POSSESSIVE.sub("", written))}
+    first = {normalise(form) for form in (written, _POSSESSIVE.sub("", written), _BARE_POSSESSIVE.sub("", written))}
     longest = max(lookup.words.get(word, not word.isascii()) for word in first)
     for count in range(min(longest, len(words)), 0, -1):
         if found := _named(text, words[:count], lookup.keys):
@@ -159,9 +161,13 @@ def _named(text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...
         return None
     end += text[start:end].count("(") > 0 and text[end : end + 1] == ")"
     written = text[start:end]
-    for wording in dict.fromkeys((written, _POSSESSIVE.sub("", written))):
+    for wording in dict.fromkeys((written, _POSSESSIVE.sub("", written), _BARE_POSSESSIVE.sub("", written))):
         name = normalise(wording)
-        if not name or (name in _WORDS_TOO and wording == wording.lower()):
+        if (
+            not name
+            or (wording != written and normalise(written) in _NO_NAMES)
+            or (name in _WORDS_TOO and wording == wording.lower())
+        ):
             continue
         whole = NamedCountry((), wording, start, start + len(wording))
         if name in demonyms():

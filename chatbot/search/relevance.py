@@ -27,6 +27,8 @@ CLOSEST, ANSWERS = 0.3, 0.8
 """What the nearness of a question without doubts has to reach, as a share of the way from floor to threshold."""
 WORDS, NAME = 1.5, 1.0
 """How far the doubts raise that: all words of the question missing from the hits, and one of them a name."""
+NAME_SAID = 0.5
+"""How far that sinks if the hits have all names of the question, besides those of countries."""
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little can be said."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -91,5 +93,7 @@ class Judge:
         said |= {term for entry in entries for text in (entry.term, *entry.other_words) for term in terms(text)}
         missing = [word for word in words if not said.issuperset(terms(word))]
         names = [word for word in words if word.istitle() and not question.text.lstrip("¿¡\"'( ").startswith(word)]
-        has_name = len(names) <= max(1, len(words) // 2) and any(name in missing for name in names)
-        return WORDS * len(missing) / max(len(words), MIN_WORDS) + NAME * has_name
+        if not names or len(names) > max(1, len(words) // 2):  # a title, or a language with capitals for nouns
+            return WORDS * len(missing) / max(len(words), MIN_WORDS)
+        of_names = NAME if any(name in missing for name in names) else -NAME_SAID
+        return max(WORDS * len(missing) / max(len(words), MIN_WORDS) + of_names, 0.0)

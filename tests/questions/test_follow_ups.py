@@ -79,6 +79,8 @@ def test_a_thing_of_its_own_gets_the_countries_and_years(before: str, follow_up:
         ("What is the highest point of Mali?", "Lowest?", "Lowest? (highest point in Mali)"),
         ("What does the Democratic Republic of the Congo import from France?", "why?",
          "why? (import from France in the Democratic Republic of the Congo)"),
+        (GROWTH, "Which country has the lowest one?",
+         "Which country has the lowest one? (population growth rate in 2023)"),
         (COMPARED, "what is the cause?", "what is the cause? (population growth in Kenya and Mali)"),
         (COMPARED, "and in the capital?", "and in the capital? (population growth in Kenya and Mali)"),
     ],

@@ -29,6 +29,7 @@ def test_every_name_of_iso_3166_is_found_whole(country) -> None:
     [
         ("Kenya's GDP", [("KEN", "Kenya")]),
         ("the gdp of kenya", [("KEN", "kenya")]),
+        ("yemens highest mountain", [("YEM", "yemen")]),
         ("Côte d’Ivoire's cocoa", [("CIV", "Côte d’Ivoire")]),
         ("Guinea-Bissau, Guinea", [("GNB", "Guinea-Bissau"), ("GIN", "Guinea")]),
         ("Papua New Guinea", [("PNG", "Papua New Guinea")]),

@@ -24,7 +24,7 @@ from ..core import Database, Json
 from .corpus import FIGURES, CorpusChanges
 from .report_index import NAME
 
-READING = 1
+READING = 2
 """Raise it when figures are read differently: then those of every report are read again."""
 KEPT_RESULTS = 64
 """Scopes whose indicators and numbers of figures are kept until the next write."""
@@ -87,9 +87,10 @@ class FigureRepository:
     def ensure_indexes(self) -> None:
         """Create the indexes that look-ups need."""
         self._rows.create_index([("heading_key", 1), ("country_name", 1)])
-        for field in ("document_id", "place", "series"):
+        for field in ("place", "series"):
             self._rows.create_index(field)
-        for field in ("country_name", "year", "of_year"):
+        # None by edition: SQLite would take it for a country in an edition and read all countries.
+        for field in ("document_id", "country_name", "of_year"):
             self._rows.create_index([(field, 1), ("place", 1)])
         for field in ("document_id", "subject"):
             self._changed.create_index([(field, 1), ("at", -1)])
@@ -101,10 +102,17 @@ class FigureRepository:
             self._rows.replace_many(rows[start : start + WRITTEN_AT_ONCE])
         # The time of the first writing says later which of two versions is the older one.
         named = {"document_id": document_id, "version": version, "at": datetime.now(UTC).isoformat()}
-        update = {"$set": {"reading": READING}, "$setOnInsert": named}
+        update = {"$set": {"reading": READING, **self._counted(rows)}, "$setOnInsert": named}
         self._written.update_one({"_id": _marker(document_id, version)}, update, upsert=True)
         if rows:
             self._log.record(())
+
+    def _counted(self, rows: Sequence[Json]) -> Json:
+        """The number of rows that lists show, with the fields of scopes; -1 where these differ within the version."""
+        about = [{name: row[name] for name in (*self._fields, "collection")} for row in rows]
+        if any(one != about[0] for one in about):
+            return {"listed": -1}
+        return {"listed": sum("place" in row for row in rows), **(about[0] if about else {})}
 
     def remove(self, document_id: str, *, keep: Collection[str] = ()) -> None:
         """Remove the figures of a report, but for those of the versions in ``keep``. Raises DatabaseError."""
@@ -155,8 +163,17 @@ class FigureRepository:
                 break
             figures.append(figure)
             end = place
-        total = self._keep(inside, lambda: self._rows.count(inside))
+        whole = self._filter(scope) if year is None and not prefix else None
+        # A version becomes visible without a write of figures.
+        key = {**inside, "unsettled": dict(self._unsettled())}
+        total = self._keep(key, lambda: self._total(whole, inside))
         return FigurePage(figures, total, _cursor(end) if more else None)
+
+    def _total(self, whole: Json | None, inside: Json) -> int:
+        """Count the figures ``inside``; ``whole``: they are all figures of this scope, which versions have counted."""
+        if whole is None or self._written.find_one({"listed": -1}, {"_id": 1}):
+            return self._rows.count(inside)
+        return sum(row["listed"] for row in self._visible(self._written.find(whole)) if "listed" in row)
 
     def changes(self, *, document_id: str = "", subject: str = "", limit: int = 100) -> list[FigureChange]:
         """Return what replaced or removed versions stated differently, the latest first; of a report or a subject."""
@@ -263,7 +280,8 @@ class FigureRepository:
         if scope.collections:
             conditions["collection"] = {"$in": list(scope.collections)}
         if scope.get(NAME) is not None and (ids := sorted(self._reports(scope))):
-            conditions["document_id"] = {"$in": ids}  # which has an index, unlike the names of reports
+            # They have an index, unlike the names of reports.
+            conditions["document_id"] = {"$in": ids} if len(ids) > 1 else ids[0]
         return conditions
 
     def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:

@@ -22,6 +22,7 @@ from ...domain.request import RequestContext
 from ...domain.scores import KnownVectors, ScoreArray, standard
 from ...language import Analyzer, analyzer, quotation_item, sentences
 from ...language.words import speaking
+from ...questions import kinds
 
 MAX_QUOTATIONS = 3
 MAX_CHARACTERS = 600
@@ -30,8 +31,8 @@ CLOSE = 0.75
 """A further passage is quoted if its cosine to the question is at least this share of the first one's."""
 HEADING, PLACE = 0.3, 0.03
 """What a passage's heading and its place in the search (1/n of this) add to its score, before it is quoted."""
-WORDS, NUMBERS = 0.5, 1.0
-"""Weights of the question's words and numbers in a statement, in standard deviations of the cosines."""
+WORDS = 0.5
+"""Weight of the question's words in a statement, in standard deviations of the cosines."""
 MAX_EMBEDDED = 300
 """Characters of a statement that are embedded."""
 MAX_STATEMENT = 300
@@ -41,10 +42,9 @@ MAX_NAME_WORDS = 8
 HEADER = "Quoted from the reports:"
 NEW_LINE = " · "
 """Between two lines of a quotation: an answer has each quotation on one line."""
-BULLET = re.compile(r"^[-*•]\s+")
+_BULLET = re.compile(r"^[-*•]\s+")
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
-_DIGITS = re.compile(r"\d+")
-_ASKS_FOR_PROSE = re.compile(r"\W*(?:why|how (?:come|do|does|did|is|are|was|were|has|have|had)|what happened)\b", re.I)
+_DIGIT = re.compile(r"\d")
 _NAME_IN_QUESTION = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]*[a-z]\w*")
 """A word with a capital that begins no sentence."""
 _PROSE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
@@ -121,7 +121,7 @@ class ExtractiveChatModel:
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
         closest, names, has_statements = 0.0, list[str](), any(map(statements, passages))
-        for passage in _in_order(passages, asks_for_prose=_ASKS_FOR_PROSE.match(question) is not None):
+        for passage in _in_order(passages, asks_for_prose=kinds.asks_for_prose(question)):
             if len(chosen) == MAX_QUOTATIONS:
                 break
             is_far = _cosine(passage) < CLOSE * closest
@@ -160,20 +160,18 @@ class ExtractiveChatModel:
     def _scores(
         self, question: str, passage: Passage, found: Sequence[Statement], request: RequestContext | None
     ) -> ScoreArray:
-        """Return how near each statement is to the question: by its vector, the question's words and its numbers."""
+        """Return how near each statement is to the question: by its vector and the question's words."""
         asked = set(self._analyzer.terms(question))
         terms = [asked.intersection(self._analyzer.terms(one.whole)) for one in found]
         counts = Counter(term for own in terms for term in own)
         weights = {term: log(1 + len(found) / count) for term, count in counts.items()}
         words = np.array([sum(weights[term] for term in sorted(own)) for own in terms])
-        numbers = set(_DIGITS.findall(question))
-        shared = np.array([len(numbers.intersection(_DIGITS.findall(one.text))) for one in found])
-        scores: ScoreArray = WORDS * standard(words) + NUMBERS * shared / max(len(numbers), 1)
+        scores: ScoreArray = WORDS * standard(words)
         embedder = self._embedder()
         if not embedder.local:
             return scores
         texts = [one.whole[:MAX_EMBEDDED] for one in found]
-        if not numbers:  # without its figures: countries and editions share the vector of a line
+        if not _DIGIT.search(question):  # without its figures: countries and editions share the vector of a line
             texts = [_FIGURE.sub("0", text) for text in texts]
         vectors = self._vectors(embedder, passage).of(texts, request)
         target = embedder.embed_query(question, request=request)
@@ -257,7 +255,7 @@ def _all_statements(passage: Passage) -> list[Statement]:
 def _split(heading: str, text: str) -> Iterator[Statement]:
     number, label = 0, ""
     for place, block in enumerate(text.split("\n\n")):
-        lines = [BULLET.sub("", line.strip()) for line in block.splitlines()]
+        lines = [_BULLET.sub("", line.strip()) for line in block.splitlines()]
         if place and len(lines) > 1 and len(lines[0].split()) <= MAX_NAME_WORDS and _NAME.fullmatch(lines[0]):
             heading, label, lines = lines[0], "", lines[1:]
         for line in lines:

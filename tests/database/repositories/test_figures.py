@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -95,6 +96,7 @@ class TestFinding:
         assert [one.text for one in figures.find(Scope())] == ["1%"]
         visible["kenya2023"] = "v2"
         assert texts(figures) == [("Kenya", "Inflation", "2%", True)]
+        assert figures.page(Scope(), limit=1).total == 1
         visible["kenya2023"] = ""
         assert texts(figures) == []
 
@@ -142,6 +144,14 @@ class TestPages:
         with pytest.raises(InvalidRequestError, match="cursor"):
             library.page(Scope(), limit=1, after=cursor)
 
+    def test_the_total_of_a_scope(self, library: FigureRepository) -> None:
+        for chosen, total in ((Scope(), 7), (scope(year=2025), 3), (scope(document_name="mali-2025"), 1)):
+            assert library.page(chosen, limit=2).total == total
+        both = [passage("5% (2020)", name, 2023, heading="Debt", ordinal=place) for place, name in enumerate("AB")]
+        write(library, *(replace(chunk, document_id="table") for chunk in both))
+        assert library.page(Scope(), limit=2).total == 9
+        assert library.page(scope(country_name="B"), limit=2).total == 1
+
 
 class TestVersions:
     def test_writing_again_changes_nothing(self, library: FigureRepository) -> None:
@@ -162,7 +172,7 @@ class TestVersions:
     ) -> None:
         records = [record("mali2025", "v1"), record("mali2025", "v2"), record("peru2023", "v1")]
         assert [(one.id, one.version) for one in library.missing(records)] == [("mali2025", "v2"), ("peru2023", "v1")]
-        monkeypatch.setattr("chatbot.database.repositories.figures.READING", 2)
+        monkeypatch.setattr("chatbot.database.repositories.figures.READING", 3)
         assert len(library.missing(records)) == 3
 
 
