@@ -77,15 +77,6 @@ def test_editing_the_title_embeds_the_passages_again(
     assert record_of(services).name == "Animals of the coast"
 
 
-def test_none_takes_away(services: Services, report: Path, edit: Edit) -> None:
-    edit(labels=["a"], description="x", type="t")
-    edit(country_name=None, labels=None, description=None, type=None)
-    record = record_of(services)
-    assert (record.metadata, record.labels, record.description) == ({"year": 2023}, (), "")
-    assert {chunk.metadata.get("country_name") for chunk in stored(services)} == {None}
-    assert_consistent(services)
-
-
 def test_an_edit_that_changes_nothing_writes_nothing(services: Services, report: Path, edit: Edit) -> None:
     before, position = record_of(services), services.storage.changes.position()
     edit(country_name="Kenya", title="Report")

@@ -104,7 +104,7 @@ class Answering:
         raise UnknownNameError.for_field(field, message, valid)
 
     def default_mode(self, preset: str = "") -> str:
-        """The mode of a question that names none; without a setting, `auto` where choosing costs no call of a model."""
+        """Return the mode of a question that names none; without a setting, `auto` if choosing makes no call."""
         return self.settings_with(preset).mode or (DEFAULT if self.chat_model.is_language_model else CHOOSES)
 
     def modes(self) -> list[tuple[str, bool, str]]:
@@ -114,7 +114,7 @@ class Answering:
         return [(name, can, "" if can else NO_MODEL) for name, can in usable.items()]
 
     def budget(self, limits: Mapping[str, Any]) -> Budget:
-        """What one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
+        """Return what one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
         settings = self.settings
         most = {"calls": settings.budget_calls, "tokens": settings.budget_tokens, "seconds": settings.budget_seconds}
         for name, value in limits.items():

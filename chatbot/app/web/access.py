@@ -215,7 +215,7 @@ def is_shown(record: DocumentRecord) -> bool:
 
 
 def may_change(record: DocumentRecord) -> bool:
-    """Whether the caller may see this report, and added it or is an administrator, as all are where access is open."""
+    """Return whether the caller may see this report, and added it or is an administrator (as all with open access)."""
     who = caller()
     is_own = who.may("write") and bool(who.owner) and record.owner == who.owner
     return (is_own or who.may("admin")) and is_shown(record)

@@ -121,7 +121,7 @@ def is_single(row: Sequence[str]) -> bool:
 
 
 def looks_like_header(cells: Sequence[str]) -> bool:
-    """Whether a row may name columns: every cell but the corner is filled, none is prose or a number but a year."""
+    """Return whether a row may name columns: all cells but the corner filled, none prose or a number but a year."""
     texts = [one_line(cell) for cell in cells]
     if not texts or not all(texts[1:]) or any(label(text) != text for text in texts):
         return False

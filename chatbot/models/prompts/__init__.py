@@ -102,7 +102,7 @@ def on_one_line(text: str, tag: str = "passage") -> str:
 
 
 def _reads_on_as(tag: str, text: str, place: int) -> bool:
-    """Whether the name of the tag follows, opening or closing, in look-alikes, or with blanks and accents between."""
+    """Return whether the tag's name follows, opening or closing, in look-alikes or with blanks and accents between."""
     seen = 0
     while seen < len(tag) and place < len(text):
         letters = "" if not seen and text[place] in _SLASHES else _folded(text[place])

@@ -42,7 +42,7 @@ def translate_refusals(target: SearchTarget) -> Iterator[None]:
 
 
 def lacks_engine(error: CommandError) -> bool:
-    """Whether the server has no such stage or command. An engine that does not answer exists: it may come back."""
+    """Return whether the server has no such stage or command. An engine that does not answer may come back."""
     return error.server_code in NO_ENGINE_CODES or bool(_NO_ENGINE.search(error.server_message))
 
 

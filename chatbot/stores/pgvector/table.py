@@ -143,7 +143,7 @@ class ChunkTable:
         connection.execute(f"ALTER TABLE {self.name} ADD COLUMN IF NOT EXISTS {column}")
 
     def _stored(self, column: str, connection: Connection) -> int | None:
-        """The dimensions of a vector column, -1 for another; None where the table or the column does not exist."""
+        """Return the dimensions of a vector column, -1 for another; None if the table or the column does not exist."""
         row = connection.execute(_DIMENSIONS, [self.name, column]).fetchone()
         return None if row is None else int(row[0])
 

@@ -48,7 +48,7 @@ export function explainUnsupported(sentence) {
   const source = numbers.length > 1 ? t("sources {numbers}", { numbers: listed(numbers) }) : t("source {number}", { number: numbers[0] });
   return [
     missing && t("Not found in {source}: {missing}.", { source, missing }),
-    contradicted.length > 0 && t("{source} has other figures: {figures}.", { source, figures: contradicted.join(", ") }),
+    contradicted.length > 0 && t("Other figures in {source}: {figures}.", { source, figures: contradicted.join(", ") }),
     sentence.no_source && t("No source is given."),
     unknown.length > 0 && t("There is no source {numbers}.", { numbers: listed(unknown, "disjunction") }),
   ].filter(Boolean).join(" ");

@@ -195,7 +195,7 @@ export class StepsView {
     const { round } = question;
     if (!round) return;
     for (const other of round) if (!other.isSettled) other.say(t("searching …"));
-    this.#say(t("{settled} of {questions} searches finished", {
+    this.#say(t("{settled} of {questions} searched", {
       settled: round.filter(({ isSettled }) => isSettled).length, questions: count(round.length, "sub-question"),
     }));
   }

@@ -95,16 +95,6 @@ def interrupt(source: Database, target: Database, *, batches: int = 2, merge: bo
         work.copy(report)
 
 
-def test_there_and_back_everything_is_the_same(embedded: Database, mongodb: Database, other: Database) -> None:
-    write_corpus(embedded, 300)
-    copy(embedded, mongodb)
-    copy(mongodb, other)
-    with pytest.raises(DatabaseError, match="not empty"):  # a finished copy is no interrupted one
-        copy(mongodb, other)
-    assert contents(other, EVERYTHING) == contents(embedded, EVERYTHING)
-    assert CorpusFacts(other).embedder() == CorpusFacts(embedded).embedder()
-
-
 def test_an_interrupted_copy_goes_on_and_its_progress_counts_every_row_once(
     embedded: Database, mongodb: Database
 ) -> None:

@@ -9,8 +9,7 @@ import pytest
 from chatbot.domain.errors import MissingPackageError, UnknownNameError
 from chatbot.domain.protocols import Reranker
 from chatbot.domain.request import RequestContext
-from chatbot.models.rerank import RERANKERS
-from chatbot.models.rerank.models import CrossEncoderReranker
+from chatbot.models.rerank import RERANKERS, CrossEncoderReranker
 from tests.models.rerank.hits import Scripted, hit, ids
 from tests.stores.atlas_setup import Setup
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.domain.request import RequestContext
-from chatbot.models.rerank.models import CrossEncoderReranker, RerankerError
+from chatbot.models.rerank import CrossEncoderReranker, RerankerError
 from tests.models.rerank.hits import hit, ids
 
 HITS = [hit("a", text="tea"), hit("b", text="coffee exports"), hit("c", text="coffee")]

@@ -12,7 +12,7 @@ from chatbot.domain.errors import ChatModelError
 from chatbot.domain.protocols import Reranked
 from chatbot.domain.request import RequestContext
 from chatbot.models.replies.asking import numbers
-from chatbot.models.rerank.models import BATCH, LlmReranker
+from chatbot.models.rerank import BATCH, LlmReranker
 from tests.models.rerank.hits import Scripted, hit, ids
 
 HITS = [hit(f"h{number}") for number in range(1, 6)]

@@ -7,7 +7,7 @@ import pytest
 from chatbot.domain import SearchHit
 from chatbot.domain.errors import SearchEngineError
 from chatbot.domain.request import RequestContext
-from chatbot.models.rerank.models import MongoReranker
+from chatbot.models.rerank import MongoReranker
 from tests.fakes.search_engine import failure
 from tests.stores.atlas_setup import Setup
 

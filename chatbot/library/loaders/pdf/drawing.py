@@ -262,7 +262,7 @@ def _within(box: Box, chars: list[Char]) -> list[Char]:
 
 
 def _is_white(color: object) -> bool:
-    """Whether grey, or red, green and blue, or cyan, magenta, yellow and black, from 0 to 1, are nearly white."""
+    """Return whether the components of a grey, RGB or CMYK colour, from 0 to 1, are nearly white."""
     parts = color if isinstance(color, tuple | list) else (color,)
     if not all(isinstance(part, int | float) for part in parts):
         return False  # a pattern
