@@ -45,7 +45,7 @@ class Figures(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class IndicatorFigures:
     """One indicator: of each subject its figures, one a year, the oldest first, each from the newest edition.
 
     A figure without a year counts for the year of its edition.
@@ -96,7 +96,7 @@ class FigureTables:
         *,
         newest: Scope | None = None,
         of_all: bool = False,
-    ) -> list[Measured]:
+    ) -> list[IndicatorFigures]:
         """Return what is asked for: one indicator for each thing in ``topic``; none where none is meant surely.
 
         ``subjects``: only of these, none = of all in ``scope``. ``newest``: the newest edition in scope, whose names of
@@ -109,13 +109,13 @@ class FigureTables:
             if any(meant.values()):
                 every = self._pairs(scope)
                 found = {pair: self._measured(*pair, every, scope, subjects) for pair in meant.values() if pair}
-                rows = [found[pair] if pair else Measured(part, "", {}) for part, pair in meant.items()]
+                rows = [found[pair] if pair else IndicatorFigures(part, "", {}) for part, pair in meant.items()]
                 return [one for one in rows if one.by_subject or len(rows) > 1]
         return []
 
     def key_figures(
         self, scope: Scope, subjects: Sequence[str], chapters: Callable[[Sequence[str]], Mapping[str, str]]
-    ) -> list[Measured]:
+    ) -> list[IndicatorFigures]:
         """Return indicators that all subjects have, in turn the next one of each chapter, at most `KEY_FIGURES`.
 
         Of each subject its newest edition counts. ``chapters`` returns the chapters of passages by their ids.
@@ -188,7 +188,7 @@ class FigureTables:
 
     def _measured(
         self, heading: str, label: str, pairs: Mapping[str, Counter[str]], scope: Scope, subjects: Collection[str]
-    ) -> Measured:
+    ) -> IndicatorFigures:
         own = self._words(heading)
         near = [name for name in pairs if name == heading or self._words(name) <= own or self._words(name) >= own]
         named: dict[tuple[str, str], list[ReportedFigure]] = defaultdict(list)
@@ -202,7 +202,7 @@ class FigureTables:
             own_labels[figure.subject].add(figure.label)
         lacking = own_labels.keys() - {figure.subject for figure in figures}
         figures += [f for f in _under(named, heading) if f.subject in lacking and len(own_labels[f.subject]) == 1]
-        return Measured(heading, label, dict(_by_subject(figures)))
+        return IndicatorFigures(heading, label, dict(_by_subject(figures)))
 
     def _same(
         self, heading: str, label: str, named: Mapping[tuple[str, str], Sequence[ReportedFigure]]

@@ -13,7 +13,7 @@ from ..language import escape_markdown
 from ..language.words import Say, counted
 from ..questions.kinds import Request
 from ..questions.wording import list_in_words
-from .figure_tables import Measured, year_of
+from .figure_tables import IndicatorFigures, year_of
 
 RANKED = 5
 """Countries of a ranking that does not say how many."""
@@ -52,7 +52,7 @@ class Rendered:
 
 def render(
     request: Request,
-    measured: Sequence[Measured],
+    measured: Sequence[IndicatorFigures],
     subjects: Sequence[str],
     years: Sequence[Condition],
     say: Say,
@@ -87,7 +87,7 @@ def render_changes(
     return rendered if rows else None
 
 
-def _of_all(rendered: Rendered, request: Request, one: Measured, years: Sequence[Condition]) -> str:
+def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: Sequence[Condition]) -> str:
     """A ranking, the countries inside a bound, their number, or the average of all."""
     say, name = rendered.say, escape_markdown(one.name)
     newest = [(subject, one.newest(subject, years)) for subject in one.by_subject]
@@ -143,7 +143,7 @@ def _aggregate(
     )
 
 
-def _series(rendered: Rendered, one: Measured, subjects: Sequence[str], years: Sequence[Condition]) -> str:
+def _series(rendered: Rendered, one: IndicatorFigures, subjects: Sequence[str], years: Sequence[Condition]) -> str:
     """What one indicator was over the years: the first and the last in a sentence, all of them as a table."""
     say, sentences = rendered.say, list[str]()
     shown = [subject for subject in subjects or one.by_subject if subject in one.by_subject]
@@ -182,7 +182,7 @@ def _series(rendered: Rendered, one: Measured, subjects: Sequence[str], years: S
 
 
 def _side_by_side(
-    rendered: Rendered, measured: Sequence[Measured], subjects: Sequence[str], years: Sequence[Condition]
+    rendered: Rendered, measured: Sequence[IndicatorFigures], subjects: Sequence[str], years: Sequence[Condition]
 ) -> str:
     """Each thing of each subject, of the newest year that all have where there is one."""
     say, sentences, cells = rendered.say, list[str](), list[list[str]]()

@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 from threading import Lock
 from types import MappingProxyType
@@ -30,6 +31,8 @@ WORDS = 0.5
 """Weight of equal words beside a cosine."""
 SURE = 1.0
 """The score from which words alone name a heading."""
+KEPT_LABELS = 20_000
+"""Labels of the data whose words are kept."""
 LABEL_LEAD = 0.05
 """By how much a label's phrase must be nearer to the question than its heading's own to be meant instead of it."""
 _WORD = re.compile(r"\w[\w'’.%-]*")
@@ -85,6 +88,7 @@ class IndicatorIndex:
         """By heading and label; the label None has the phrases of all labels too."""
         self._headings: Counter[str] = Counter()
         """In the phrases of how many headings each word is."""
+        self._named = lru_cache(KEPT_LABELS)(lambda heading, label: frozenset(self._terms(f"{heading} {label}")))
 
     def near(
         self,
@@ -105,7 +109,7 @@ class IndicatorIndex:
         for name in headings:
             near = self._best(asked, groups[name, None]) if name else None
             if near is not None:
-                named = (frozenset(self._terms(f"{name} {label}")) for label in labels.get(name, ()))
+                named = [self._named(name, label) for label in labels.get(name, ())]
                 near = Near(near.cosine, max([near.words, *(self._shared(asked.terms, terms) for terms in named)]))
             found.append(near)
         return found

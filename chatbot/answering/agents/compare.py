@@ -104,7 +104,7 @@ def _key_figures(run: AgentRun, ready: Sequence[Side]) -> Rendered | None:
     """The key figures of countries that are compared without saying what of them."""
     countries = [side.scope.get(COUNTRY) for side in ready]
     named = list(dict.fromkeys(str(one.values[0]) for one in countries if isinstance(one, Values)))
-    return key_figures(run, run.question.scope, named) if named else None  # sides never leave the scope
+    return key_figures(run, run.question.scope.having(COUNTRY, named), named) if named else None
 
 
 def _of_edition(run: AgentRun, side: Side) -> Side:

@@ -82,8 +82,8 @@ def compile_table(run: AgentRun) -> Rendered | None:
 
 
 def key_figures(run: AgentRun, scope: Scope, subjects: Sequence[str]) -> Rendered | None:
-    """Return a table of the figures that say most of these countries; None where they share none."""
-    store, scope = run.resources.store, scope.having(COUNTRY, subjects)
+    """Return a table of the figures that say most of these subjects; None where they share none."""
+    store = run.resources.store
 
     def chapters(chunk_ids: Sequence[str]) -> dict[str, str]:
         return {chunk.id: chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in store.get(chunk_ids)}

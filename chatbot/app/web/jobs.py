@@ -25,7 +25,7 @@ from ...jobs.queue import FileState, Ingestion, IngestionFile
 from ...library.control import JobControl, lease
 from ...library.sources import METADATA, UPLOADS, Overrides, document_id, uploaded_name
 from .access import caller, inside_limit, is_shown, may_change, own_record, whose
-from .payloads import Conflict, Pages, Reading, Upload, UploadFields
+from .payloads import Conflict, Pages, ReadAgain, Upload, UploadFields
 from .request import (
     FILES,
     MOST_FILES,
@@ -125,11 +125,11 @@ def add_documents() -> Response:
 
 
 @jobs.post("/api/documents/<document_id>/reingest")
-@route(need="write", body=Reading, body_needed=False, returns=Job, status=202, errors=(409, 422, 507))
+@route(need="write", body=ReadAgain, body_needed=False, returns=Job, status=202, errors=(409, 422, 507))
 def reingest_document(document_id: str) -> Response:
     """Read the original of a report again, with other chunking where given."""
     record = own_record(document_id)
-    sent = parse(Reading, json_object() if request.get_data() else {})
+    sent = parse(ReadAgain, json_object() if request.get_data() else {})
     about = services().ingesting.check_overrides(sent)
     file = services().ingesting.originals.job_file(record)
     if file is None:

@@ -177,7 +177,7 @@ class ChatRequest(SearchRequest):
         return tuple(Message(message.role, message.content) for message in self.previous_messages)
 
 
-class Reading(Cutting):
+class ReadAgain(Cutting):
     """How to split a report again; null means as the settings say."""
 
 
