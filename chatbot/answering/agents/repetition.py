@@ -1,7 +1,7 @@
 """Removes sentences that repeat an earlier section of a report (R-A6, seed 000).
 
 Removing a new sentence does more harm than keeping a repeated one. So a sentence is removed only if a near earlier one
-has all of its words. IndicatorFigures with MiniLM on sentences of the sample reports: of 400 repeated in other words 39 stay;
+has all of its words. Measured with MiniLM on sentences of the sample reports: of 400 repeated in other words 39 stay;
 of 1,944 that differ in a country, a year, a figure or a "not", or say a little more, one is removed.
 """
 

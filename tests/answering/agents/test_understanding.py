@@ -183,7 +183,6 @@ class TestScope:
             ("Kenya and Mali, please!", "Tell me about Kenya and Mali"),
             ("Kenya 2021", "Kenya 2021"),
             ("Kenya exports", "Kenya exports"),
-            ("Who rules Kenya?", "Who rules Kenya (chief of state, head of government)?"),
         ],
     )
     def test_it_is_searched_for_as_reports_say_it(self, services, server, agent, query: str, asked: str) -> None:
