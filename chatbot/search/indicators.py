@@ -33,6 +33,8 @@ SURE = 1.0
 """The score from which words alone name a heading."""
 KEPT_LABELS = 20_000
 """Labels of the data whose words are kept."""
+ALMOST_SAID, SAID = 0.95, 0.5
+"""The cosine from which the question says a phrase itself, and what that adds to its score."""
 LABEL_LEAD = 0.05
 """By how much a label's phrase must be nearer to the question than its heading's own to be meant instead of it."""
 _WORD = re.compile(r"\w[\w'’.%-]*")
@@ -47,8 +49,8 @@ class Near:
 
     @property
     def score(self) -> float:
-        """Up to 1 + `WORDS`."""
-        return self.cosine + WORDS * self.words
+        """Up to 1 + `WORDS` + `SAID`."""
+        return self.cosine + WORDS * self.words + (SAID if self.cosine >= ALMOST_SAID else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
