@@ -107,7 +107,7 @@ def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: 
             if bound.above
             else "{name} below {value}: {number} of {whole}."
         )
-        value = f"{bound.value.normalize():f}{bound.unit}"
+        value = _with_unit(f"{bound.value.normalize():,f}", bound.unit)
         head = say(text, name=name, value=value, number=len(inside), whole=whole)
         return "\n".join([head, "", *_listed(rendered, inside[:MOST_LISTED])])
     shown = figures[: max(request.most, RANKED)]
@@ -133,14 +133,17 @@ def _aggregate(
     total = sum((figure.value for _, figure in figures), Decimal(0))
     value = total / len(figures) if request.average else total
     unit = figures[0][1].unit
-    number = f"{value:,.{AVERAGE_PLACES}f}"
-    shown = f"{unit}{number}" if unit in {"$", "€", "£"} else f"{number}{'' if unit == '%' else ' '}{unit}".strip()
+    shown = _with_unit(f"{value:,.{AVERAGE_PLACES}f}", unit)
     text = "Average {name} of {whole}, computed from the newest figure of each: {value}."
     if not request.average:
         text = "Total {name} of {whole}, computed from the newest figure of each: {value}."
     return "\n".join(
         [rendered.say(text, name=name, whole=whole, value=shown), "", *_listed(rendered, figures[:MOST_LISTED])]
     )
+
+
+def _with_unit(number: str, unit: str) -> str:
+    return f"{unit}{number}" if unit in {"$", "€", "£"} else f"{number}{'' if unit == '%' else ' '}{unit}".strip()
 
 
 def _series(rendered: Rendered, one: IndicatorFigures, subjects: Sequence[str], years: Sequence[Condition]) -> str:
