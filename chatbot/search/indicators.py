@@ -50,7 +50,12 @@ class Near:
     @property
     def score(self) -> float:
         """Up to 1 + `WORDS` + `SAID`."""
-        return self.cosine + WORDS * self.words + (SAID if self.cosine >= ALMOST_SAID else 0.0)
+        return self.cosine + WORDS * self.words + SAID * self.is_said
+
+    @property
+    def is_said(self) -> bool:
+        """Whether the question says the phrase itself."""
+        return self.cosine >= ALMOST_SAID
 
 
 @dataclass(frozen=True, slots=True)
