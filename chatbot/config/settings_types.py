@@ -19,7 +19,8 @@ from ..domain.costs import ModelPrice, read_prices
 INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
 OWN_COLLECTIONS = frozenset({
     "audit", "batch_items", "batches", "cache", "conversations", "counters", "documents", "feedback", "file_pieces",
-    "files", "glossary", "ingestion_items", "ingestions", "keys", "message_events", "messages", "meta", "usage",
+    "figure_changes", "figure_versions", "figures", "files", "glossary", "ingestion_items", "ingestions", "keys",
+    "message_events", "messages", "meta", "usage",
 })  # fmt: skip
 """The program's own collections, which cannot hold passages."""
 MAX_COLLECTION_NAME = 120

@@ -27,6 +27,8 @@ OLDER = 1.0
 """What a passage of an older edition loses where no year is asked, in standard deviations: its heading may be gone."""
 SAID_AHEAD = 3.0
 """What a passage gains whose heading, or a phrase of it, the question says itself, in standard deviations."""
+LONGEST_NAME = 12
+"""Words of a heading that is compared."""
 PROSE = 0.5
 """Share of the headings' weight where a question asks for prose."""
 AHEAD, OLDER_SHOWN = 3, 2
@@ -46,7 +48,8 @@ class HeadingOrder:
     def order(self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None) -> list[SearchHit]:
         """Best first. A passage without a heading is taken for an average one. Raises EmbeddingError."""
         hits, rest = hits[:DEPTH], hits[DEPTH:]
-        headings = [hit.chunk.heading for hit in hits]
+        # A caption of many words is no name of what its passage says.
+        headings = [name if len(name.split()) <= LONGEST_NAME else "" for name in (hit.chunk.heading for hit in hits)]
         if not any(headings):
             return [*hits, *rest]
         near = self._index.near(text.topic, headings, request)

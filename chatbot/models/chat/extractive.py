@@ -47,6 +47,7 @@ _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _DIGIT = re.compile(r"\d")
 _NAME_IN_QUESTION = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]*[a-z]\w*")
 """A word with a capital that begins no sentence."""
+_NOTE = re.compile(r"\W*notes?\s*:", re.IGNORECASE)
 _PROSE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
 """A sentence, which is no label with its value."""
 _SOURCE_LINE = re.compile(
@@ -203,14 +204,15 @@ def _names(question: str, passage: Passage) -> list[str]:
 
 
 def _in_order(passages: Sequence[Passage], *, asks_for_prose: bool) -> list[Passage]:
-    """Return the passages, the nearest to the question first. Editions of one line keep their order."""
+    """Return the passages, the nearest to the question first. Editions of one line keep their order, but for notes."""
     best: dict[tuple[object, ...], tuple[bool, float]] = {}
     for place, passage in enumerate(passages, start=1):
         hit, is_prose = passage.hit, asks_for_prose and _PROSE.search(passage.hit.chunk.text) is not None
         score = hit.score or 0.0
         score += HEADING * (score if hit.heading_score is None else hit.heading_score) + PLACE / place
         best[_line(passage)] = max(best.get(_line(passage), (False, 0.0)), (is_prose, score))
-    return sorted(passages, key=lambda passage: best[_line(passage)], reverse=True)
+    is_note = {passage.number: _NOTE.match(passage.hit.chunk.text) is not None for passage in passages}
+    return sorted(passages, key=lambda one: (*best[_line(one)], not is_note[one.number]), reverse=True)
 
 
 def _length(found: Sequence[Statement]) -> int:
