@@ -122,7 +122,8 @@ class FollowUps:
     def is_elliptic(self, query: str) -> bool:
         """Return whether words are missing that only a conversation can give."""
         reading = read_names(query, self._catalog)
-        return not self._telling(query, reading) or not self._is_complete(query, reading)
+        is_whole = _COMPLETE.match(query) is not None and not _THING_BEFORE.search(query)
+        return not self._telling(query, reading) or not (is_whole or self._is_complete(query, reading))
 
     def is_same_question(self, written: str, ruled: str) -> bool:
         """Return whether a text is a question about the same countries, years and editions as the rule's."""
