@@ -25,8 +25,8 @@ DEPTH = 50
 """Candidates that are looked at: deeper ones came no further in any set."""
 OLDER = 1.0
 """What a passage of an older edition loses where no year is asked, in standard deviations: its heading may be gone."""
-SAID_AHEAD = 3.0
-"""What a passage gains whose heading, or a phrase of it, the question says itself, in standard deviations."""
+SAID_AHEAD = 2.0
+"""What a passage gains whose heading, or a phrase of it, the question says itself, in standard deviations of these."""
 LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
@@ -60,7 +60,7 @@ class HeadingOrder:
         fused = np.array([hit.fused_score or 0.0 for hit in hits])
         weight = self._weight * (PROSE if text.prose else 1.0)
         said = np.array([float(one is not None and one.is_said) for one in near])
-        total = standard(fused) + weight * standard(similar) + SAID_AHEAD * said
+        total = standard(fused) + weight * (standard(similar) + SAID_AHEAD * said)
         if not (text.figure_years or text.editions):
             total -= OLDER * _is_older(hits)
         return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
