@@ -17,7 +17,8 @@ from benchmarks.agent_questions import TASKS, IdealModel, Task
 from benchmarks.loaded import answer, load_samples, throw_away
 from chatbot.app.services import Services
 from chatbot.domain import Answer, Question, Scope, StepEvent
-from chatbot.questions.comparison_sides import sides
+from chatbot.questions.reading import read_names
+from chatbot.questions.sides import sides
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 
 MODES = ("direct", "deep", "chain", "auto", "compare", "report")
@@ -59,10 +60,11 @@ def main() -> None:
 def table(services: Services, modes: Sequence[str], begin: Callable[[Task], None]) -> None:
     print(HEAD)
     print("|---" * HEAD.count(" |") + "|")
+    catalog = services.storage.documents
     for mode in modes:
         rows = []
         for task in TASKS:
-            if mode == "compare" and not sides(task.text, Scope(), services.storage.documents).compared:
+            if mode == "compare" and not sides(read_names(task.text, catalog, Scope()), Scope(), catalog).compared:
                 continue
             for _ in range(2):  # the first time also pays for what is loaded on first use
                 begin(task)
