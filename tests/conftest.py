@@ -38,7 +38,8 @@ hypothesis_settings.register_profile("any_speed", deadline=None, suppress_health
 hypothesis_settings.load_profile("any_speed")
 
 SLOW = re.compile(
-    r"""(app/(cli|mcp|web)|contracts|faults)/
+    r"""(app/(cli|web)|contracts|faults)/
+    |app/test_mcp
     |answering/agents/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
     |questions/test_conversations
     |models/chat/test_openai|models/embed/test_(openai|wire)|database/test_mongo|library/fetching/test_transport|checking/test_citations

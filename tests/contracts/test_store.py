@@ -95,13 +95,6 @@ def test_exact_ties_are_ordered_by_id_even_at_the_cut(harness: Harness, store: S
     assert ids(found) == sorted(chunk.id for chunk in tied)[:top_k]
 
 
-def test_many_ties_at_the_cut(harness: Harness, store: Store) -> None:
-    chunks = [chunk(f"t{place:02}") for place in reversed(range(30))]
-    fill(harness, store, chunks, np.vstack([direction(2)] * 30))
-    found = store.vector_search(direction(2), top_k=4, scope=EVERYTHING)
-    assert ids(found) == sorted(chunk.id for chunk in chunks)[:4]
-
-
 def test_an_empty_store_finds_nothing(store: Store) -> None:
     assert store.vector_search(direction(), top_k=5, scope=EVERYTHING) == []
     assert store.keyword_search("population", top_k=5, scope=EVERYTHING) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -56,12 +55,6 @@ def in_vain(limits: TimeLimits, clock: Clock, *, after: float = 4.0) -> None:
         raise SilenceError
 
 
-def test_a_call_gets_the_usual_time_or_its_own(limits: TimeLimits, clock: Clock) -> None:
-    assert answered(limits, clock) == 4.0
-    assert answered(limits, clock, wanted=60.0) == 60.0
-    assert answered(limits, clock, wanted=0.5) == 0.5
-
-
 def test_the_calls_of_a_request_share_a_limit(limits: TimeLimits, clock: Clock) -> None:
     begin_request(clock)
     assert answered(limits, clock, after=3.5) == 4.0
@@ -74,28 +67,10 @@ def test_the_calls_of_a_request_share_a_limit(limits: TimeLimits, clock: Clock) 
     assert answered(limits, clock) == 4.0
 
 
-def test_what_happens_between_calls_does_not_count(limits: TimeLimits, clock: Clock) -> None:
-    begin_request(clock)
-    clock.now += 60  # a model thinks
-    assert answered(limits, clock) == 4.0
-
-
 def test_a_silent_server_is_waited_for_briefly_until_it_answers(limits: TimeLimits, clock: Clock) -> None:
     in_vain(limits, clock)
     assert answered(limits, clock) == SILENT_SECONDS
     assert answered(limits, clock) == 4.0
-
-
-def test_requests_that_began_before_the_silence_give_up_at_once(limits: TimeLimits, clock: Clock) -> None:
-    begin_request(clock)
-    thread = threading.Thread(target=in_vain, args=(limits, clock))  # another request
-    thread.start()
-    thread.join()
-    with pytest.raises(NoTimeLeftError) as raised, limits.call():
-        pytest.fail("the call was made")
-    assert raised.value.silent
-    begin_request(clock)
-    assert answered(limits, clock) == SILENT_SECONDS
 
 
 def test_a_late_call_says_nothing_while_others_are_answered(limits: TimeLimits, clock: Clock) -> None:
@@ -104,16 +79,4 @@ def test_a_late_call_says_nothing_while_others_are_answered(limits: TimeLimits, 
         answered(limits, clock)
         clock.now += 2.0
         raise SilenceError
-    assert answered(limits, clock) == 4.0
-
-
-def test_a_broken_connection_is_not_silence(limits: TimeLimits, clock: Clock) -> None:
-    in_vain(limits, clock, after=0.01)
-    assert answered(limits, clock) == 4.0
-
-
-def test_a_refusal_is_an_answer(limits: TimeLimits, clock: Clock) -> None:
-    in_vain(limits, clock)
-    with pytest.raises(ValueError, match="refused"), limits.call():
-        raise ValueError("refused")
     assert answered(limits, clock) == 4.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 
 import chatbot.domain.errors as errors
@@ -58,10 +57,3 @@ def test_a_failed_dependency_says_what_helps_and_when_to_try_again() -> None:
     assert error.retry_after == 5
     assert DatabaseError("It failed.").retry_after is None
     assert IngestingError("Wait.").retry_after == 3
-
-
-def test_details_are_copied_and_can_be_sent_as_json() -> None:
-    detail = {"field": "x", "message": "y"}
-    error = ChatbotError("z", details=[detail])
-    detail["field"] = "changed"
-    assert json.loads(json.dumps(error.details)) == [{"field": "x", "message": "y"}]

@@ -23,30 +23,6 @@ class Work:
             raise self.errors.pop(0)
 
 
-def test_work_that_succeeds_is_done_once() -> None:
-    work = Work()
-    startup = Startup(work)
-    startup.run()
-    assert startup.wait(0)
-    assert work.tries == 1
-    startup.close()
-
-
-@pytest.mark.parametrize("error", [SettingsError("TOP_K=0"), DatabaseError("The data folder cannot be created.")])
-def test_what_trying_again_cannot_help_stops_the_start(error: ChatbotError) -> None:
-    with pytest.raises(type(error), match=error.message):
-        Startup(Work(error)).run()
-
-
-def test_a_dependency_that_is_down_is_tried_again_in_the_background() -> None:
-    work = Work(DOWN)
-    startup = Startup(work)
-    startup.run()
-    assert work.tries == 1
-    assert startup.wait(60)
-    assert work.tries == 2
-
-
 def test_what_turns_out_wrong_later_ends_the_tries_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     work = Work(DOWN, SettingsError("the embedding model is another one"))
     startup = Startup(work)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.domain.errors import SettingsError
-from chatbot.language import LANGUAGES, Analyzer, analyzer, estimate_tokens, evenly_spaced, is_foreign, sentences
+from chatbot.language import analyzer, estimate_tokens, evenly_spaced, is_foreign, sentences
 
 TERMS = {
     "What is the Population Growth RATE of the countries?": ["popul", "growth", "rate", "countri"],
@@ -33,18 +32,6 @@ def test_stop_words_and_stems_follow_the_language() -> None:
     """R-B5, LANGUAGE."""
     assert analyzer("german").terms("die Häuser und das Haus") == ["haus", "haus"]
     assert "und" in analyzer("english").terms("die und das")
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_listed_language_can_be_built(language: str) -> None:
-    assert Analyzer(language).terms("2023") == ["2023"]
-
-
-def test_an_unknown_language_is_named_with_the_valid_ones() -> None:
-    with pytest.raises(SettingsError) as raised:
-        Analyzer("klingon")
-    assert "LANGUAGE='klingon'" in raised.value.message
-    assert ", ".join(LANGUAGES) in raised.value.message
 
 
 @given(st.text())

@@ -95,15 +95,6 @@ def test_a_cancellation_wakes_who_waits(stopping: bool, expected: type[Cancelled
     assert (work.calls, time.monotonic() - started < 30) == (1, True)
 
 
-def test_nothing_is_tried_after_a_cancellation() -> None:
-    work, control = Work(0, LoadError("")), JobControl()
-    control.check()
-    control.cancel.cancel()
-    with pytest.raises(CancelledError):
-        Retries().run(work, control)
-    assert work.calls == 0
-
-
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "LEASE_SECONDS", 0.6)
@@ -131,18 +122,6 @@ def test_work_under_one_lease_never_overlaps(services: Services) -> None:
 
     run_together(work, work, work)
     assert (most[0], rows(services)) == (1, [])
-
-
-def test_another_lease_does_not_wait(services: Services) -> None:
-    with lease(services.storage.facts, "x", JobControl()), lease(services.storage.facts, "y", JobControl()):
-        assert len(rows(services)) == 2
-    assert rows(services) == []
-
-
-def test_a_lease_is_given_back_when_the_work_fails(services: Services) -> None:
-    with pytest.raises(ValueError, match="oops"), lease(services.storage.facts, "x", JobControl()):
-        raise ValueError("oops")
-    assert rows(services) == []
 
 
 @pytest.mark.usefixtures("quick")

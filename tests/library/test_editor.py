@@ -12,8 +12,7 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import DocumentRecord, Scope, Values
-from chatbot.domain.errors import DatabaseError, EmbeddingError, InvalidRequestError, NotFoundError
-from chatbot.library.sources import document_id
+from chatbot.domain.errors import DatabaseError, EmbeddingError
 from chatbot.stores.faiss.store import FaissStore
 from tests.library.helpers import (
     REPORT_ID,
@@ -83,21 +82,6 @@ def test_an_edit_that_changes_nothing_writes_nothing(services: Services, report:
     assert (record_of(services), services.storage.changes.position()) == (before, position)
 
 
-def test_an_edit_holds_when_the_file_is_ingested_again(
-    services: Services, report: Path, edit: Edit, embedding: Embedding
-) -> None:
-    edit(country_name="Mali", title="Mine", labels=None)
-    embedding.taken()
-    ingest(services, report)
-    assert embedding.taken() == []
-    record = record_of(services)
-    assert (record.title, record.metadata) == ("Mine", {"country_name": "Mali", "year": 2023})
-    assert ingest(services, report).outcome == "unchanged"
-    ingest(services, write(report.parent, passages_of("ant")))
-    assert (record_of(services).title, record_of(services).metadata) == ("Mine", record.metadata)
-    assert_consistent(services)
-
-
 def test_the_rows_of_a_table_keep_their_own(services: Services, tmp_path: Path, edit: Edit) -> None:
     ingest(services, write(tmp_path, TABLE, "table.csv"))
     edit(country_name="Chad", year=2000)
@@ -154,17 +138,6 @@ def test_a_database_that_fails_shows_the_old_version(
     assert record_of(services).metadata["country_name"] == "Kenya"
     edit(country_name="Mali")
     assert_consistent(services)
-
-
-def test_what_cannot_be_edited_is_named(services: Services, tmp_path: Path, edit: Edit, embedding: Embedding) -> None:
-    with pytest.raises(NotFoundError, match=document_id("x")):
-        services.ingesting.service.edit(document_id("x"), {"year": 2020})
-
-    embedding.before = raising(EmbeddingError("The model failed."))
-    with pytest.raises(EmbeddingError):
-        ingest(services, write(tmp_path, passages_of("zebra")))
-    with pytest.raises(InvalidRequestError, match="cannot be edited: it is failed"):
-        edit(year=2020)
 
 
 def test_edits_at_once_do_not_undo_each_other(settings: Settings, services: Services, report: Path) -> None:

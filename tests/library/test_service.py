@@ -237,9 +237,6 @@ def test_a_changed_row_is_embedded_alone(services: Services, tmp_path: Path, emb
     assert_consistent(services)
 
 
-# Summaries
-
-
 # Folders
 
 

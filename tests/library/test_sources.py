@@ -11,7 +11,6 @@ import pytest
 
 from chatbot.domain import Document, Loaded, Section, Value, lay_out
 from chatbot.domain.errors import LoadError
-from chatbot.library.loaders import loader_for
 from chatbot.library.sources import Source, document_id, folder_sources, make_document, metadata_of, read_manifest
 
 TEXT = lay_out([Section(("A",), "one")])
@@ -132,12 +131,6 @@ def folder(tmp_path: Path, *files: str, manifest: Any = None) -> Path:
     return tmp_path / "reports"
 
 
-def test_without_a_manifest_every_file_below_is_taken_in_order(tmp_path: Path) -> None:
-    root = folder(tmp_path, "b.md", "a/c.md", ".hidden.md")
-    assert [source.path for source in folder_sources(root)] == [root / "a/c.md", root / "b.md"]
-    assert [source.metadata for source in folder_sources(root)] == [{}, {}]
-
-
 def test_a_manifest_gives_title_and_metadata_and_chooses_the_files(tmp_path: Path) -> None:
     entry = {"file": "b.md", "title": "B", "country_name": "Kenya", "year": 2023, "type": "t", "licence": "CC0"}
     root = folder(tmp_path, "a.md", "b.md", manifest=[entry, {"file": "c/d.md"}])
@@ -153,17 +146,6 @@ def test_the_identity_depends_on_the_folder_unless_it_is_named(tmp_path: Path) -
     assert folder_sources(one)[0].identity == f"{one.resolve()}/a.md"
     assert folder_sources(one)[0].identity != folder_sources(two)[0].identity
     assert folder_sources(one, prefix="x")[0].identity == folder_sources(two, prefix="x")[0].identity == "x/a.md"
-
-
-def test_a_document_takes_the_manifests_title_or_its_own(tmp_path: Path) -> None:
-    root = folder(tmp_path, "a.md", manifest=[{"file": "a.md", "year": "2023"}])
-    (source,) = folder_sources(root, prefix="x")
-    document = make_document(source, loader_for(source.path).load(source.path))
-    assert (document.title, document.name) == ("Title of a.md", "Title of a.md")
-    assert document.id == document_id("x/a.md")
-    assert document.metadata == {"year": 2023, "type": "year_in_review"}
-    named = make_document(Source(source.path, "x", "Given"), loader_for(source.path).load(source.path))
-    assert (named.title, named.name) == ("Given", "Given")
 
 
 def test_ids_are_stable() -> None:

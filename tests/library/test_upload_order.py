@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,7 +36,6 @@ from tests.library.helpers import (
 )
 
 Upload = Callable[..., Ingestion]
-LARGE = " ".join(f"w{n}" for n in range(60))
 SUPERSEDED = "A newer version of this file was uploaded after it."
 
 
@@ -90,25 +88,6 @@ def assert_gone(services: Services) -> None:
     assert stored(services) == []
     assert services.storage.ingestions.file_ids() == set()
     assert len(services.storage.ingestions.unfinished()) == 0
-
-
-@contextmanager
-def two_workers(services: Services) -> Iterator[None]:
-    worker = services.ingesting.worker
-    with running(worker.run, worker.run) as errors:
-        yield
-        worker.close()
-    assert errors == []
-
-
-def test_two_workers_serve_the_newest_of_several_uploads(services: Services, upload: Upload) -> None:
-    with two_workers(services):
-        jobs = [upload(LARGE), upload("lion"), upload("ant"), upload("ibex okapi")]
-        services.ingesting.worker.wake()
-        until(lambda: len(services.storage.ingestions.unfinished()) == 0)
-    assert states(services, *jobs) == ["done"] * 4
-    assert words(services) == "ibex okapi"
-    assert_consistent(services)
 
 
 @pytest.mark.parametrize("newer", ["ant", "zebra"], ids=["another content", "the content that was there"])

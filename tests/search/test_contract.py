@@ -6,7 +6,6 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.domain import Match
-from chatbot.domain.errors import UnknownNameError
 from chatbot.search import RETRIEVAL_METHODS, RetrievalMethod
 
 NEAR = [Match("a", 0.9), Match("b", 0.8), Match("c", 0.4)]
@@ -54,9 +53,3 @@ def test_the_best_of_the_only_answer_comes_first(method: RetrievalMethod) -> Non
 
 def test_nothing_found_is_nothing_ranked(method: RetrievalMethod) -> None:
     assert method.rank([], [], {}) == []
-
-
-def test_an_unknown_name_lists_the_valid_ones() -> None:
-    with pytest.raises(UnknownNameError) as raised:
-        RETRIEVAL_METHODS.check("magic")
-    assert raised.value.details[0]["valid_values"] == RETRIEVAL_METHODS.names()

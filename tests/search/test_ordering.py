@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from unittest import mock
 
 import pytest
 
@@ -126,11 +125,3 @@ class TestHeadings:
         ]
         assert self.order("population", hits) == ["near", "page", "far"]
         assert self.order("population", [hit("a", 2021, "", score=1), hit("b", 2021, "", score=2)]) == ["a", "b"]
-
-    def test_a_heading_is_embedded_once(self) -> None:
-        embedder = HashingEmbedder(64)
-        with mock.patch.object(embedder, "embed_documents", wraps=embedder.embed_documents) as embed:
-            headings = HeadingOrder(IndicatorIndex(embedder, analyzer("english")), 1.0)
-            for _ in range(2):
-                headings.order(NO_YEAR, [OLD, NEW, OTHER], None)
-        assert sorted(text for call in embed.call_args_list for text in call.args[0]) == ["Exports", "Inflation"]

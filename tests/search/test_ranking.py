@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from chatbot.domain import Match, QuerySettings, Threshold
 from chatbot.domain.documents import Calibration
-from chatbot.domain.errors import UnknownNameError
 from chatbot.models.embed.minilm import MiniLMEmbedder
 from chatbot.search import RETRIEVAL_METHODS, RetrievalMethod
 from chatbot.search.ranking import (
@@ -20,7 +19,6 @@ from chatbot.search.ranking import (
     SHIPPED,
     adaptive_threshold,
     bounded,
-    fusion_named,
     minmax,
     relevance_bounds,
     rrf,
@@ -129,12 +127,6 @@ def test_all_the_weight_on_one_search_gives_its_order(
         assert all(math.isfinite(score) for score in fused.values())
         scores = [fused[chunk_id] for chunk_id in order]
         assert all(better >= worse - 1e-9 for better, worse in pairwise(scores))
-
-
-def test_an_unknown_name_lists_the_valid_ones() -> None:
-    with pytest.raises(UnknownNameError, match="Valid: bounded, minmax, rrf, zscore") as raised:
-        fusion_named("average")
-    assert raised.value.details[0]["field"] == "FUSION"
 
 
 def test_the_constant_of_rank_fusion_is_a_setting() -> None:

@@ -61,36 +61,9 @@ def detail(resolve: Resolve, *arguments: Any) -> dict[str, Any]:
     return found
 
 
-def test_no_filters_is_the_empty_scope(resolve: Resolve) -> None:
-    assert resolve() == resolve({}) == Scope()
-
-
-@pytest.mark.parametrize("name", ["Kenya", "kenya", " KENYA ", "KE", "ken", "Republic of Kenya"])
-def test_a_country_by_name_code_or_alias_in_any_case(resolve: Resolve, name: str) -> None:
-    expected = Scope.of({"country_name": Values(("Kenya",))})
-    assert resolve({"country_name": name}) == resolve({"country_name": [name]}) == expected
-    assert resolve(None, ("country", name)) == expected
-
-
 @pytest.mark.parametrize("name", ["DRC", "Congo, Democratic Republic of the", "CD", "Zaire"])
 def test_the_value_is_spelt_as_the_data_spells_it(resolve: Resolve, name: str) -> None:
     assert resolve({"country_name": name}).get("country_name") == Values(("Democratic Republic of the Congo",))
-
-
-@pytest.mark.parametrize("year", [2023, "2023", " 2023 "])
-def test_a_year_is_an_int_however_it_is_sent(resolve: Resolve, year: Any) -> None:
-    found = resolve({"year": [year]})
-    assert found == Scope.of({"year": Values((2023,))})
-    assert found.to_mql() == {"year": {"$eq": 2023}}
-
-
-def test_or_within_a_field_and_across_fields(resolve: Resolve) -> None:
-    found = resolve({"country_name": ["KE", "Mali", "Kenya"], "year": [2023, "2021"], "type": "COUNTRY_REPORT"})
-    assert found.to_mql() == {
-        "country_name": {"$in": ["Kenya", "Mali"]},
-        "type": {"$eq": "country_report"},
-        "year": {"$in": [2023, 2021]},
-    }
 
 
 def test_document_names_are_matched_in_any_case(resolve: Resolve) -> None:
@@ -162,12 +135,6 @@ def test_what_cannot_be_meant_is_an_error_with_the_valid_values(
     assert found.get("valid_values") == valid
 
 
-def test_report_context_of_a_year_means_the_yearly_review(resolve: Resolve) -> None:
-    """R-D4: country reports have years too, so the type is added where the data has it."""
-    expected = Scope.of({"year": Values((2023,)), "type": Values(("year_in_review",))})
-    assert resolve(None, ("year_in_review", "2023")) == expected
-
-
 def test_report_context_of_a_year_filters_by_year_alone_where_the_data_has_no_types(services: Services) -> None:
     """R-D4, for collections that an older system wrote."""
     catalog = register(services.storage.documents, [("Review", {"year": 2023})])
@@ -195,11 +162,6 @@ def test_collections_are_part_of_the_scope_but_not_of_its_filters(resolve: Resol
     assert found.to_json() == {"year": [2023]}
     assert found != resolve({"year": 2023})
     assert resolve({}, None, ["chatbot_data"])
-
-
-def test_an_empty_database_says_so(services: Services) -> None:
-    with pytest.raises(InvalidRequestError, match=r"no report for 2023\. Years: none yet\."):
-        services.storage.scopes.resolve({"year": 2023})
 
 
 def test_nearest_scope_keeps_the_country_before_the_year(catalog: DocumentRepository) -> None:

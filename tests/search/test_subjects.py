@@ -191,11 +191,6 @@ class TestMissingInAScope:
         assert of_many is not None
         assert of_many.text.startswith("The scope chosen (Kenya) leaves out the Philippines.")
 
-    def test_what_the_data_does_not_have_is_named_there_too(self) -> None:
-        found = missing("growth in France", scope(country_name="Kenya"))
-        assert found is not None
-        assert found.text.startswith("There is no report on France.")
-
     def test_a_question_that_refers_to_the_scope_is_about_the_scope(self) -> None:
         assert missing("Is Germany among its suppliers?", scope(country_name="Kenya")) is None
 

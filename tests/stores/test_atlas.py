@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +14,14 @@ from bson import ObjectId
 from chatbot.database.core import Collection, Json
 from chatbot.domain import Chunk, Scope, Values, Vector
 from chatbot.domain.errors import EmbedderMismatchError, SearchEngineError
-from chatbot.stores.atlas.definitions import SearchTarget, index_plans
+from chatbot.stores.atlas.definitions import index_plans
 from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes
-from chatbot.stores.atlas.pipelines import candidates, listing_pipeline, text_stage
+from chatbot.stores.atlas.pipelines import text_stage
 from tests.fakes.search_engine import failure
 from tests.stores.atlas_setup import COLLECTIONS, DIMENSIONS, SETTINGS, Setup
 
 QUERY = np.asarray([1, 0, 0, 0], dtype=np.float32)
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
-RANKED = [{"$sort": {"score": -1, "_id": 1}}, {"$project": {"data_embedding": 0, "data_embedding_b": 0}}]
 
 
 @pytest.fixture
@@ -418,27 +417,6 @@ def test_a_fixed_number_of_candidates_is_the_seed_to_the_letter(setup: Setup) ->
 # Aggregations; the others are in tests/database/test_mongo_commands.py
 
 
-@pytest.mark.parametrize(
-    ("limit", "share", "expected"),
-    [
-        (5, 1.0, 1000),
-        (50, 1.0, 1000),
-        (51, 1.0, 1020),
-        (100, 1.0, 2000),
-        (500, 1.0, 10_000),
-        (10_000, 1.0, 10_000),
-        (5, 0.25, 2000),
-        (5, 0.05, 4473),
-        (100, 0.05, 8945),
-        (200, 0.05, 10_000),
-    ],
-)
-def test_candidates(limit: int, share: float, expected: int) -> None:
-    """mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage: at least 20 x `limit`, more
-    for selective filters, at most 10,000."""
-    assert candidates(limit, share) == expected
-
-
 def test_a_long_question_stays_below_lucenes_clauses() -> None:
     """IndexSearcher.getMaxClauseCount: 1,024, one clause for each different word and path."""
     words = [f"word{number}" for number in range(500)]
@@ -448,26 +426,3 @@ def test_a_long_question_stays_below_lucenes_clauses() -> None:
     assert len(sent["query"].split()) * len(sent["path"]) < 1024
     short = "Growth, growth and GROWTH " * 200
     assert text_stage(index="t", query=short, scope=Scope())["$search"]["compound"]["must"][0]["text"]["query"] == short
-
-
-@pytest.mark.parametrize("kind", ["vectorSearch", "search"])
-def test_an_index_is_asked_for_all_that_it_has_of_a_document(kind: Literal["vectorSearch", "search"]) -> None:
-    """Exact, so that nothing is missed; ids alone, so that no row is read (but mongod looks each of them up)."""
-    target = SearchTarget("reports", "an_index", kind, {})
-    pipeline = listing_pipeline(target, "d1", dimensions=3, path="data_embedding_b", limit=7)
-    expected = {
-        "search": [{"$search": {"index": "an_index", "equals": {"path": "document_id", "value": "d1"}}}, {"$limit": 7}],
-        "vectorSearch": [
-            {
-                "$vectorSearch": {
-                    "index": "an_index",
-                    "path": "data_embedding_b",
-                    "queryVector": [1.0, 0.0, 0.0],
-                    "filter": {"document_id": {"$eq": "d1"}},
-                    "exact": True,
-                    "limit": 7,
-                }
-            }
-        ],
-    }
-    assert pipeline == [*expected[kind], {"$project": {"_id": 1}}]

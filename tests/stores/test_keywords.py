@@ -16,46 +16,11 @@ from chatbot.stores.faiss.rows import Column, Rows
 from chatbot.stores.keywords import POOL, WINDOW, Bm25, with_proximity
 
 WEIGHTS = {1: 3.0, 2: 2.0, 3: 1.0}
-FILLER = 0
 
 
 def refined(*texts: list[int], score: float = 10.0) -> list[float]:
     found = with_proximity(np.full(len(texts), score), [np.asarray(text, np.int32) for text in texts], WEIGHTS)
     return [float(value) for value in found]
-
-
-def test_neighbours_gain_the_lighter_ones_weight_over_the_square_of_their_distance() -> None:
-    """Rasolofo and Savoy. All three words within a window, so the share is 1."""
-    together, apart = refined([1, 2, 3], [1, FILLER, 2, FILLER, FILLER, 3])
-    assert together == pytest.approx(10 + 2 / 1 + 1 / 1)
-    assert apart == pytest.approx(10 + 2 / 4 + 1 / 9)
-
-
-def test_a_pair_counts_once_where_it_is_closest_in_either_order() -> None:
-    once, often = refined([1, 2], [1, FILLER, 2, 1, FILLER, FILLER, 2])
-    assert often == pytest.approx(once)
-
-
-def test_a_word_is_not_close_to_itself() -> None:
-    assert refined([1, 1, 1]) == pytest.approx([10 * sqrt(3 / 6)])
-
-
-def test_passages_are_apart() -> None:
-    """The last word of one passage is no neighbour of the first word of the next."""
-    alone = refined([1])[0]
-    assert refined([1], [2], [1]) == pytest.approx([alone, 10 * sqrt(2 / 6), alone])
-
-
-def test_the_share_is_what_the_best_stretch_holds() -> None:
-    near = [1, *[FILLER] * (WINDOW - 2), 2]
-    far = [1, *[FILLER] * (WINDOW - 1), 2]
-    assert refined(near)[0] == pytest.approx((10 + 2 / (WINDOW - 1) ** 2) * sqrt(5 / 6))
-    assert refined(far)[0] == pytest.approx((10 + 2 / WINDOW**2) * sqrt(3 / 6))
-
-
-def test_the_only_word_of_a_question_changes_nothing() -> None:
-    text = np.asarray([7, FILLER, 7], np.int32)
-    assert with_proximity(np.asarray([4.2]), [text], {7: 1.5}) == pytest.approx([4.2])
 
 
 def test_nothing_found() -> None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from chatbot.answering.agents.budget import Allowance
-from chatbot.answering.agents.searches import Findings, Outcome, Search, in_parallel
+from chatbot.answering.agents.searches import Outcome, Search, in_parallel
 from chatbot.app.services import Services
 from chatbot.database.time_limits import _request, begin_request, end_request
-from chatbot.domain import Budget, SearchHit, Usage
+from chatbot.domain import Budget
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import EmbeddingError
 from chatbot.domain.request import RequestContext
 from chatbot.search.pipeline import Retrieval
-from tests.answering.agents.limits import AT_ONCE, STALL, a_run, answered, asking, eight, no_thread_left, searched
+from tests.answering.agents.limits import STALL, a_run, answered, asking, eight, no_thread_left, searched
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
 from tests.models.chat.conftest import passage
@@ -43,10 +39,6 @@ def after(seconds: float, value: int) -> Work:
     return work
 
 
-def fails(request: RequestContext) -> int:
-    raise EmbeddingError("It failed.")
-
-
 def outcomes(
     *work: Work, threads: int = 8, seconds: float | None = None, cancel: Cancellation | None = None
 ) -> list[tuple[int, Outcome[int]]]:
@@ -54,25 +46,6 @@ def outcomes(
 
 
 class TestOutcomes:
-    def test_they_come_as_they_are_ready(self) -> None:
-        assert outcomes(after(0.3, 1), after(0.0, 2), after(0.15, 3)) == [(1, 2), (2, 3), (0, 1)]
-
-    def test_of_nothing_there_are_none(self) -> None:
-        assert outcomes() == []
-
-    def test_one_that_fails_fails_alone(self) -> None:
-        found = dict(outcomes(after(0.1, 1), fails))
-        assert found[0] == 1
-        assert isinstance(found[1], EmbeddingError)
-        assert found[1].message == "It failed."
-
-    def test_what_is_too_slow_comes_last_without_an_error(self) -> None:
-        with no_thread_left():
-            started = time.monotonic()
-            found = outcomes(after(STALL, 1), after(0.0, 2), seconds=0.2)
-            assert time.monotonic() - started < AT_ONCE
-        assert found == [(1, 2), (0, None)]
-
     def test_what_has_not_begun_in_time_never_begins(self) -> None:
         begun: list[int] = []
 
@@ -83,28 +56,6 @@ class TestOutcomes:
         found = outcomes(*[work] * 6, threads=2, seconds=0.2)
         assert [outcome for _, outcome in found] == [None] * 6
         assert len(begun) == 2
-
-    def test_no_time_at_all(self) -> None:
-        assert outcomes(after(STALL, 1), seconds=-1.0) == [(0, None)]
-
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-    def test_a_defect_ends_it_and_the_others(self) -> None:
-        def defect(request: RequestContext) -> int:
-            raise ZeroDivisionError
-
-        with no_thread_left():
-            started = time.monotonic()
-            with pytest.raises(RuntimeError, match="defect"):
-                outcomes(after(STALL, 1), defect, after(STALL, 2))
-            assert time.monotonic() - started < AT_ONCE
-
-    def test_cancelled_it_ends_without_the_rest(self) -> None:
-        cancel = Cancellation()
-        threading.Timer(0.2, cancel.cancel).start()
-        with no_thread_left():
-            started = time.monotonic()
-            assert outcomes(after(STALL, 1), after(0.0, 2), cancel=cancel) == [(1, 2)]
-            assert time.monotonic() - started < AT_ONCE
 
     def test_whoever_stops_reading_stops_the_work(self) -> None:
         with no_thread_left():
@@ -120,17 +71,6 @@ class TestOutcomes:
 
 
 class TestContext:
-    def test_each_thread_has_what_holds_for_the_question(self) -> None:
-        whole = RequestContext(may_call=lambda: False)
-
-        def work(request: RequestContext) -> bool:
-            request.meter.add(Usage(calls=1))
-            return request.may_call()
-
-        found = list(in_parallel([work] * 4, threads=8, request=whole))
-        assert [outcome for _, outcome in found] == [False] * 4
-        assert whole.meter.usage == Usage(calls=4)
-
     def test_searches_at_once_do_not_use_up_the_time_that_a_request_has_for_the_database(self, services, kenya) -> None:
         """Each has a limit of its own: their waits would add up, though the person waits for the longest only."""
         del kenya
@@ -187,36 +127,3 @@ def open_files() -> int:
 
 
 ONE, TWO, THREE = (passage(number, f"Passage {number}.").hit for number in (1, 2, 3))
-
-
-def ids(hits: list[SearchHit]) -> list[str]:
-    return [hit.chunk.id for hit in hits]
-
-
-def test_the_best_of_each_search_comes_first_and_each_passage_once() -> None:
-    evidence = Findings()
-    new = evidence.unseen([("a", [ONE, TWO]), ("b", [ONE, THREE])], most=9)
-    evidence.add(new)
-    assert [(search, hit.chunk.id) for search, hit in new] == [
-        ("a", ONE.chunk.id),
-        ("a", TWO.chunk.id),
-        ("b", THREE.chunk.id),
-    ]
-    assert sorted(ids(evidence.hits)) == sorted(ids([ONE, TWO, THREE]))
-    assert evidence.unseen([("c", [TWO])], most=9) == []
-
-
-def test_a_search_has_what_another_found_first() -> None:
-    """Else the answer to one part would stand under no part at all."""
-    evidence = Findings()
-    evidence.add(evidence.unseen([("the question", [ONE, TWO]), ("its part", [ONE, THREE])], most=9))
-    assert ids(evidence.of("its part")) == ids([ONE, THREE])
-    assert ids(evidence.of("the question")) == ids([ONE, TWO])
-    assert evidence.of("another") == []
-
-
-def test_what_was_judged_useless_belongs_to_no_search() -> None:
-    evidence = Findings()
-    first, *_ = evidence.unseen([("a", [ONE, TWO])], most=9)
-    evidence.add([first])
-    assert ids(evidence.of("a")) == ids([ONE])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.evaluation.comparison import Compared, configurations, read_baseline, regressions, track
+from chatbot.app.evaluation.comparison import Compared, configurations, regressions, track
 from chatbot.config.settings import Settings
-from chatbot.domain.errors import DependencyError, InvalidRequestError, LoadError, MissingPackageError
+from chatbot.domain.errors import DependencyError, InvalidRequestError, MissingPackageError
 from tests.app.evaluation import fake_mlflow
 
 
@@ -84,19 +83,6 @@ def report(**changes: Any) -> dict[str, Any]:
     return {"dataset": "mine", "configurations": [{**ROW, **changes}, {**ROW, "name": "bm25"}]}
 
 
-def test_nothing_fell() -> None:
-    assert regressions(report(), report(), tolerance=0) == []
-    assert regressions(report(**{"ndcg@10": 0.99}), report(), tolerance=0) == []
-
-
-def test_what_fell_is_named_with_both_figures() -> None:
-    found = regressions(report(**{"ndcg@10": 0.8, "recall@5": 0.85}), report(), tolerance=0.01)
-    assert found == [
-        "hybrid (as configured): recall@5 fell from 0.9000 to 0.8500 (tolerance 0.01).",
-        "hybrid (as configured): ndcg@10 fell from 0.8500 to 0.8000 (tolerance 0.01).",
-    ]
-
-
 @pytest.mark.parametrize(("now", "falls"), [(0.84, 0), (0.8399, 1), (0.9, 0)])
 def test_the_tolerance_is_allowed(now: float, falls: int) -> None:
     """.85 - .84 is more than .01 in floating point."""
@@ -135,19 +121,6 @@ def test_a_baseline_of_other_questions_is_refused(other: dict[str, Any]) -> None
         regressions(report(), {**report(), **other}, tolerance=0)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"configurations": [{}]}', '{"configurations": []}'])
-def test_a_file_that_is_no_baseline(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "base.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(LoadError, match=r"base\.json .*--save-baseline base\.json"):
-        read_baseline(path)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"base\.json cannot be read"):
-        read_baseline(tmp_path / "base.json")
-
-
 # MLflow (R-B12): a real import of a package on disk that writes down what it is told.
 
 
@@ -158,25 +131,6 @@ TRACKED: dict[str, Any] = {"dataset": "mine", "configurations": [OWN]}
 @pytest.fixture
 def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield from fake_mlflow.installed(tmp_path, monkeypatch)
-
-
-def test_parameters_metrics_and_files_of_one_run(mlflow: Path) -> None:
-    track("http://tracker", TRACKED, parameters={"top_k": 5}, artefacts={"report.json": "{}"})
-    assert [json.loads(line) for line in mlflow.read_text(encoding="utf-8").splitlines()] == [
-        ["uri", "http://tracker"],
-        ["run", "mine"],
-        ["params", {"dataset": "mine", "top_k": "5"}],
-        [
-            "metrics",
-            {
-                "hybrid as configured/recall_5": 0.9,
-                "hybrid as configured/leaks": 0.0,
-                "hybrid as configured/ms_total": 3.5,
-            },
-        ],
-        ["artifact", "report.json", "{}"],
-        ["end"],
-    ]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from chatbot.app.services.lifetime import close_lazy, lazy
+from chatbot.app.services.lifetime import lazy
 from chatbot.domain.errors import InvalidRequestError
 
 
@@ -49,14 +49,3 @@ def test_a_build_that_fails_is_tried_again() -> None:
         _ = house.kitchen
     assert house.kitchen is house.kitchen
     assert house.built == 2
-
-
-def test_closing_goes_in_order_forgets_and_builds_nothing() -> None:
-    house = House()
-    assert House.kitchen.built(house) is None
-    close_lazy(house, "cellar", "kitchen")
-    assert (house.built, house.closed) == (0, [])
-    before = house.kitchen, house.cellar
-    close_lazy(house, "cellar", "kitchen")
-    assert house.closed == ["cellar", "kitchen"]
-    assert house.kitchen is not before[0]

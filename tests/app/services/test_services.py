@@ -155,12 +155,6 @@ def test_a_wrong_setting_stops_the_start_not_each_upload(settings, changed, erro
 
 
 class TestClosing:
-    def test_each_part_is_built_once(self, services: Services) -> None:
-        assert services.storage.database is services.storage.database
-        assert services.runtime.embedder is services.runtime.embedder
-        assert services.runtime.store is services.runtime.store
-        assert services.runtime.agent is services.runtime.agent
-
     def test_it_can_be_used_again_after_it_was_closed(self, services: Services, kenya) -> None:
         for _ in range(2):
             with services as opened:
@@ -281,9 +275,3 @@ class TestReplacedRuntime:
         assert app.test_client().post("/v1/embeddings", json=body).status_code == 200
         assert closed == [old]
         close_app(app)
-
-
-def test_rerankers_that_ask_no_model_are_built_once(settings: Settings) -> None:
-    for name, same in (("mmr", True), ("llm", False)):
-        with Services(settings.override(reranker=name)) as services:
-            assert (services.runtime.reranker(name) is services.runtime.reranker(name, cached=False)) == same

@@ -6,113 +6,16 @@ import http.client
 import json
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from chatbot.answering.conversation import Saved
 from chatbot.app.services import Services
-from chatbot.app.web import streaming
-from chatbot.app.web.streaming import ClientGoneError, EventStream
-from chatbot.domain import Event, StepEvent, TokenEvent
-from chatbot.domain.cancellation import Cancellation
-from chatbot.domain.errors import ChatModelError
 from tests.answering.agents.limits import ASKED, stalls
 from tests.app.cli.processes import PATIENCE, address, get, started
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
-
-HANG = 60.0
-"""Seconds, at most, that a question here waits for being cancelled."""
-
-
-class Asked:
-    """A question that says what it is told to, and then waits until it is cancelled."""
-
-    def __init__(self, *said: Event) -> None:
-        self.waits = threading.Event()
-        self.over = threading.Event()
-        self.cancelled = False
-        self._said = said
-
-    def __call__(self, cancel: Cancellation) -> Iterator[Event | Saved]:
-        yield from self._said
-        self.waits.set()
-        self.cancelled = cancel.wait(HANG)
-        self.over.set()
-
-    def is_cancelled(self) -> bool:
-        return self.over.wait(HANG) and self.cancelled
-
-
-class TestGoing:
-    """What is under way is cancelled at once, in the thread that answers or in the one that waits."""
-
-    @pytest.fixture(autouse=True)
-    def _nothing_else_ends_a_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(streaming, "HOLD_SECONDS", 60.0)
-
-    @pytest.mark.parametrize("how", [EventStream.open, EventStream.whole])
-    @pytest.mark.parametrize("said", [(), (StepEvent("plan", ""),)], ids=["nothing yet", "a step"])
-    def test_before_anything_is_sent(self, how: Callable[[EventStream], object], said: tuple[Event, ...]) -> None:
-        asked, client = Asked(*said), Cancellation()
-        threading.Thread(target=lambda: asked.waits.wait(HANG) and client.cancel()).start()
-        with pytest.raises(ClientGoneError):
-            how(EventStream(asked, client))
-        assert asked.is_cancelled()
-
-    def test_in_the_middle_of_a_stream(self) -> None:
-        asked, client = Asked(TokenEvent("half")), Cancellation()
-        sent = iter(EventStream(asked, client).open())
-        assert "half" in next(sent)
-        client.cancel()
-        assert list(sent) == []
-        assert asked.is_cancelled()
-
-    def test_who_stops_listening_has_gone(self) -> None:
-        """All that other servers tell: they stop iterating."""
-        asked = Asked(TokenEvent("half"))
-        sent = iter(EventStream(asked, Cancellation()).open())
-        next(sent)
-        sent.close()
-        assert asked.is_cancelled()
-
-    def test_an_error_that_the_going_makes_is_not_the_answer(self) -> None:
-        client = Cancellation()
-
-        def events(cancel: Cancellation) -> Iterator[Event | Saved]:
-            client.cancel()
-            raise ChatModelError("It was broken off.")
-            yield
-
-        with pytest.raises(ClientGoneError):
-            EventStream(events, client).whole()
-
-
-class TestWhole:
-    @pytest.mark.parametrize("how", [EventStream.open, EventStream.whole])
-    def test_it_works_in_the_context_of_the_request(self, how: Callable[[EventStream], object]) -> None:
-        """The time limits of its database calls are kept there."""
-        here = ContextVar("here", default="nowhere")
-        seen: list[str] = []
-
-        def events(cancel: Cancellation) -> Iterator[Event | Saved]:
-            seen.append(here.get())
-            raise ChatModelError("It is down.")
-            yield
-
-        token = here.set("in the request")
-        with pytest.raises(ChatModelError, match="It is down"):
-            how(EventStream(events, Cancellation()))
-        here.reset(token)
-        assert seen == ["in the request"]
-
-    def test_a_step_is_no_answer(self) -> None:
-        with pytest.raises(AssertionError, match="ends with its answer"):
-            EventStream(lambda _: iter([StepEvent("plan", "")]), Cancellation()).whole()
 
 
 @pytest.mark.usefixtures("kenya", "mali")

@@ -25,17 +25,6 @@ def begin(repository: ConversationRepository, title: str = "a") -> str:
     return repository.add(None, said(title)).conversation_id
 
 
-def test_what_belongs_to_a_message_is_kept_with_it(services: Services) -> None:
-    answer = said("text", "assistant", citations=[{"number": 1}], answered=True)
-    added = services.storage.conversations.add(None, said("x" * 200) + answer)
-    row = services.storage.database["messages"].find_one({"_id": added.message_id})
-    assert row is not None
-    assert (row["citations"], row["answered"], row["ordinal"]) == ([{"number": 1}], True, 2)
-    stored = services.storage.database["conversations"].find_one({"_id": added.conversation_id})
-    assert stored is not None
-    assert (stored["title"], stored["messages"]) == ("x" * 80, 2)
-
-
 def test_concurrent_messages_each_get_a_place(services: Services) -> None:
     conversation = begin(services.storage.conversations, "m0")
     with ThreadPoolExecutor(8) as pool:
@@ -87,13 +76,6 @@ ROWS = (
 
 def day(ago: int = 0) -> str:
     return (datetime.now(UTC).date() - timedelta(days=ago)).isoformat()
-
-
-def test_nothing_used_is_no_day(database: Database) -> None:
-    usage = UsageRepository(database)
-    usage.add(0)
-    usage.book((), questions=0)
-    assert (usage.today(), usage.days(366)) == (0, [])
 
 
 def test_the_meter_and_the_answers_are_counted_apart(database: Database) -> None:

@@ -30,11 +30,6 @@ def facts(services: Services) -> CorpusFacts:
     return services.storage.facts
 
 
-def test_an_empty_log(changes: CorpusChanges) -> None:
-    assert changes.position() == 0
-    assert changes.since(0) == (0, set())
-
-
 def test_since_names_the_documents_changed_after_a_position(changes: CorpusChanges) -> None:
     assert changes.record(["a"]) == 1
     assert changes.record(["b", "c"]) == 2
@@ -86,13 +81,6 @@ def test_the_first_write_decides_the_embedder(facts: CorpusFacts) -> None:
     assert facts.embedder() == first
 
 
-def test_a_lease_has_one_owner(facts: CorpusFacts) -> None:
-    assert facts.acquire_lease("work", "a", 60) is True
-    assert facts.acquire_lease("work", "b", 60) is False
-    assert facts.acquire_lease("work", "a", 60) is True, "the owner renews it"
-    assert facts.acquire_lease("other", "b", 60) is True, "leases have names"
-
-
 def test_a_lease_of_before_the_clock_was_set_back_is_not_waited_for(
     facts: CorpusFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,19 +97,6 @@ def test_only_the_owner_gives_a_lease_back(facts: CorpusFacts) -> None:
     assert facts.acquire_lease("work", "b", 60) is False
     facts.release_lease("work", "a")
     assert facts.acquire_lease("work", "b", 60) is True
-
-
-def test_an_expired_lease_is_free(facts: CorpusFacts) -> None:
-    facts.acquire_lease("work", "a", 0.05)
-    time.sleep(0.1)
-    assert facts.acquire_lease("work", "b", 60) is True
-    assert facts.acquire_lease("work", "a", 60) is False
-
-
-def test_of_many_at_once_one_gets_the_lease(facts: CorpusFacts) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        won = list(pool.map(lambda n: facts.acquire_lease("work", f"owner-{n}", 60), range(16)))
-    assert won.count(True) == 1
 
 
 def test_a_lease_that_ended_frees_no_other_one(facts: CorpusFacts) -> None:
@@ -169,11 +144,3 @@ def test_the_latest_counts_and_other_models_have_none(database: Database) -> Non
     assert found is not None
     assert (found.floor, found.errors) == (0.65, ())
     assert facts.calibration("openai:some/model") is None
-
-
-def test_it_can_be_forgotten(database: Database) -> None:
-    facts = CorpusFacts(database)
-    facts.put_calibration(FOUND)
-    assert facts.delete_calibration(FOUND.model_id)
-    assert facts.calibration(FOUND.model_id) is None
-    assert not facts.delete_calibration(FOUND.model_id)

@@ -11,7 +11,7 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.database.core import Collection
 from chatbot.database.repositories.documents import DocumentRepository
-from chatbot.domain import Chunking, DocumentRecord, Holdings, Part, Range, Scope, Values
+from chatbot.domain import Chunking, DocumentRecord, Holdings, Part, Scope, Values
 from tests.library.helpers import running
 
 FIELDS = ("country_name", "year", "document_name", "type")
@@ -69,44 +69,11 @@ def test_a_record_comes_back_as_it_was_put_with_its_time(documents: DocumentRepo
     assert documents.get("unknown") is None
 
 
-def test_put_replaces_and_delete_removes(documents: DocumentRepository) -> None:
-    documents.put(record("Handbook", {"year": 2020}, 1))
-    assert len(documents.all()) == len(REPORTS)
-    assert documents.delete("handbook") is True
-    assert documents.delete("handbook") is False
-    assert len(documents.all()) == len(REPORTS) - 1
-
-
-def test_the_list_is_by_title_and_follows_the_scope(documents: DocumentRepository) -> None:
-    assert [found.title for found in documents.all()] == sorted(name for name, _, _ in REPORTS)
-    scope = Scope.of({"country_name": Values(("Kenya", "Mali")), "year": Range(2022, None)})
-    assert [found.title for found in documents.all(scope)] == ["Kenya 2023", "Mali 2023"]
-    assert documents.all(Scope.of({"document_name": Values(("Handbook",))}))[0].chunks == 160
-
-
-def test_each_field_is_counted_under_the_rest_of_the_scope(documents: DocumentRepository) -> None:
-    """GET /api/facets: choosing Kenya must not hide Mali, but hides years that Kenya lacks."""
-    facets = documents.facets(Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))}))
-    assert counts(facets, "country_name") == {"Kenya": 1, "Mali": 1}
-    assert counts(facets, "year") == {2021: 1, 2023: 1}
-    assert counts(facets, "type") == {"country_report": 1}
-    assert (facets["documents"], facets["chunks"]) == (1, 20)
-
-
 def test_an_empty_scope_has_no_reports_but_still_its_neighbours(documents: DocumentRepository) -> None:
     facets = documents.facets(Scope.of({"country_name": Values(("Mali",)), "year": Values((2021,))}))
     assert (facets["documents"], facets["chunks"]) == (0, 0)
     assert counts(facets, "year") == {2023: 1}
     assert counts(facets, "country_name") == {"Kenya": 1}
-
-
-def test_collections_narrow_the_list_and_the_counts(documents: DocumentRepository) -> None:
-    documents.put(record("News of Mali", {"country_name": "Mali", "year": 2024}, 5, collection="news"))
-    news = Scope().within(["news"])
-    assert [found.title for found in documents.all(news)] == ["News of Mali"]
-    assert (documents.holdings(news).documents, documents.holdings(news).chunks) == (1, 5)
-    both = documents.facets(Scope.of({"country_name": Values(("Mali",))}).within(["news", "c"]))
-    assert (both["documents"], both["chunks"]) == (2, 45)
 
 
 def test_an_older_report_with_rows_in_two_collections_is_in_both(services: Services) -> None:
@@ -125,13 +92,6 @@ def test_an_older_report_with_rows_in_two_collections_is_in_both(services: Servi
 def test_facets_follow_the_filter_fields(services: Services, documents: DocumentRepository) -> None:
     facets = DocumentRepository(services.storage.database, ("year",)).facets(Scope())
     assert set(facets) == {"year", "total", "documents", "chunks"}
-
-
-def test_values_are_those_the_data_has_sorted(documents: DocumentRepository) -> None:
-    assert documents.values("country_name") == ["Kenya", "Mali"]
-    assert documents.values("year") == [2021, 2023]
-    assert documents.values("document_name") == sorted(name for name, _, _ in REPORTS)
-    assert documents.values("planet") == []
 
 
 def test_values_follow_the_reports(documents: DocumentRepository) -> None:
@@ -159,27 +119,6 @@ def table(documents: DocumentRepository) -> DocumentRecord:
     put = record("Table", {}, 36, several=TABLE)
     documents.put(put)
     return put
-
-
-def test_parts_come_back_as_they_were_put(documents: DocumentRepository, table: DocumentRecord) -> None:
-    found = documents.get("table")
-    assert found is not None
-    assert found.several == found.parts == TABLE
-    whole = documents.get("kenya-2023")
-    assert whole is not None
-    assert whole.parts == (Part(whole.metadata, whole.chunks),)
-
-
-def test_a_table_is_in_a_scope_that_any_of_its_rows_is_in(documents: DocumentRepository, table: DocumentRecord) -> None:
-    def titles(**conditions: Any) -> list[str]:
-        scope = Scope.of({field: Values((value,)) for field, value in conditions.items()})
-        return [found.title for found in documents.all(scope)]
-
-    assert "Table" in titles(country_name="Chad")
-    assert "Table" in titles(country_name="Chad", year=2022)
-    assert titles(country_name="Chad", year=2023) == [], "no row has both"
-    assert titles(document_name="Table") == ["Table"]
-    assert titles(document_name="Table", country_name="Mali") == []
 
 
 def test_facets_count_a_table_once_and_only_its_rows_inside(

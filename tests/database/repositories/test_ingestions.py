@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 import pytest
@@ -11,7 +10,6 @@ from chatbot.database.core import Database
 from chatbot.domain.errors import NotFoundError
 from chatbot.jobs import queue as module
 from chatbot.jobs.queue import Ingestion, IngestionFile, IngestionQueue
-from tests.library.helpers import running
 
 
 @pytest.fixture
@@ -46,35 +44,6 @@ def test_a_job_comes_back_as_it_was_made(jobs: IngestionQueue) -> None:
     assert made.created_at.endswith("+00:00")
 
 
-def test_the_latest_come_first_and_the_oldest_is_worked_on_first(jobs: IngestionQueue) -> None:
-    made = []
-    for name in "abc":
-        made.append(jobs.create(files(name)))
-        time.sleep(0.002)
-    assert [job.id for job in jobs.latest(2)] == [made[2].id, made[1].id]
-    assert [claim(jobs).name for _ in range(3)] == ["a", "b", "c"]
-    assert jobs.claim("me") is None
-    assert len(jobs.unfinished()) == 3
-
-
-def test_a_file_has_one_owner_among_threads(jobs: IngestionQueue, request: pytest.FixtureRequest) -> None:
-    if "mongomock" in request.node.name:
-        pytest.skip("mongomock filters a row and copies it in two steps: a write in between makes it look free")
-    jobs.create(files(*(f"{n:02}" for n in range(8))))
-    taken: list[str] = []
-    together = threading.Barrier(3)
-
-    def take(owner: str) -> None:
-        together.wait()
-        while (file := jobs.claim(owner)) is not None:
-            taken.append(file.name)
-
-    with running(*(lambda owner=str(n): take(owner) for n in range(3))) as errors:  # type: ignore[misc]
-        pass
-    assert errors == []
-    assert sorted(taken) == [f"{n:02}" for n in range(8)]
-
-
 def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionQueue) -> None:
     made = jobs.create(files("a"))
     first = claim(jobs, "first")
@@ -98,33 +67,6 @@ def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionQueue) -> None:
     (file,) = jobs.get(first.ingestion_id).files
     assert (file.state, file.chunks, file.owner, file.until) == ("done", 3, "", 0.0)
     assert jobs.claim("third") is None
-
-
-def test_cancelling(jobs: IngestionQueue) -> None:
-    """What is queued ends now; what somebody works on, by whoever works on it; what is finished stays."""
-    made = jobs.create(files("done", "working", "queued"))
-    done = claim(jobs)
-    jobs.release(done, state="done")
-    working = claim(jobs)
-    jobs.note(working, state="loading")
-    assert jobs.renew(working) is False
-    assert states(jobs.cancel(made.id)) == ["done", "loading", "cancelled"]
-    assert jobs.renew(working) is True
-    jobs.release(working, state="cancelled")
-    job = jobs.get(made.id)
-    assert (states(job), job.state, job.progress) == (["done", "cancelled", "cancelled"], "cancelled", 1.0)
-    assert jobs.claim("me") is None
-
-
-def test_what_a_dead_worker_left_is_handed_on_with_the_wish_to_cancel(
-    jobs: IngestionQueue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "LEASE_SECONDS", 0.05)
-    made = jobs.create(files("a"))
-    jobs.note(claim(jobs, "dead"), state="embedding")
-    jobs.cancel(made.id)
-    time.sleep(0.1)
-    assert claim(jobs).cancel
 
 
 ENDS: dict[str, tuple[list[str], str]] = {
@@ -215,17 +157,6 @@ def test_uploads_of_a_deleted_report_are_withdrawn(jobs: IngestionQueue) -> None
         assert states(jobs.retry(job.id)) == states(jobs.get(job.id)), "a retry does not read it either"
     assert claim(jobs).ingestion_id == other.id
     assert jobs.get(made[3].id).files[0].error == module.WITHDRAWN
-
-
-def test_files_that_a_job_still_may_need(jobs: IngestionQueue) -> None:
-    jobs.create([*files("queued", file_id="1"), *files("done", file_id="2"), *files("web", url="https://x")])
-    jobs.create(files("failed", file_id="3"))
-    ends = {"done": "done", "failed": "failed"}
-    for _ in range(4):
-        file = claim(jobs)
-        if file.name in ends:
-            jobs.release(file, state=ends[file.name])
-    assert jobs.file_ids() == {"1", "3"}
 
 
 def test_a_job_whose_rows_have_more_fields_than_this_program_knows_is_read(

@@ -44,11 +44,3 @@ def test_questions_at_once(database: Database, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(time, "time", lambda: later)
         with other.question("a", most=1, seconds=60):
             pass
-
-
-def test_tokens_of_a_day(database: Database) -> None:
-    counters = Counters(database)
-    assert counters.tokens_today("a") == 0
-    for tokens in (0, 5, 7):
-        counters.add_tokens("a", tokens)
-    assert (counters.tokens_today("a"), counters.tokens_today("b")) == (12, 0)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Chunk
 from chatbot.domain.errors import LoadError
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.library.loaders import loader_for
@@ -101,23 +100,11 @@ class TestSections:
             ("", "Preface"),
         ]
 
-    def test_a_chunk_is_all_that_is_known_of_its_document_and_place(self) -> None:
-        found = document(section("first", "A", page=1), section("second", "B", page=2))
-        assert cut("sections", found, size=900)[1] == Chunk(
-            id="doc-v1-00001", document_id="doc", document_name="kenya", title="Kenya 2023", text="second", section="B",
-            page=2, ordinal=1, start=len("A\nfirst\n\nB\n"), end=len("A\nfirst\n\nB\nsecond"),
-            metadata={"country_name": "Kenya", "year": 2023}, collection="c", labels=("a",), description="about",
-        )  # fmt: skip
-
     def test_passages_are_filled_not_shredded(self, minilm: MiniLMEmbedder) -> None:
         text = "The population of the country grew by two percent in the year. " * 40
         found = cut("sections", document(section(text, "People")), embedder=minilm, size=5000)
         counts = [minilm.count_tokens(chunk.search_text) for chunk in found]
         assert min(counts[:-1]) > 0.8 * minilm.max_tokens
-
-    def test_a_heading_longer_than_the_embedder_reads_does_not_shred_the_text(self, minilm: MiniLMEmbedder) -> None:
-        row = section("Two short sentences. Nothing more.", "A very long heading " * 100)
-        assert len(cut("sections", document(row), embedder=minilm, size=900)) == 1
 
 
 def test_rows_need_a_column_of_text(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from chatbot.config.settings import Settings
 from chatbot.domain import Usage
 from chatbot.domain.cancellation import Cancellation
-from chatbot.domain.errors import UnknownNameError
 from chatbot.domain.protocols import ChatModel
 from chatbot.domain.request import RequestContext
 from chatbot.models.chat import CHAT_MODELS
@@ -54,10 +53,3 @@ def test_a_question_that_nobody_waits_for_is_not_answered(model: ChatModel) -> N
 
 def test_one_model_answers_again_and_again(model: ChatModel) -> None:
     assert written(model, RequestContext()) == written(model, RequestContext())
-
-
-def test_an_unknown_name_lists_the_valid_ones() -> None:
-    """R-A5."""
-    with pytest.raises(UnknownNameError) as raised:
-        CHAT_MODELS.builder("gpt-4o")
-    assert raised.value.details[0]["valid_values"] == CHAT_MODELS.names()

@@ -202,8 +202,3 @@ def test_schemas_are_objects_of_strict_mode_and_bear_their_names(name: str) -> N
     assert shape.schema["title"] == name
     assert strict(shape.schema)
     json.dumps(shape.schema)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_the_repair_is_one_short_line(name: str) -> None:
-    assert one_line(SHAPES[name][0].repair, 300)

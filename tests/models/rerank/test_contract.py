@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from chatbot.domain.errors import MissingPackageError, UnknownNameError
+from chatbot.domain.errors import MissingPackageError
 from chatbot.domain.protocols import Reranker
 from chatbot.domain.request import RequestContext
 from chatbot.models.rerank import RERANKERS, CrossEncoderReranker
@@ -47,11 +47,6 @@ def test_no_hits_and_one_hit(name: str) -> None:
 @pytest.mark.parametrize("top_k", [1, 5, 50])
 def test_it_asks_for_no_fewer_than_are_wanted(name: str, top_k: int) -> None:
     assert reranker(name).candidates(top_k) >= top_k
-
-
-def test_an_unknown_reranker_lists_the_valid_ones() -> None:
-    with pytest.raises(UnknownNameError, match=f"Valid: {', '.join(RERANKERS.names())}"):
-        RERANKERS.check("magic")
 
 
 @pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the optional package is installed")

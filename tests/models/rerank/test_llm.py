@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from chatbot.domain import Delta, Prompt, Usage
+from chatbot.domain import Delta, Usage
 from chatbot.domain.cancellation import Cancellation
-from chatbot.domain.errors import ChatModelError
 from chatbot.domain.protocols import Reranked
 from chatbot.domain.request import RequestContext
 from chatbot.models.replies.asking import numbers
@@ -68,27 +65,6 @@ def test_none_that_helps_or_a_second_unreadable_reply_leaves_the_order(replies: 
     assert (ids(found.hits), found.usage.calls) == (["h1", "h2", "h3", "h4", "h5"], calls)
 
 
-def test_a_call_counts_where_the_server_does_not_count() -> None:
-    """Else a budget of calls would not hold, and the ledger would show none (R-C7)."""
-
-    class Uncounted(Scripted):
-        def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-            yield from (delta for delta in super().stream(prompt, request=request) if delta.usage is None)
-
-    usage = judged(Uncounted("Hm.", "[3]")).usage
-    assert usage.calls == 2
-    assert usage.prompt_tokens > 0 < usage.completion_tokens
-
-
-def test_a_server_that_counts_anew_with_every_piece_is_not_added_up() -> None:
-    class Counting(Scripted):
-        def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-            yield Delta("[3", Usage(100, 2, calls=1))
-            yield Delta("]", Usage(100, 3, calls=1))
-
-    assert judged(Counting()).usage == Usage(100, 3, calls=1)
-
-
 def test_an_empty_reply_is_not_sent_back_as_it_is() -> None:
     """Some servers refuse an empty message."""
     model = Scripted("", "[3]")
@@ -113,12 +89,3 @@ def test_one_hit_and_cancelled_work_cost_no_call() -> None:
     cancel.cancel()
     cancelled = LlmReranker(lambda: model).rerank("q", HITS, top_k=2, request=RequestContext(cancel))
     assert (ids(cancelled.hits), model.prompts) == (["h1", "h2"], [])
-
-
-def test_a_model_that_fails_is_an_error() -> None:
-    class Broken(Scripted):
-        def stream(self, *_: object, **__: object) -> None:  # type: ignore[override]
-            raise ChatModelError("The model is down.")
-
-    with pytest.raises(ChatModelError, match="down"):
-        judged(Broken())
