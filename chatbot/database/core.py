@@ -6,9 +6,12 @@ everything; and SQLite finds rows by ids fast, but not rows after an id.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
@@ -34,6 +37,29 @@ class CommandError(DatabaseError):
         super().__init__(f"The database refused a command: {server_message}", retry_after=retry_after)
         self.server_message = server_message
         self.server_code = server_code
+
+
+@dataclass
+class RequestTime:
+    """Start of a request, and the seconds that its calls to a server have taken. Time between calls does not count."""
+
+    began: float
+    waited: float = 0.0
+
+
+_request: ContextVar[RequestTime | None] = ContextVar("database_request", default=None)
+"""A context variable, because PyMongo's signatures have no place for it."""
+current_request = _request.get
+
+
+def begin_request(clock: Callable[[], float] = time.monotonic) -> None:
+    """Let the following calls in this context share one time limit."""
+    _request.set(RequestTime(clock()))
+
+
+def end_request() -> None:
+    """End what `begin_request` began."""
+    _request.set(None)
 
 
 class ChangeStream(Protocol):
@@ -63,9 +89,9 @@ class Database(ABC):
     def translate_errors(self) -> AbstractContextManager[None]:
         """Raise the driver's exceptions as DatabaseError."""
 
-    @abstractmethod
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
-        """Limit the time of one call; None = the usual limit."""
+        """Limit the time of one call; None = the usual limit. A file limits its waits itself."""
+        return nullcontext()
 
     def for_search(self, raw: Any) -> Any:
         """Return the driver's collection object for queries of the search engine."""
@@ -101,7 +127,7 @@ class Database(ABC):
 
     @abstractmethod
     def empty_log(self) -> None:
-        """Remove deleted data from a file's log of changes."""
+        """Remove deleted data from a file's log of changes. A server maintains its own."""
 
     def free_bytes(self, *, tidy: bool = False) -> int | None:
         """Return the free space for writes; None on a server. ``tidy``: truncate the log first."""

@@ -9,8 +9,8 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..domain import Vector
 from ..domain.errors import DatabaseError, DiskFullError
 from .core import Database, Json
 from .rows import encode_payload
-from .sqlite_collection import SqliteCollection, Writer
+from .sqlite_collection import Reader, SqliteCollection, Writer
 
 log = logging.getLogger(__name__)
 FORMAT = 1
@@ -36,25 +36,6 @@ STATEMENTS = 256
 CLOSE_SECONDS = 5.0
 
 
-class _Handle:
-    """A thread's connection, closed when the thread ends or the database is closed."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self.close = _closed_with(self, connection)
-
-
-def _closed_with(owner: object, connection: sqlite3.Connection) -> Callable[[], object]:
-    """Return a function that closes the connection, and call it when ``owner`` is garbage collected.
-
-    `__del__` would not do: objects are collected in no known order, and since Python 3.13 a connection that is still
-    open then causes a warning.
-    """
-    close = weakref.finalize(owner, connection.close)
-    close.atexit = False  # other threads may still be reading
-    return close
-
-
 class EmbeddedDatabase(Database):
     """A connection per thread reads while another one writes, so readers never wait."""
 
@@ -64,9 +45,8 @@ class EmbeddedDatabase(Database):
         self._path = path
         self._busy_seconds = busy_seconds
         self._local = threading.local()
-        self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        self._connections: weakref.WeakSet[Reader] = weakref.WeakSet()
         self._writer: Writer | None = None
-        self._close_writer: Callable[[], object] = lambda: None
         self._lock = threading.Lock()
         self._idle = threading.Condition()
         self._active = 0
@@ -80,23 +60,21 @@ class EmbeddedDatabase(Database):
             ) from error
 
     def raw(self, name: str) -> SqliteCollection:
-        """Return the collection, read over the calling thread's connection."""
         return SqliteCollection(name, self._reader(), self._get_writer)
 
     def _reader(self) -> sqlite3.Connection:
-        handle: _Handle | None = getattr(self._local, "handle", None)
-        if handle is None:
+        reader: Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
             with self._lock:
-                handle = self._local.handle = _Handle(self._open())
-                self._handles.add(handle)
-        return handle.connection
+                reader = self._local.reader = Reader(self._open())
+                self._connections.add(reader)
+        return reader.connection
 
     def _get_writer(self) -> Writer:
         with self._lock:
             if self._writer is None:
-                connection = self._open()
-                self._writer = Writer(connection, seconds=self._busy_seconds)
-                self._close_writer = _closed_with(self, connection)
+                self._writer = Writer(self._open(), seconds=self._busy_seconds)
+                self._connections.add(self._writer)
             return self._writer
 
     def _open(self) -> sqlite3.Connection:
@@ -180,21 +158,15 @@ class EmbeddedDatabase(Database):
                 self._active -= 1
                 self._idle.notify_all()
 
-    def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
-        """Do nothing: BUSY_SECONDS limits SQLite's waits."""
-        return nullcontext()
-
     def empty_log(self) -> None:
         """Write the write-ahead log to the file and truncate it, unless somebody is reading it."""
         with self.translate_errors(), self._get_writer().turn() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def replace_many(self, raw: SqliteCollection, documents: Sequence[Json]) -> None:
-        """Upsert whole documents by ``_id``, in one transaction."""
         raw.replace_many(documents)
 
     def update_each(self, raw: SqliteCollection, updates: Sequence[tuple[Any, Json]]) -> None:
-        """Apply one update to each document by ``_id``, in one transaction."""
         raw.update_each(updates)
 
     def watch(self, names: Sequence[str], after: Any = None) -> Any:
@@ -202,7 +174,6 @@ class EmbeddedDatabase(Database):
         raise NotImplementedError
 
     def collection_names(self) -> list[str]:
-        """Return the names of the existing collections, sorted."""
         names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name"
         with self.translate_errors():
             return [name for (name,) in self._reader().execute(names)]
@@ -238,9 +209,8 @@ class EmbeddedDatabase(Database):
             self._closing = True
             self._idle.wait_for(lambda: self._active == 0, timeout=CLOSE_SECONDS)
             with self._lock:
-                for handle in list(self._handles):
-                    handle.close()
-                self._close_writer()
+                for connection in list(self._connections):
+                    connection.close()
                 self._local, self._writer = threading.local(), None
             self._closing = False
             self._idle.notify_all()

@@ -1,11 +1,16 @@
-"""MongoDB through PyMongo: calls, pauses between retries, and exceptions as DatabaseError."""
+"""MongoDB through PyMongo: calls with time limits, pauses between retries, and exceptions as DatabaseError.
+
+The time limits keep a request from hanging on a server that is down, frozen or slow.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pymongo
@@ -24,15 +29,14 @@ from pymongo.errors import (
     WaitQueueTimeoutError,
     WTimeoutError,
 )
-from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
+from pymongo.monitoring import CommandFailedEvent, CommandListener
 from pymongo.read_concern import ReadConcern
 
 from ..config.settings import Settings
 from ..domain import Vector
 from ..domain.errors import DatabaseError, SettingsError
-from .core import ChangeStream, CommandError, Database, Json
+from .core import ChangeStream, CommandError, Database, Json, current_request
 from .rows import VECTOR_SUBTYPE, encode_payload
-from .time_limits import REQUEST_SHARE, NoTimeLeftError, TimeLimits, current_call
 
 CONNECTIONS_PER_THREAD = 4
 """Upper bound of the pool: streamed answers and ingestion run beside the threads of requests."""
@@ -40,30 +44,85 @@ PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds before the third attempt, doubled before each further one; PyMongo makes the second at once."""
 AWAIT_MS = 100
 """Time that a change stream waits for the next change."""
-SOON, LATER = 5, 30
-"""Seconds until a retry may help: after an election or a restart; after a password was changed."""
-NO_USER = {11, 18}
-NO_RIGHTS = 13
-ATLAS = 8000
-"""Atlas's code for many errors, which differ in the message."""
-_ATLAS_NO_USER = re.compile(r"auth", re.IGNORECASE)
-_ATLAS_NO_RIGHTS = re.compile(r"user is not allowed|not authorized", re.IGNORECASE)
-_TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
-TOO_SLOW = {50, 202, 262}
-OVERLOAD = {433, 449, 450, 462, 473}
-OVERLOAD_LABEL, SEARCH_OVERLOADED = "SystemOverloadedError", 489
-"""The server refuses a request or a connection before any work: error_codes.yml, category and label of this name. The
-store explains an overloaded search engine."""
-ELECTION = {91, 189, 10058, 10107, 11600, 11602, 13435, 13436}
-"""The server is shutting down, stepping down, or not the primary."""
-BROKEN_OFF = {6, 7, 43, 64, 89, 134, 237, 9001}
-"""The server lost a connection, a cursor or a replica."""
+REQUEST_SHARE = 1.5
+"""Time limit for all calls of a request together, in time limits of a single call."""
+SILENT_SECONDS = 1.5
+"""Time limit of a call while the server is silent; meanwhile the driver looks for the server twice a second."""
+IN_VAIN = 0.9
+"""A call that fails after this share of its time limit counts as unanswered; an earlier failure says less."""
+_thread = threading.local()
+
+
+@dataclass
+class Call:
+    """A call to the server. The driver's listener, which runs in the same thread, notes its failed attempts."""
+
+    seconds: float
+    deadline: float
+    """In the time of `time.monotonic`."""
+    failures: int = 0
+    refusal: dict[str, Any] | None = None
+    """The server's last refusal."""
+
+
+class TimeLimits:
+    """Time limits of the calls of one server, and a circuit breaker. Thread-safe.
+
+    The server counts as silent after a call that got no answer while no other call got one. From then on, calls of
+    requests that began before fail at once, because they would queue, and calls of new requests have SILENT_SECONDS.
+    """
+
+    def __init__(
+        self, seconds: float, *, silence: tuple[type[Exception], ...], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``silence``: exceptions that mean that nobody answers; any other is an answer."""
+        self.seconds = seconds
+        self._silence = silence
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._answered = float("-inf")
+        self._silent_since: float | None = None
+
+    @contextmanager
+    def call(self, seconds: float | None = None) -> Iterator[Call]:
+        """Limit one call to ``seconds``, or less where the request has little time left.
+
+        Raises:
+            DatabaseError: the call is not made, as the server is silent or the request has waited too long.
+        """
+        request, limit = current_request(), self.seconds if seconds is None else seconds
+        with self._lock:
+            silent_since = self._silent_since
+        if silent_since is not None:
+            if request is not None and request.began < silent_since:
+                raise failure("unreachable")
+            limit = min(limit, SILENT_SECONDS)
+        if request is not None:
+            limit = min(limit, REQUEST_SHARE * self.seconds - request.waited)
+            if limit <= 0:
+                raise failure("slow", REQUEST_SHARE * self.seconds)
+        outer, call = getattr(_thread, "call", None), Call(limit, time.monotonic() + limit)
+        _thread.call, began, answered = call, self._clock(), True
+        try:
+            yield call
+        except self._silence:
+            answered = False
+            raise
+        finally:
+            _thread.call, now = outer, self._clock()
+            if request is not None:
+                request.waited += now - began
+            with self._lock:
+                if answered:
+                    self._answered, self._silent_since = now, None
+                elif now - began >= IN_VAIN * limit and self._answered < began:
+                    self._silent_since = now
 
 
 class MongoDatabase(Database):
     """A client and the database it uses. Takes any client compatible with PyMongo (tests pass mongomock).
 
-    ``seconds``: the time limit of one call, from which that of a request follows (`time_limits`).
+    ``seconds``: the time limit of one call, from which that of a request follows.
     """
 
     embedded = False
@@ -98,18 +157,14 @@ class MongoDatabase(Database):
         return cls(client, settings.mongodb_db, seconds=settings.mongodb_timeout)
 
     def raw(self, name: str) -> Any:
-        """Return PyMongo's collection."""
         return self._database[name]
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Raise PyMongo's errors as `translate` converts them."""
         try:
             yield
         except PyMongoError as error:
             raise translate(error, self._limits.seconds) from error
-        except NoTimeLeftError as error:
-            raise (_no_answer() if error.silent else _too_slow(REQUEST_SHARE * self._limits.seconds)) from error
 
     @contextmanager
     def deadline(self, milliseconds: int | None) -> Iterator[None]:
@@ -130,12 +185,10 @@ class MongoDatabase(Database):
         return raw.with_options(read_concern=ReadConcern("local"))
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
-        """Upsert whole documents by ``_id``, in one round trip."""
         requests = [ReplaceOne({"_id": document["_id"]}, document, upsert=True) for document in documents]
         raw.bulk_write(requests, ordered=False)
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
-        """Apply one update to each document by ``_id``, in one round trip."""
         raw.bulk_write([UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
 
     @contextmanager
@@ -150,7 +203,6 @@ class MongoDatabase(Database):
             yield stream
 
     def collection_names(self) -> list[str]:
-        """Return the names of the existing collections, sorted."""
         with self.translate_errors(), self.deadline(None):
             return sorted(map(str, self._database.list_collection_names()))
 
@@ -159,16 +211,14 @@ class MongoDatabase(Database):
         return Binary(encode_payload(vector), VECTOR_SUBTYPE)
 
     def ping(self) -> str:
-        """Return the server's version and the database's name."""
         with self.translate_errors(), self.deadline(None):
             version = self._client.server_info().get("version", "of unknown version")
         return f"MongoDB {version}, database {self._database.name}"
 
     def empty_log(self) -> None:
-        """Do nothing: the server maintains its log."""
+        pass
 
     def close(self) -> None:
-        """Close the client."""
         self._client.close()
 
 
@@ -179,15 +229,14 @@ class RetryPauses(CommandListener):
     end reports only that the time is up.
     """
 
-    def started(self, event: CommandStartedEvent) -> None:
+    def started(self, event: object) -> None:
         """Do nothing."""
 
-    def succeeded(self, event: CommandSucceededEvent) -> None:
-        """Do nothing."""
+    succeeded = started
 
     def failed(self, event: CommandFailedEvent) -> None:
         """Note the failure, and pause before the driver tries again."""
-        call = current_call()
+        call: Call | None = getattr(_thread, "call", None)
         if call is None:
             return
         if "code" in event.failure:
@@ -198,89 +247,103 @@ class RetryPauses(CommandListener):
         call.failures += 1
 
 
+SOON, LATER = 5, 30
+"""Seconds until a retry may help: after an election or a restart; after a password was changed."""
+FAILURES: dict[str, tuple[str, str, int]] = {
+    "unreachable": ("MongoDB does not answer.", "Check that the server runs and that MONGODB_URI is right.", SOON),
+    "unreachable:tls": (
+        "MongoDB does not answer.",
+        "TLS failed: on Atlas, allow this machine's address (Network Access); elsewhere check the certificates.",
+        SOON,
+    ),
+    "slow": (
+        "MongoDB was too slow: it took longer than the {seconds:g} seconds allowed.",
+        "Try again; if it stays so, look at the server's load and indexes, or raise MONGODB_TIMEOUT.",
+        SOON,
+    ),
+    "no_primary": ("MongoDB has no primary just now.", "It is electing one: try again.", SOON),
+    "overloaded": ("MongoDB is overloaded.", "Try again; if it stays so, use a larger tier.", SOON),
+    "overloaded:here": (
+        "All connections to MongoDB are in use.",
+        "Try again; if it stays so, look at the server's load.",
+        SOON,
+    ),
+    "bad_address": (
+        "The address in MONGODB_URI cannot be resolved or used.",
+        "Check the host name in it, and this machine's name server.",
+        LATER,
+    ),
+    "auth_refused": ("MongoDB refused the user or password.", "Check the credentials in MONGODB_URI.", LATER),
+    "no_rights": (
+        "The MongoDB user lacks a permission.",
+        "Give the user of MONGODB_URI the role readWrite on the database MONGODB_DB.",
+        LATER,
+    ),
+}
+"""Reason to message, remedy, and the seconds after which trying again may help."""
+_KINDS: tuple[tuple[tuple[type[PyMongoError], ...], str], ...] = (
+    ((NetworkTimeout, ExecutionTimeout, WTimeoutError), "slow"),
+    ((NotPrimaryError,), "no_primary"),
+    ((WaitQueueTimeoutError,), "overloaded:here"),
+    ((ConnectionFailure,), "unreachable"),
+    ((ConfigurationError,), "bad_address"),
+)
+_CODES = {
+    **dict.fromkeys((11, 18), "auth_refused"),
+    13: "no_rights",
+    **dict.fromkeys((50, 202, 262), "slow"),
+    # The server is shutting down, stepping down, or not the primary.
+    **dict.fromkeys((91, 189, 10058, 10107, 11600, 11602, 13435, 13436), "no_primary"),
+    # It refuses a request or a connection before any work.
+    **dict.fromkeys((433, 449, 450, 462, 473), "overloaded"),
+}
+"""Codes of refusals (error_codes.yml)."""
+BROKEN_OFF = {6, 7, 43, 64, 89, 134, 237, 9001}
+"""The server lost a connection, a cursor or a replica."""
+OVERLOAD_LABEL, SEARCH_OVERLOADED = "SystemOverloadedError", 489
+"""The label of overload; the store explains an overloaded search engine, which has it too."""
+ATLAS = 8000
+"""Atlas's code for many errors, which differ in the message."""
+_ATLAS_NO_USER = re.compile(r"auth", re.IGNORECASE)
+_ATLAS_NO_RIGHTS = re.compile(r"user is not allowed|not authorized", re.IGNORECASE)
+_TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
+
+
+def failure(reason: str, seconds: float = 0.0) -> DatabaseError:
+    """Return the error of a ``reason`` in FAILURES; ``seconds``: the time that was allowed."""
+    message, remedy, retry_after = FAILURES[reason]
+    message, reason = message.format(seconds=seconds), reason.partition(":")[0]
+    return DatabaseError(message, remedy=remedy, retry_after=retry_after, reason=reason)
+
+
 def translate(error: PyMongoError, seconds: float) -> DatabaseError:
     """Return what happened, what helps and when to retry, without secrets; ``seconds``: the time limit of one call."""
     if isinstance(error, OperationFailure) and not isinstance(error, (ExecutionTimeout, WTimeoutError)):
         return _refused(error, seconds)
-    if isinstance(error, (NetworkTimeout, ExecutionTimeout, WTimeoutError)):
-        return _too_slow(seconds)
-    if isinstance(error, NotPrimaryError):
-        return _election()
-    if isinstance(error, WaitQueueTimeoutError):
-        return _overloaded("All connections to MongoDB are in use.", "look at the server's load")
-    if isinstance(error, ConnectionFailure):
-        # Only a failed selection names the cause of failed attempts to connect.
-        return _no_answer(tls=isinstance(error, ServerSelectionTimeoutError) and bool(_TLS.search(str(error))))
-    if isinstance(error, ConfigurationError):
-        return DatabaseError(
-            "The address in MONGODB_URI cannot be resolved or used.",
-            remedy="Check the host name in it, and this machine's name server.",
-            retry_after=LATER,
-            reason="bad_address",
-        )
-    return DatabaseError(f"MongoDB failed: {type(error).__name__}.", retry_after=SOON)
-
-
-def _no_answer(*, tls: bool = False) -> DatabaseError:
-    remedy = "Check that the server runs and that MONGODB_URI is right."
-    if tls:
-        remedy = (
-            "TLS failed: on Atlas, allow this machine's address (Network Access); elsewhere check the certificates."
-        )
-    return DatabaseError("MongoDB does not answer.", remedy=remedy, retry_after=SOON, reason="unreachable")
-
-
-def _too_slow(seconds: float) -> DatabaseError:
-    return DatabaseError(
-        f"MongoDB was too slow: it took longer than the {seconds:g} seconds allowed.",
-        remedy="Try again; if it stays so, look at the server's load and indexes, or raise MONGODB_TIMEOUT.",
-        retry_after=SOON,
-        reason="slow",
-    )
-
-
-def _election() -> DatabaseError:
-    remedy = "It is electing one: try again."
-    return DatabaseError("MongoDB has no primary just now.", remedy=remedy, retry_after=SOON, reason="no_primary")
-
-
-def _overloaded(message: str, advice: str) -> DatabaseError:
-    remedy = f"Try again; if it stays so, {advice}."
-    return DatabaseError(message, remedy=remedy, retry_after=SOON, reason="overloaded")
+    reason = next((reason for kinds, reason in _KINDS if isinstance(error, kinds)), None)
+    if reason is None:
+        return DatabaseError(f"MongoDB failed: {type(error).__name__}.", retry_after=SOON)
+    # Only a failed selection names the cause of failed attempts to connect.
+    tls = isinstance(error, ServerSelectionTimeoutError) and _TLS.search(str(error))
+    return failure("unreachable:tls" if tls else reason, seconds)
 
 
 def _refused(error: OperationFailure, seconds: float) -> DatabaseError:
-    code, message = _cause(error)
-    if code in NO_USER or (code == ATLAS and _ATLAS_NO_USER.search(message) and not _ATLAS_NO_RIGHTS.search(message)):
-        return DatabaseError(
-            "MongoDB refused the user or password.",
-            remedy="Check the credentials in MONGODB_URI.",
-            retry_after=LATER,
-            reason="auth_refused",
-        )
-    if code == NO_RIGHTS or (code == ATLAS and _ATLAS_NO_RIGHTS.search(message)):
-        return DatabaseError(
-            "The MongoDB user lacks a permission.",
-            remedy="Give the user of MONGODB_URI the role readWrite on the database MONGODB_DB.",
-            retry_after=LATER,
-            reason="no_rights",
-        )
-    if code in TOO_SLOW:
-        return _too_slow(seconds)
-    if code in ELECTION:
-        return _election()
-    if code in OVERLOAD or (code != SEARCH_OVERLOADED and error.has_error_label(OVERLOAD_LABEL)):
-        return _overloaded("MongoDB is overloaded.", "use a larger tier")
+    """Return the error for a refused command; for a batch that of its first failure, without the written document."""
+    details: Any = error.details or {}
+    code, message = error.code, str(details.get("errmsg") or type(error).__name__)
+    if isinstance(error, BulkWriteError):
+        message = "a batch of writes failed"
+        if failures := [*(details.get("writeErrors") or ()), *(details.get("writeConcernErrors") or ())]:
+            code, message = failures[0].get("code"), str(failures[0].get("errmsg", "a write failed"))
+    reason = _CODES.get(code) if code is not None else None
+    if code == ATLAS and _ATLAS_NO_RIGHTS.search(message):
+        reason = "no_rights"
+    elif code == ATLAS and _ATLAS_NO_USER.search(message):
+        reason = "auth_refused"
+    elif reason is None and code != SEARCH_OVERLOADED and error.has_error_label(OVERLOAD_LABEL):
+        reason = "overloaded"
+    if reason is not None:
+        return failure(reason, seconds)
     again = code in BROKEN_OFF or error.has_error_label("RetryableWriteError")
     return CommandError(message, code, retry_after=SOON if again else None)
-
-
-def _cause(error: OperationFailure) -> tuple[int | None, str]:
-    """Return code and message; of a batch those of its first failure, without the written document."""
-    details: Any = error.details or {}
-    if isinstance(error, BulkWriteError):
-        failures = [*(details.get("writeErrors") or ()), *(details.get("writeConcernErrors") or ())]
-        if failures:
-            return failures[0].get("code"), str(failures[0].get("errmsg", "a write failed"))
-        return error.code, "a batch of writes failed"
-    return error.code, str(details.get("errmsg") or type(error).__name__)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -37,25 +38,33 @@ Parameters = Sequence[Any]
 Result = TypeVar("Result")
 
 
-class Updated(NamedTuple):
-    """PyMongo's result of an update."""
+class Written(NamedTuple):
+    """PyMongo's result of an update or a deletion."""
 
-    matched_count: int
+    matched_count: int = 0
     upserted_id: Any = None
+    deleted_count: int = 0
 
 
-class Deleted(NamedTuple):
-    """PyMongo's result of a deletion."""
+class Reader:
+    """A connection, closed when nothing refers to this any more, e.g. when its thread ends, or by `close`.
 
-    deleted_count: int
+    `__del__` would not do: objects are collected in no known order, and since Python 3.13 a connection that is still
+    open then causes a warning.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.close = weakref.finalize(self, connection.close)
+        self.close.atexit = False  # other threads may still be reading
 
 
-class Writer:
+class Writer(Reader):
     """The only connection of this process that writes; threads take turns."""
 
     def __init__(self, connection: sqlite3.Connection, *, seconds: float) -> None:
         """``seconds``: how long a thread waits for its turn."""
-        self.connection = connection
+        super().__init__(connection)
         self._seconds = seconds
         self._lock = threading.Lock()
 
@@ -120,16 +129,13 @@ class SqliteCollection:
             return iter(())
 
     def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
-        """Return the first match."""
         return next(self.find(filter, projection, limit=1), None)
 
     def count_documents(self, filter: Mapping[str, Any]) -> int:
-        """Count the matches."""
         condition, values = self._where(filter)
         return next((row[0] for row in self._read(f"SELECT count(*) FROM {self._table} WHERE {condition}", values)), 0)
 
     def estimated_document_count(self) -> int:
-        """Count all documents, exactly."""
         return self.count_documents({})
 
     def distinct(self, name: str, filter: Mapping[str, Any]) -> list[Any]:
@@ -143,17 +149,14 @@ class SqliteCollection:
         return [row[0] for row in self._read(text, values)]
 
     def insert_one(self, document: Json) -> None:
-        """Insert a document. Raises sqlite3.IntegrityError: its id exists."""
         self._write(lambda db: db.execute(self._insert, to_row(document)).rowcount)
 
     def replace_many(self, documents: Sequence[Json]) -> None:
-        """Upsert whole documents, all or none."""
         rows = [to_row(document) for document in documents]
         text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
         self._write(lambda db: db.executemany(text, rows).rowcount, several=len(rows) > 1)
 
-    def update_one(self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False) -> Updated:
-        """Update the first match."""
+    def update_one(self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False) -> Written:
         return self._update(filter, update, upsert=upsert)[0]
 
     def find_one_and_update(
@@ -163,19 +166,19 @@ class SqliteCollection:
         assert return_document
         return self._update(filter, update, upsert=upsert)[1]
 
-    def _update(self, filter: Mapping[str, Any], update: Update, *, upsert: bool) -> tuple[Updated, Json | None]:
+    def _update(self, filter: Mapping[str, Any], update: Update, *, upsert: bool) -> tuple[Written, Json | None]:
         check_update(update)
         if upsert and set(filter) != {"_id"}:
             raise DatabaseError("The embedded database upserts by the _id alone.")
         condition = self._where(filter)
 
-        def run(db: sqlite3.Connection) -> tuple[Updated, Json | None]:
+        def run(db: sqlite3.Connection) -> tuple[Written, Json | None]:
             document = self._change(db, condition, update)
             if document is None and upsert:
                 document = apply({"_id": filter["_id"]}, update, inserting=True)
                 db.execute(self._insert, to_row(document))
-                return Updated(0, document["_id"]), document
-            return Updated(int(document is not None)), document
+                return Written(0, document["_id"]), document
+            return Written(int(document is not None)), document
 
         return self._write(run, several=True)
 
@@ -190,7 +193,6 @@ class SqliteCollection:
         return document
 
     def update_each(self, updates: Sequence[tuple[Any, Update]]) -> None:
-        """Apply one update to each ``_id``, all or none; missing ids are skipped."""
         for _, update in updates:
             check_update(update)
 
@@ -200,11 +202,10 @@ class SqliteCollection:
 
         self._write(run, several=True)
 
-    def delete_many(self, filter: Mapping[str, Any]) -> Deleted:
-        """Delete all matches."""
+    def delete_many(self, filter: Mapping[str, Any]) -> Written:
         condition, values = self._where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"
-        return Deleted(self._write(lambda db: db.execute(text, values).rowcount))
+        return Written(deleted_count=self._write(lambda db: db.execute(text, values).rowcount))
 
     def create_index(self, keys: str | Sequence[tuple[str, int]]) -> None:
         """Create an index of the fields' values, and one of the rows whose first field holds a list, if it may."""

@@ -7,14 +7,9 @@ from contextlib import suppress
 
 import pytest
 
-from chatbot.database.time_limits import (
-    REQUEST_SHARE,
-    SILENT_SECONDS,
-    NoTimeLeftError,
-    TimeLimits,
-    begin_request,
-    end_request,
-)
+from chatbot.database.core import begin_request, end_request
+from chatbot.database.mongo import REQUEST_SHARE, SILENT_SECONDS, TimeLimits
+from chatbot.domain.errors import DatabaseError
 
 
 class SilenceError(Exception):
@@ -60,9 +55,9 @@ def test_the_calls_of_a_request_share_a_limit(limits: TimeLimits, clock: Clock) 
     assert answered(limits, clock, after=3.5) == 4.0
     assert answered(limits, clock, after=2.0) == 4.0 * REQUEST_SHARE - 3.5
     assert answered(limits, clock, after=0.5) == 0.5
-    with pytest.raises(NoTimeLeftError) as raised, limits.call():
+    with pytest.raises(DatabaseError) as raised, limits.call():
         pytest.fail("the call was made")
-    assert not raised.value.silent
+    assert raised.value.reason == "slow"
     begin_request(clock)
     assert answered(limits, clock) == 4.0
 

@@ -84,7 +84,7 @@ class Explained:
 def explain(query: Vector, *, scope: Scope, schema: Any = None, compare: int | None = None) -> tuple[list[str], Any]:
     """Plans and rows of one search with top_k 10."""
     from chatbot.stores.pgvector.connections import Connections, know_vectors
-    from chatbot.stores.pgvector.search import nearest, scan_settings
+    from chatbot.stores.pgvector.store import nearest, scan_settings
     from chatbot.stores.pgvector.table import ChunkTable
 
     schema = schema or ChunkTable("chunks", "data_embedding", DIMENSIONS, ("country_name",))

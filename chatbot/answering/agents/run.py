@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
-from ...database.time_limits import begin_request
+from ...database.core import begin_request
 from ...domain import (
     Aggregation,
     AnswerEvent,

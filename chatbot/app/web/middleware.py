@@ -24,7 +24,7 @@ from flask import Flask, Response, g, jsonify, make_response, render_template, r
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 
 from ...config.settings import Settings
-from ...database.time_limits import begin_request, end_request
+from ...database.core import begin_request, end_request
 from ...domain.errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
 from .access import count_request, finish_request, known_owner, require_role
 from .observing import ObservedRequest, body_of, error_body, unexpected

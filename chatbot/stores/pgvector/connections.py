@@ -72,7 +72,15 @@ class Connections:
                 yield connection
                 connection.commit()
             finally:
-                self._give_back(connection)
+                with suppress(psycopg.Error):
+                    if connection.info.transaction_status != TransactionStatus.IDLE:
+                        connection.rollback()
+                with self._lock:
+                    again = not self._closed and connection.info.transaction_status == TransactionStatus.IDLE
+                    if again:
+                        self._idle.append(connection)
+                if not again:
+                    connection.close()
         except psycopg.Error as error:
             raise explain(error) from error
         finally:
@@ -97,16 +105,6 @@ class Connections:
             connection.close()
             raise
         return connection
-
-    def _give_back(self, connection: Connection) -> None:
-        with suppress(psycopg.Error):
-            if connection.info.transaction_status != TransactionStatus.IDLE:
-                connection.rollback()
-        with self._lock:
-            if not self._closed and connection.info.transaction_status == TransactionStatus.IDLE:
-                self._idle.append(connection)
-                return
-        connection.close()
 
     def drop_idle(self) -> None:
         """Close the connections that are not in use."""

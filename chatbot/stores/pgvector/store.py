@@ -1,13 +1,26 @@
 """Passages in PostgreSQL, searched there: pgvector's HNSW index for vectors, a GIN index for words (seed 004, R-E1).
 
 Documents, conversations and the rest stay in the database; this table holds the passages alone.
+
+The HNSW index is walked from the question outwards and the scope checked on the way. For a narrow scope that walk is
+long and, being bounded, may end too early; the few passages of the scope are compared faster. So the exact search
+comes first and gives up when it meets too many.
+
+BM25 is over the same terms as in the in-process index, so that both find the same passages in the same order.
+PostgreSQL's own ranking knows no document frequencies: a word of every second passage weighs as much as one of three.
+Of its full text search only the tsvector and its GIN index are used. A term's count is kept as its weight in the
+tsvector, the one number per term that `ts_rank` reads back fast; above four, where BM25 hardly grows, counts are equal.
+Rank and length normalisation are BM25's. A tsvector's positions are taken by the counts, so how close together the
+words are is read from the texts of the best passages.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,17 +34,138 @@ from ...domain.protocols import ChangeLog
 from ...domain.scores import to_score
 from ...language import analyzer
 from .. import StoreTraits
-from ..chunks import check_query, read_surroundings
-from ..keywords import POOL, Bm25
+from ..chunks import best_matches, check_query, read_surroundings
+from ..keywords import POOL, Bm25, inverse_document_frequency, with_proximity
 from .connections import Connection, Connections, failure, know_vectors
-from .search import Statistics, nearest, refine, scan_settings
-from .table import COLUMN_LIST, ChunkTable, clean, to_chunk, to_row
+from .table import COLUMN_LIST, MAX_TERM_CHARACTERS, ChunkTable, clean, quote_term, to_chunk, to_row
 
 TABLE = "chunks"
 CONNECTIONS_PER_THREAD = 2
 _STATUS = f"""
     SELECT split_part(current_setting('server_version'), ' ', 1), extversion, EXISTS (SELECT FROM {TABLE})
     FROM pg_extension WHERE extname = 'vector'"""
+EXACT_ROWS = 1000
+"""Passages up to which all are compared when there is no scope."""
+EXACT_ROWS_IN_SCOPE = 20_000
+"""Passages in a scope up to which all are compared: 15,000 of 384 dimensions take as long as the index, finding all."""
+SPARE = 8
+"""Rows fetched beyond those needed, to see whether the last ones tie."""
+MAX_EF = 1000
+"""pgvector's own bound."""
+Row = tuple[float, str]
+"""Cosine distance, 0 to 2, and id."""
+MAX_TERMS = 64
+"""Distinct words of a question that are scored, the rarest; each costs time on every passage found."""
+Fetch = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
+"""Runs a statement with parameters."""
+_FREQUENCIES = (
+    "SELECT asked.term, (SELECT count(*) FROM {} WHERE terms @@ asked.query::tsquery) "
+    "FROM unnest(%(terms)s::text[], %(queries)s::text[]) AS asked(term, query)"
+)
+# count / (count + norm) as 1 - norm / (norm + count): so the count is read once. For a single position `ts_rank` is
+# weight / (pi^2 / 6), and the weights are quarters: times 4 * pi^2 / 6 is the count again.
+_SCORE = (
+    "%(weight{0})s::float8 * (1 - norm / (norm + 6.579736267392905 * "
+    "ts_rank('{{.25,.5,.75,1}}', terms, %(term{0})s::tsquery)::float8))"
+)
+
+
+def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
+    """Return the PostgreSQL settings under which `nearest` is run.
+
+    The index's scan goes on until the scope has filled the result; it may then be slightly out of order (relaxed),
+    which finds more and is sorted here. Sorts are made expensive, so that the planner takes the index.
+    """
+    return {
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.ef_search": MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k)),
+        "enable_sort": "off",
+    }
+
+
+def nearest(
+    connection: Connection, table: ChunkTable, *, vector: Vector, scope: Scope, top_k: int, compare: int | None = None
+) -> list[Row]:
+    """Return the ``top_k`` nearest of the scope, or all it has, best first, ties by id.
+
+    ``compare`` passages are compared one by one before the index is asked; None = as many as pays off.
+    """
+    condition, parameters = table.scope_condition(scope)
+    indexed, kind = table.indexed
+    distance = f"{table.embedding} <=> %(vector)s::vector AS distance"
+    exact = (
+        f"WITH compared AS MATERIALIZED (SELECT id, {distance} FROM {table.name} "
+        f"WHERE {table.embedding} IS NOT NULL AND {condition} LIMIT %(most)s) "
+        "SELECT id, distance, (SELECT count(*) FROM compared) FROM compared ORDER BY distance, id LIMIT %(rows)s"
+    )
+    through_index = (
+        f"SELECT id, {distance} FROM (SELECT id, {table.embedding} FROM {table.name} WHERE {condition} "
+        f"ORDER BY {indexed} <=> %(vector)s::{kind} LIMIT %(rows)s) AS near"
+    )
+
+    def run(query: str, limit: int, most: int | None = None) -> list[tuple[Any, ...]]:
+        return connection.execute(query, {**parameters, "vector": vector, "rows": limit, "most": most}).fetchall()
+
+    if table.indexable:
+        most = compare if compare is not None else EXACT_ROWS_IN_SCOPE if scope else EXACT_ROWS
+        rows = run(exact, top_k, most + 1)
+        if not rows or rows[0][2] <= most:
+            return _ranked(rows)
+        for limit in (top_k + SPARE, 4 * (top_k + SPARE)):
+            near = _ranked(run(through_index, limit))
+            # Whatever the index leaves out, or cuts through ties, the exact search below has the last word.
+            if len(near) == limit and near[-1][0] > near[top_k - 1][0]:
+                return near[:top_k]
+    return _ranked(run(exact, top_k))
+
+
+def _ranked(rows: Iterable[Sequence[Any]]) -> list[Row]:
+    return sorted((float(row[1]), str(row[0])) for row in rows)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of the corpus at one position of the change log; document frequencies are added as needed."""
+
+    table: ChunkTable
+    position: int
+    rows: int
+    average_length: float
+    frequencies: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, table: ChunkTable, position: int, fetch: Fetch) -> Statistics:
+        """Count the passages and their average length over the whole table."""
+        [(rows, average_length)] = fetch(f"SELECT count(*), coalesce(avg(term_count), 1) FROM {table.name}", {})
+        return cls(table, position, int(rows), float(average_length))
+
+    def inverse_frequencies(self, terms: Iterable[str], fetch: Fetch) -> dict[str, float]:
+        """Return the inverse document frequency of the rarest MAX_TERMS of the terms that any passage has."""
+        terms = {term[:MAX_TERM_CHARACTERS] for term in terms}
+        if new := [term for term in terms if term not in self.frequencies]:
+            parameters = {"terms": new, "queries": [quote_term(term) for term in new]}
+            for term, frequency in fetch(_FREQUENCIES.format(self.table.name), parameters):
+                self.frequencies[str(term)] = int(frequency)
+        present = sorted((self.frequencies[term], term) for term in terms if self.frequencies[term])
+        return {term: inverse_document_frequency(max(self.rows, n), n) for n, term in present[:MAX_TERMS]}
+
+    def search(
+        self, idf: Mapping[str, float], terms: Sequence[str], scope: Scope, top_k: int, bm25: Bm25
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the statement for (id, BM25 score), best first, ties by id, and its parameters; ``idf`` has terms."""
+        counted = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
+        condition, parameters = self.table.scope_condition(scope)
+        norm, norm_per_term = bm25.norms(max(self.average_length, 1.0))
+        for number, term in enumerate(idf):
+            parameters[f"term{number}"] = quote_term(term)
+            parameters[f"weight{number}"] = (bm25.k1 + 1) * counted[term] * idf[term]
+        query = (
+            f"SELECT id, {' + '.join(map(_SCORE.format, range(len(idf))))} AS score FROM {self.table.name}, "
+            "LATERAL (SELECT %(norm)s::float8 + %(norm_per_term)s::float8 * term_count AS norm) AS lengths "
+            f"WHERE terms @@ %(any)s::tsquery AND {condition} ORDER BY score DESC, id LIMIT %(top_k)s"
+        )
+        any_term = " | ".join(map(quote_term, idf))
+        return query, {**parameters, "norm": norm, "norm_per_term": norm_per_term, "any": any_term, "top_k": top_k}
 
 
 class PgvectorStore:
@@ -88,8 +222,8 @@ class PgvectorStore:
                 message = f"The embedding of the passage {chunk.id} has {len(vector)} dimensions, {self._expected}"
                 raise EmbedderMismatchError(message)
             collection = chunk.collection or self._default_collection
-            terms, language = self._terms_of(chunk.search_text), self._language
-            rows.append(to_row(chunk, terms, vector, collection=collection, language=language))
+            terms = self._terms_of(chunk.search_text)
+            rows.append(to_row(chunk, terms, vector, collection=collection, language=self._language))
         if not rows:
             return
         rows.sort(key=lambda row: str(row["id"]))  # one order for all writers, so that they cannot deadlock
@@ -98,21 +232,18 @@ class PgvectorStore:
         self._changes.record({chunk.document_id for chunk in chunks})
 
     def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
-        """Delete a document's passages but those in ``keep``; return how many there were."""
         query = f"DELETE FROM {TABLE} WHERE document_id = %(document_id)s AND id <> ALL(%(keep)s::text[])"
         with self._transaction() as connection:
-            parameters = {"document_id": clean(document_id), "keep": list(map(clean, keep))}
-            deleted = int(connection.execute(query, parameters).rowcount)
+            deleted = connection.execute(query, {"document_id": clean(document_id), "keep": clean(list(keep))}).rowcount
         if deleted:
             self._changes.record([document_id])
         return deleted
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Return the passages that exist, in the order asked for."""
         if not chunk_ids:
             return []
         query = f"SELECT {COLUMN_LIST} FROM {TABLE} WHERE id = ANY(%(ids)s)"
-        chunks = {row[0]: to_chunk(row) for row in self._rows(query, {"ids": list(map(clean, chunk_ids))})}
+        chunks = {row[0]: to_chunk(row) for row in self._rows(query, {"ids": clean(list(chunk_ids))})}
         return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
@@ -124,7 +255,6 @@ class PgvectorStore:
         return [to_chunk(row[:-1]) for row in rows], np.vstack(vectors) if rows else np.empty((0, 0), np.float32)
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
-        """Look up the neighbours by their ids."""
         return read_surroundings(chunks, margin, self.get)
 
     def vector_search(
@@ -151,7 +281,13 @@ class PgvectorStore:
             return []
         rows = self._rows(*statistics.search(idf, terms, scope, max(top_k, POOL), self._bm25))
         scores = {str(chunk_id): float(score) for chunk_id, score in rows}
-        return refine(scores, self.get(list(scores)), idf, self._terms_of)[:top_k]
+        numbers, chunks = {term: number for number, term in enumerate(idf)}, self.get(list(scores))
+        in_order = ((term[:MAX_TERM_CHARACTERS] for term in self._terms_of(chunk.search_text)) for chunk in chunks)
+        texts = [np.asarray([numbers.get(term, -1) for term in terms], np.int32) for terms in in_order]
+        by_words = np.asarray([scores[chunk.id] for chunk in chunks], np.float64)
+        by_both = with_proximity(by_words, texts, dict(enumerate(idf.values()))).tolist()
+        matches = (Match(chunk.id, score, chunk) for chunk, score in zip(chunks, by_both, strict=True))
+        return best_matches(matches, top_k)
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """Raises as `vector_search` does."""
@@ -160,22 +296,19 @@ class PgvectorStore:
         unit, column = check_query(vector, self._table.dimensions, self._expected), self._table.embedding
         distance = f"{column} <=> %(vector)s::vector"
         query = f"SELECT id, {distance} FROM {TABLE} WHERE id = ANY(%(ids)s) AND {column} IS NOT NULL"
-        rows = self._rows(query, {"vector": unit, "ids": list(map(clean, chunk_ids))})
+        rows = self._rows(query, {"vector": unit, "ids": clean(list(chunk_ids))})
         return {str(chunk_id): to_score(1.0 - distance) for chunk_id, distance in rows}
 
     def count(self, scope: Scope) -> int:
-        """Count the passages in a scope."""
         condition, parameters = self._table.scope_condition(scope)
         return int(self._rows(f"SELECT count(*) FROM {TABLE} WHERE {condition}", parameters)[0][0])
 
     def ping(self) -> str:
-        """Return the versions of the server and the extension. Reads the table, and so fails where that does not
-        work."""
+        """Reads the table too, and so fails where that does not work."""
         server, extension, filled = self._rows(_STATUS, {})[0]
         return f"PostgreSQL {server}, pgvector {extension}, table {TABLE}{'' if filled else ' (empty)'}"
 
     def close(self) -> None:
-        """Close the idle connections now, the others when they come back."""
         self._connections.close()
 
     @contextmanager
@@ -197,6 +330,4 @@ class PgvectorStore:
 
 
 TRAITS = StoreTraits(in_database=False)
-
-
 build = PgvectorStore

@@ -111,9 +111,18 @@ class ChunkTable:
         connection.execute("SET LOCAL statement_timeout = 0")
         self._require_extension(connection)
         connection.execute(_TABLE.format(self.name))
-        for name, kind in _ADDED.items():
+        stored = self._stored(self.embedding, connection)
+        if stored not in {None, self.dimensions}:
+            filled = f"SELECT 1 FROM {self.name} WHERE {self.embedding} IS NOT NULL LIMIT 1"
+            if connection.execute(filled).fetchone() is not None:
+                raise EmbedderMismatchError(
+                    f"The column {self.embedding!r} of the PostgreSQL table {self.name!r} holds vectors of "
+                    f"{stored} dimensions, the configured embedding model gives {self.dimensions}. Use the model the "
+                    "passages were written with, or ingest the reports into another database or schema (POSTGRES_URI)."
+                )
+            connection.execute(f"ALTER TABLE {self.name} DROP COLUMN {self.embedding}")
+        for name, kind in {**_ADDED, self.embedding: f"vector({self.dimensions})"}.items():
             connection.execute(f"ALTER TABLE {self.name} ADD COLUMN IF NOT EXISTS {name} {kind}")
-        self._require_column(connection)
         for statement in self._missing_indexes(connection):
             connection.execute(statement)
 
@@ -127,20 +136,6 @@ class ChunkTable:
             connection.execute("CREATE EXTENSION vector")
         except (errors.InsufficientPrivilege, errors.FeatureNotSupported, errors.UndefinedFile) as error:
             raise failure("extension_missing") from error
-
-    def _require_column(self, connection: Connection) -> None:
-        stored = self._stored(self.embedding, connection)
-        if stored not in {None, self.dimensions}:
-            filled = f"SELECT 1 FROM {self.name} WHERE {self.embedding} IS NOT NULL LIMIT 1"
-            if connection.execute(filled).fetchone() is not None:
-                raise EmbedderMismatchError(
-                    f"The column {self.embedding!r} of the PostgreSQL table {self.name!r} holds vectors of "
-                    f"{stored} dimensions, the configured embedding model gives {self.dimensions}. Use the model the "
-                    "passages were written with, or ingest the reports into another database or schema (POSTGRES_URI)."
-                )
-            connection.execute(f"ALTER TABLE {self.name} DROP COLUMN {self.embedding}")
-        column = f"{self.embedding} vector({self.dimensions})"
-        connection.execute(f"ALTER TABLE {self.name} ADD COLUMN IF NOT EXISTS {column}")
 
     def _stored(self, column: str, connection: Connection) -> int | None:
         """Return the dimensions of a vector column, -1 for another; None if the table or the column does not exist."""
@@ -189,7 +184,7 @@ class ChunkTable:
             return f"%({name})s"
 
         if scope.collections:
-            parts.append(f"collection = ANY({bound([clean(name) for name in scope.collections])}::text[])")
+            parts.append(f"collection = ANY({bound(clean(scope.collections))}::text[])")
         for name, condition in scope.conditions:
             if name not in self.filter_fields:
                 return "FALSE", {}
@@ -201,7 +196,7 @@ class ChunkTable:
                     if end is not None:
                         parts.append(f"{value} {operator} {bound(Jsonb(end))}::jsonb")
             else:
-                values = bound([Jsonb(_clean_value(value)) for value in condition.values])
+                values = bound(list(map(Jsonb, clean(condition.values))))
                 among = f"{value} = ANY({values}::jsonb[])"
                 parts.append(f"({among} OR {value} IS NULL)" if condition.or_none else among)
         return " AND ".join(parts) or "TRUE", parameters
@@ -214,12 +209,10 @@ def to_row(chunk: Chunk, terms: Sequence[str], vector: Vector, *, collection: st
     """
     metadata: Mapping[str, Any] = {"document_name": chunk.document_name, **chunk.metadata}
     return {
-        **{_COLUMN_NAMES.get(part.name, part.name): _clean_value(getattr(chunk, part.name)) for part in fields(Chunk)},
-        "metadata": Jsonb({clean(name): _clean_value(value) for name, value in metadata.items()}),
+        **{_COLUMN_NAMES.get(part.name, part.name): clean(getattr(chunk, part.name)) for part in fields(Chunk)},
+        "metadata": Jsonb({clean(name): clean(value) for name, value in metadata.items()}),
         "collection": clean(collection),
         "language": language,
-        "labels": [clean(label) for label in chunk.labels],
-        "figure_years": list(chunk.figure_years),
         "terms": to_tsvector(terms),
         "term_count": len(terms),
         "embedding": np.asarray(vector, np.float32) if np.any(vector) else None,
@@ -249,10 +242,8 @@ def to_chunk(row: Sequence[Any]) -> Chunk:
 _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
 
 
-def clean(text: str) -> str:
-    """Return text that PostgreSQL can hold, of the same length: NUL and lone surrogates become U+FFFD."""
-    return _FORBIDDEN.sub("\ufffd", text)
-
-
-def _clean_value(value: Any) -> Any:
-    return clean(value) if isinstance(value, str) else value
+def clean(value: Any) -> Any:
+    """Return a value as PostgreSQL can hold it: NUL and lone surrogates become U+FFFD, sequences lists."""
+    if isinstance(value, str):
+        return _FORBIDDEN.sub("\ufffd", value)
+    return list(map(clean, value)) if isinstance(value, (list, tuple)) else value

@@ -8,7 +8,7 @@ from pathlib import Path
 from chatbot.answering.agents.budget import Allowance
 from chatbot.answering.agents.searches import Outcome, Search, in_parallel
 from chatbot.app.services import Services
-from chatbot.database.time_limits import _request, begin_request, end_request
+from chatbot.database.core import _request, begin_request, end_request
 from chatbot.domain import Budget
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import EmbeddingError
@@ -102,12 +102,12 @@ class TestConnections:
     def test_two_hundred_deep_questions(self, services: Services, server: FakeOpenAI, kenya, mali) -> None:
         server.always(CHAT, ScriptedModel())
         answered(services, asking("deep"))
-        handles, files = len(services.storage.database._handles), open_files()
+        handles, files = len(services.storage.database._connections), open_files()
         with no_thread_left():
             for _ in range(200):
                 searched(a_run(services), eight(4))
         # What a thread holds is let go a moment after the thread is gone from the list.
-        server.wait_until(lambda: len(services.storage.database._handles) <= handles + 1)
+        server.wait_until(lambda: len(services.storage.database._connections) <= handles + 1)
         server.wait_until(lambda: open_files() <= files + MAY_STAY)
 
     def test_searches_that_were_given_up(self, services: Services, server: FakeOpenAI, kenya, mali) -> None:
