@@ -24,7 +24,7 @@ from ..domain import Chunk, Matrix, Scope
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import Catalog, Embedder, Store
 from ..domain.request import RequestContext
-from ..language import Analyzer
+from ..language import YEAR_PATTERN, Analyzer
 from ..questions.reading import COUNTRY
 
 WORDS = 0.5
@@ -149,6 +149,8 @@ class IndicatorIndex:
         return part <= own or part < best - LABEL_LEAD
 
     def _asked(self, topic: str, request: RequestContext | None) -> _Asked:
+        without_years = YEAR_PATTERN.sub("", topic)  # which no heading names
+        topic = without_years if self._terms(without_years) else topic
         telling = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
         texts = dict.fromkeys(filter(None, [topic, telling]))
         vectors = [self._embedder.embed_query(text, request=request) for text in texts]

@@ -116,11 +116,9 @@ class DeepAgent(BaseAgent):
 
 def _by_question(run: AgentRun, plan: Sequence[str], evidence: Findings, context: Context) -> str:
     """Quotations under each sub-question; those of the whole question if there is no other."""
-    place = {passage.hit.chunk.id: passage.number for passage in context.passages}
     shown = []
     for query in plan if len(plan) > 1 else ():
-        numbers = [place[hit.chunk.id] for hit in evidence.of(query) if hit.chunk.id in place]
-        quoted = quotations(run, query, context, numbers) if numbers else run.say(NOTHING)
+        quoted = quotations(run, query, context, evidence.of(query)) or run.say(NOTHING)
         shown.append(f"**{escape_markdown(query)}**\n\n{quoted}")
     return "\n\n".join(shown) or quotations(run, plan[0] if len(plan) == 1 else run.question.search_text, context)
 

@@ -29,8 +29,6 @@ MAX_CHARACTERS = 600
 """Characters of a quotation. A passage up to this length is quoted whole."""
 CLOSE = 0.75
 """A further passage is quoted if its cosine to the question is at least this share of the first one's."""
-HEADING, PLACE = 0.3, 0.03
-"""What a passage's heading and its place in the search (1/n of this) add to its score, before it is quoted."""
 WORDS = 0.5
 """Weight of the question's words in a statement, in standard deviations of the cosines."""
 MAX_EMBEDDED = 300
@@ -204,15 +202,20 @@ def _names(question: str, passage: Passage) -> list[str]:
 
 
 def _in_order(passages: Sequence[Passage], *, asks_for_prose: bool) -> list[Passage]:
-    """Return the passages, the nearest to the question first. Editions of one line keep their order, but for notes."""
-    best: dict[tuple[object, ...], tuple[bool, float]] = {}
-    for place, passage in enumerate(passages, start=1):
-        hit, is_prose = passage.hit, asks_for_prose and _PROSE.search(passage.hit.chunk.text) is not None
-        score = hit.score or 0.0
-        score += HEADING * (score if hit.heading_score is None else hit.heading_score) + PLACE / place
-        best[_line(passage)] = max(best.get(_line(passage), (False, 0.0)), (is_prose, score))
-    is_note = {passage.number: _NOTE.match(passage.hit.chunk.text) is not None for passage in passages}
-    return sorted(passages, key=lambda one: (*best[_line(one)], not is_note[one.number]), reverse=True)
+    """Return the passages in the order of the search, the editions of one line together, lone notes as its last.
+
+    Where prose is asked for, lines that have sentences come first.
+    """
+    first: dict[tuple[object, ...], int] = {}
+    for place, passage in enumerate(passages):
+        first.setdefault(_line(passage), place)
+    prose = {_line(one) for one in passages if asks_for_prose and _PROSE.search(one.hit.chunk.text)}
+
+    def place_of(passage: Passage) -> tuple[bool, int, bool]:
+        line = _line(passage)
+        return line not in prose, first[line], _NOTE.match(passage.hit.chunk.text) is not None
+
+    return sorted(passages, key=place_of)
 
 
 def _length(found: Sequence[Statement]) -> int:
