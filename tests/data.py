@@ -1,17 +1,25 @@
-"""The data sets that are not in this repository: the folder that REPORT_CHAT_TEST_DATA names.
+"""Cases beside the tests, and the data sets that are not in this repository.
 
-It holds `bench/` (retrieval sets in BEIR layout), `sample_corpus/`, `loader_cases/` and `quality_dev/`. What needs one
-of them is skipped where it is not there, with a word on why.
+The data sets are in the folder that REPORT_CHAT_TEST_DATA names: `bench/` (retrieval sets in BEIR layout),
+`sample_corpus/`, `loader_cases/` and `quality_dev/`. A test that needs one of them is skipped where it is missing.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 VARIABLE = "REPORT_CHAT_TEST_DATA"
+
+
+def cases(test_file: str) -> Any:
+    """Return what `data/NAME.json` beside `test_NAME.py` holds: the questions and texts of each test, a row each."""
+    path = Path(test_file)
+    return json.loads((path.parent / "data" / f"{path.stem.removeprefix('test_')}.json").read_text("utf-8"))
 
 
 def data_set(*parts: str) -> Path:

@@ -7,35 +7,20 @@ import time
 import pytest
 
 from chatbot.checking.citations import SNIPPET_CHARACTERS, check
-from chatbot.checking.wording import cited_numbers, with_numbers_of
+from chatbot.checking.wording import cited_numbers
 from tests.checking.conftest import context
+from tests.data import cases
+
+CASES = cases(__file__)
 
 KENYA = "Population: 52,428,290 (2023 est.). Population growth rate: 2.09%. The country\u2019s capital is Nairobi."
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        ("It is 3 [7].", "It is 3 [7]."),
-        ("It is 3 [1].", "It is 3."),
-        ("It is 3 [1, 7], he said [1][7] .", "It is 3 [7], he said[7] ."),
-        ("In [2023] it was [a] 3.", "In [2023] it was [a] 3."),
-    ],
-)
-def test_only_some_numbers_stay(text: str, kept: str) -> None:
-    assert with_numbers_of(text, {7}) == kept
 
 
 def supported(response: str, *texts: str, **fields: object) -> dict[int, bool]:
     return {c.number: c.supported for c in check(response, context(*texts, **fields)).citations}
 
 
-@pytest.mark.parametrize(
-    ("response", "numbers"),
-    [("A [2], B [1], C [2].", [2, 1]), ("A [1, 2] and [3,1].", [1, 2, 3]), ("A [1][2].", [1, 2]),
-     ("A [1] [2].", [1, 2]), ("No number.", []), ("[note 4], [a], [], [1.5], [-1]", []),
-     ("Escaped \\[1\\] is text.", []), ("[1234]", []), ("", [])],
-)  # fmt: skip
+@pytest.mark.parametrize(("response", "numbers"), CASES["numbers_in_order_of_first_appearance"])
 def test_numbers_in_order_of_first_appearance(response: str, numbers: list[int]) -> None:
     assert cited_numbers(response) == numbers
 
@@ -45,14 +30,7 @@ def test_citations_are_the_numbers_that_occur_and_belong_to_a_passage() -> None:
     assert [(c.number, c.hit.chunk.text) for c in found] == [(2, "b"), (1, "a")]
 
 
-@pytest.mark.parametrize(
-    "figure",
-    [
-        "342 deaths/100,000 live births (2017 est.)",
-        "342 deaths per 100,000 live births (2017)",
-        "17.484 million metric tonnes of CO2 (2017 est.)",
-    ],
-)
+@pytest.mark.parametrize("figure", CASES["a_number_inside_a_unit_does_not_part_a_figure_from_its_year"])
 def test_a_number_inside_a_unit_does_not_part_a_figure_from_its_year(figure: str) -> None:
     """The column is of the 2021 edition, the figure of 2017."""
     table = f"| | 2021 |\n| --- | --- |\n| Ratio | {figure} [1] |"
@@ -75,76 +53,24 @@ Languages
 English and Kiswahili are official."""
 
 
-@pytest.mark.parametrize(
-    ("response", "section"),
-    [
-        ("- **Kenya 2023, Religions:** “Christian 85.5%, Muslim 10.9%” [1]", "Religions"),
-        ("The official languages are English and Kiswahili [1].", "Languages"),
-        ("Muslim people are 10.9% [1]. Trade is old [1].", "Religions"),
-        ("Its trade centers are very old [1].", "Introduction › Background"),
-        ("Nothing like this stands there [1].", "Introduction › Background"),
-    ],
-)
+@pytest.mark.parametrize(("response", "section"), CASES["the_section_is_that_of_the_cited_place"])
 def test_the_section_is_that_of_the_cited_place(response: str, section: str) -> None:
     """Also where a passage spans several headings."""
     (cited,) = check(response, context(SPANNING, section="Introduction › Background")).citations
     assert cited.section == section
 
 
-def test_an_answer_without_passages_cites_nothing() -> None:
-    assert check("A [1].", context()).citations == ()
-
-
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "The population is 52,428,290 [1].",
-        "The population is 52428290 [1].",
-        "The population is 52\u202f428\u202f290 [1].",
-        "It grows by 2.09 % a year [1].",
-        "It grows by 2.09 percent [1].",
-        "It grows by **2.09%** [1].",
-        "It grows by 2.09\\% [1].",
-        "In 2023 the capital was Nairobi [1].",
-        "The capital is Nairobi [1].",
-        "The report says \u201ccapital is Nairobi\u201d [1].",
-        'The report says "CAPITAL is  Nairobi" [1].',
-        "The report says \u201cThe country's capital is Nairobi\u201d [1].",
-        "It says \u201cPopulation growth rate: \u2026 capital is Nairobi.\u201d [1]",
-        "It says \u201cPopulation growth rate: ... capital is Nairobi\u201d [1]",
-        'It grows, says the report, by "2.09%," a year [1].',
-        "1. growth is 2.09% [1]",
-        "7) growth is 2.09% [1]",
-        "- 2.09% [1]\n- 52,428,290 [1]",
-    ],
-)
+@pytest.mark.parametrize("claim", CASES["figures_and_quotations_of_the_passage_are_supported"])
 def test_figures_and_quotations_of_the_passage_are_supported(claim: str) -> None:
     assert supported(claim, KENYA) == {1: True}
 
 
-@pytest.mark.parametrize(
-    "claim",
-    ["It grows by 2.9% [1].", "It grows by 2% [1].", "It grows by 09% [1].", "It grows by 12.09% [1].",
-     "The population is 52,428,291 [1].", "The population is 428 [1].", "In 2024 it was so [1].",
-     "The report says \u201ccapital is Mombasa\u201d [1].", 'The report says "capital is Mombasa" [1].',
-     "It says \u201cPopulation growth rate: \u2026 capital is Mombasa\u201d [1].",
-     "It grows by 2.09% [1]. It grows by 3% [1]."],
-)  # fmt: skip
+@pytest.mark.parametrize("claim", CASES["figures_and_quotations_from_elsewhere_are_not"])
 def test_figures_and_quotations_from_elsewhere_are_not(claim: str) -> None:
     assert supported(claim, KENYA) == {1: False}
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "It grows by 99%. [1]",
-        "It grows by 99%.[1]",
-        "It grows by 99%! [1] The capital is Nairobi.",
-        "The report says \u201cthe capital is Mombasa.\u201d [1]",
-        'The report says "the capital is Mombasa." [1]',
-        "The report says \u201cThe capital is Mombasa. It grows fast.\u201d [1]",
-    ],
-)
+@pytest.mark.parametrize("claim", CASES["a_number_after_the_full_stop_belongs_to_the_sentence_before_it"])
 def test_a_number_after_the_full_stop_belongs_to_the_sentence_before_it(claim: str) -> None:
     assert supported(claim, KENYA) == {1: False}
 
@@ -161,11 +87,6 @@ def test_a_sentence_with_two_numbers_may_take_figures_from_both() -> None:
     texts = ("Kenya grows by 2.09%.", "Mali grows by 2.95%.")
     assert supported("Kenya grows by 2.09% and Mali by 2.95% [1, 2].", *texts) == {1: True, 2: True}
     assert supported("Kenya grows by 2.09% and Mali by 2.95% [1].", *texts) == {1: False}
-
-
-def test_the_lines_of_a_list_are_checked_one_by_one() -> None:
-    texts = ("Kenya grows by 2.09%.", "Mali grows by 2.95%.")
-    assert supported("- Kenya: 2.09% [1]\n- Mali: 9.99% [2]", *texts) == {1: True, 2: False}
 
 
 def test_title_section_page_and_year_of_a_passage_may_be_named() -> None:

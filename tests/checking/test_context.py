@@ -8,27 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.checking.context import build_context, in_prompt_order, keep_best, render_passage, wider_text
+from chatbot.checking.context import build_context, in_prompt_order, render_passage, wider_text
 from chatbot.domain import Chunk, Context
 from chatbot.language import estimate_tokens
 from tests.checking.conftest import Shelf, chunk, hits
 
 HUGE = 100_000
-
-
-class TestNumbering:
-    def test_passages_are_numbered_by_rank_from_one(self) -> None:
-        shelf = Shelf(["zero " * 50, "one " * 50, "two " * 50])
-        found = build_context(hits(*reversed(shelf.chunks)), shelf, budget_tokens=HUGE, margin=0)
-        assert [(p.number, p.hit.chunk.ordinal, p.hit.rank) for p in found.passages] == [
-            (1, 2, 1),
-            (2, 1, 2),
-            (3, 0, 3),
-        ]
-
-    def test_no_hits_no_passages(self) -> None:
-        """R-E4: no block when nothing passes."""
-        assert build_context([], Shelf([]), budget_tokens=HUGE, margin=300).passages == ()
 
 
 def tokens(found: Context) -> int:
@@ -70,13 +55,6 @@ class TestBudget:
         found = build_context(ranked, shelf, budget_tokens=narrow + 20, margin=210)
         assert found.passages[1].wider_text == "b" * 400
         assert tokens(found) <= narrow + 20
-
-    @pytest.mark.parametrize("margin", [0, 50, 300, 1000])
-    def test_the_budget_holds_whatever_the_margin(self, margin: int) -> None:
-        shelf = Shelf([f"line {n} of the report\n" * (n % 7 + 1) for n in range(40)])
-        found = build_context(hits(*shelf.chunks[::3]), shelf, budget_tokens=400, margin=margin)
-        assert found.passages
-        assert tokens(found) <= 400
 
 
 class TestMerging:
@@ -176,11 +154,6 @@ class TestPromptOrder:
         found = build_context(ranked, shelf, budget_tokens=HUGE, margin=0)
         assert [p.number for p in in_prompt_order(found)] == [1, 4, 3, 2]
 
-    def test_the_best_that_are_kept_keep_number_and_order(self) -> None:
-        kept = keep_best(self.context(6), 3)
-        assert [p.number for p in kept.passages] == [1, 2, 3]
-        assert [p.number for p in in_prompt_order(kept)] == [1, 3, 2]
-
 
 # A chunk with the text around it, in reading order, nothing twice (R-C6).
 
@@ -229,20 +202,6 @@ class TestOverlap:
     def test_what_neighbours_share_is_shown_once(self, spans: list[tuple[int, int]], ordinal: int) -> None:
         around = self.windows(*spans)  # "three" is in the first two and more
         assert wider_text(around[ordinal], around, margin=300).split() == self.TEXT.split()
-
-    def test_the_chunk_itself_is_whole(self) -> None:
-        around = self.windows((0, 13), (8, 23), (19, 33))
-        assert wider_text(around[1], around, margin=300) == "one two\n\nthree four five\n\nsix seven"
-
-    def test_a_neighbour_with_nothing_of_its_own_has_no_heading_either(self) -> None:
-        first, second = self.windows((0, 13), (0, 23))
-        around = [replace(first, section="A"), replace(second, section="B")]
-        assert wider_text(around[1], around, margin=300) == f"B: {self.TEXT[:23]}"
-
-    def test_a_neighbour_further_on_shares_nothing(self) -> None:
-        """What stood between them may be shown elsewhere."""
-        first, _, third = self.windows((0, 13), (8, 23), (19, 33))
-        assert wider_text(first, [first, third], margin=300) == "one two three\n\nfive six seven"
 
     def test_offsets_that_the_texts_contradict_cut_nothing(self) -> None:
         """Passages of older systems have none, and one text may be in several."""

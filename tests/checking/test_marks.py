@@ -6,34 +6,18 @@ import pytest
 
 from chatbot.checking.citations import check
 from tests.checking.conftest import context
+from tests.data import cases
+
+CASES = cases(__file__)
 
 GROWTH = "In 2023 the economy of Kenya grew by 5.4 percent. The Central Bank did not raise its rate of 12 percent."
 BOOKS = "The library has 300 books, said the World Bank. It rose from 200 books in 2019 to 300 books in 2023."
 
 
-@pytest.mark.parametrize(
-    ("response", "found"),
-    [
-        ("It grew by **9.9 percent** [1].", [("figure", "9.9 percent")]),
-        ("It grew by 5.4 km [1].", [("unit", "5.4")]),
-        ("In 1987 the economy of Kenya grew by 5.4 percent [1].", [("year", "1987"), ("year", "5.4 percent")]),
-        ("Mali grew by 5.4 percent [1].", [("name", "Mali")]),
-        ("The Central Bank did raise its rate of 12 percent [1].", [("negation", "not")]),
-        ("According to the Red Cross it grew by 5.4 percent [1].", [("attribution", "Red Cross")]),
-        ("It says \u201cthe economy collapsed\u201d [1].", [("quotation", "the economy collapsed")]),
-        ("The library fell from 200 books in 2019 to 300 books in 2023 [2].", [("direction", "fell")]),
-        ("Inflation was 7.7 percent.", [("no_source", "")]),
-        ("It grew by 5.4 percent [1], see [1, 7].", [("unknown_citation", "7")]),
-        (
-            "- It grew by 5.4 percent [1].\n- It was 15.4 and 9.4 percent [1].",
-            [("figure", "15.4"), ("figure", "9.4 percent")],
-        ),
-        ("It grew by 5.4 percent [1].", []),
-    ],
-)
-def test_each_kind_has_its_place(response: str, found: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("response", "found"), CASES["each_kind_has_its_place"])
+def test_each_kind_has_its_place(response: str, found: list[list[str]]) -> None:
     marks = check(response, context(GROWTH, BOOKS)).marks
-    assert [(mark.kind, mark.detail) for mark in marks] == found
+    assert [[mark.kind, mark.detail] for mark in marks] == found
     for mark in marks:
         shown = response[mark.start : mark.end]
         assert shown == mark.detail or mark.kind in {"no_source", "unknown_citation", "negation"}, shown

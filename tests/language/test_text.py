@@ -7,22 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.language import analyzer, estimate_tokens, evenly_spaced, is_foreign, sentences
+from tests.data import cases
 
-TERMS = {
-    "What is the Population Growth RATE of the countries?": ["popul", "growth", "rate", "countri"],
-    "elections Election ELECTIONS": ["elect", "elect", "elect"],
-    "2.09% of 52,428,290 in 2023.": ["2.09", "52,428,290", "2023"],
-    "buildToDocker": ["buildtodock", "build", "docker"],
-    "max_retries": ["max_retri", "max", "retri"],
-    "HTTPServerError": ["httpservererror", "http", "server", "error"],
-    "Argon2Factory": ["argon2factori", "argon2", "factori"],
-    "_emphasis_": ["_emphasis_", "emphasi"],
-    "GDP and NGOs in 2023": ["gdp", "ngos", "2023"],
-    "COVID-19": ["covid", "19"],
-}
+CASES = cases(__file__)
 
 
-@pytest.mark.parametrize(("text", "expected"), TERMS.items(), ids=TERMS)
+@pytest.mark.parametrize(("text", "expected"), CASES["terms_are_lower_case_stemmed_and_without_stop_words"])
 def test_terms_are_lower_case_stemmed_and_without_stop_words(text: str, expected: list[str]) -> None:
     """R-B5. A number keeps its decimals and groups; a compound is found whole and by its parts."""
     assert analyzer("english").terms(text) == expected
@@ -39,23 +29,7 @@ def test_terms_never_fail_and_are_never_empty(text: str) -> None:
     assert all(analyzer("english").terms(text))
 
 
-SENTENCES = {
-    "two": ("It rose. It fell.", ["It rose.", "It fell."]),
-    "question and exclamation": ("Why? Look! Here.", ["Why?", "Look!", "Here."]),
-    "decimals": ("It grew by 2.09% in 2023. Then 1.9%.", ["It grew by 2.09% in 2023.", "Then 1.9%."]),
-    "abbreviation": ("Dr. Ruto won. He took office.", ["Dr. Ruto won.", "He took office."]),
-    "years of a reign": ("King (r. 1953-99) ruled. He died.", ["King (r. 1953-99) ruled.", "He died."]),
-    "a month": ("Polls open on Dec. 12 (see p. 3). Go.", ["Polls open on Dec. 12 (see p. 3).", "Go."]),
-    "initials": ("J. F. Kennedy spoke. All heard.", ["J. F. Kennedy spoke.", "All heard."]),
-    "lower case after a full stop": ("The est. value holds.", ["The est. value holds."]),
-    "closing quote": ("He said “no.” She left.", ["He said “no.”", "She left."]),
-    "lines": ("total: 5\nland: 4\n\nwater: 1", ["total: 5", "land: 4", "water: 1"]),
-    "an abbreviation at the end of a line": ("about 5 est.\nNext line", ["about 5 est.", "Next line"]),
-    "nothing": ("  \n ", []),
-}
-
-
-@pytest.mark.parametrize(("text", "expected"), SENTENCES.values(), ids=SENTENCES)
+@pytest.mark.parametrize(("text", "expected"), CASES["sentences"])
 def test_sentences(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
@@ -95,19 +69,7 @@ def test_more_text_never_has_fewer_tokens(text: str, more: str) -> None:
     assert estimate_tokens(text + more) >= estimate_tokens(text) >= 1
 
 
-@pytest.mark.parametrize(
-    ("text", "foreign"),
-    [
-        ("Vergleiche die Ernährungsunsicherheit in Kenia und in Somalia", True),
-        ("Comparez l'insécurité alimentaire au Kenya et en Somalie", True),
-        ("¿Cuál es la población de Perú y de Chile?", True),
-        ("Was ist die Hauptstadt von Mali?", True),
-        ("What is the population of El Salvador and La Paz?", False),
-        ("Kenya vs Mali inflation", False),
-        ("COMPARE THE GROWTH OF KENYA AND SOMALIA", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "foreign"), CASES["another_language_is_known_by_its_small_words"])
 def test_another_language_is_known_by_its_small_words(text: str, foreign: bool) -> None:
     assert is_foreign(text) is foreign
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +12,9 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Question, Scope
 from chatbot.domain.cancellation import Cancellation
+from tests.data import cases
 
-CONVERSATIONS = json.loads((Path(__file__).parent / "data" / "follow_ups.json").read_text(encoding="utf-8"))
+CONVERSATIONS = cases(__file__)
 LEAST = 0.9
 """Share of conversations whose last answer cites every country with one of the headings."""
 

@@ -10,7 +10,10 @@ from chatbot.domain import Message, Scope
 from chatbot.domain.chat import Cited
 from chatbot.language import analyzer
 from chatbot.questions.follow_ups import MAX_CHARACTERS, MAX_THING_WORDS, FollowUps
+from tests.data import cases
 from tests.questions.reports import REPORTS, Reports, scope
+
+CASES = cases(__file__)
 
 GROWTH = "What is the population growth rate of Kenya in 2023?"
 COMPARED = "Compare the population growth of Kenya and Mali"
@@ -31,60 +34,17 @@ def standalone(*said: str, scope: Scope = Scope(), reports: Reports = REPORTS) -
     return follow_ups(reports).by_rule(said[-1], history, scope)
 
 
-@pytest.mark.parametrize(
-    ("before", "follow_up", "expected"),
-    [
-        (GROWTH, "and in Ethiopia?", "What is the population growth rate of Ethiopia in 2023?"),
-        (GROWTH, "Same question, Mali", "What is the population growth rate of Mali in 2023?"),
-        (GROWTH, "I meant Mali, not Kenya", "What is the population growth rate of Mali in 2023?"),
-        (GROWTH, "what about 2021?", "What is the population growth rate of Kenya in 2021?"),
-        (GROWTH, "and since 2019?", "What is the population growth rate of Kenya since 2019?"),
-        (GROWTH, "two years earlier?", "What is the population growth rate of Kenya in 2021?"),
-        (GROWTH, "which year was that for? I want 2021", "What is the population growth rate of Kenya in 2021?"),
-        (GROWTH, "the 2021 report?", "What is the population growth rate of Kenya in 2023 in the 2021 report?"),
-        (EDITION, "And the latest report?", EDITION.replace("2021", "2023")),
-        ("What are Kenya's imports from France?", "and from Germany?", "What are Kenya's imports from Germany?"),
-        ("What is the area of the Congo?", "and Mali?", "What is the area of Mali?"),
-        ("What is the growth rate?", "and in Kenya?", "What is the growth rate in Kenya?"),
-        ("Quelle est la dette de Mali en 2021 ?", "Et en 2023 ?", "Quelle est la dette de Mali en 2023 ?"),
-    ],
-)
+@pytest.mark.parametrize(("before", "follow_up", "expected"), CASES["names_alone_take_the_place_of_the_old_ones"])
 def test_names_alone_take_the_place_of_the_old_ones(before: str, follow_up: str, expected: str) -> None:
     assert standalone(before, follow_up) == expected
 
 
-@pytest.mark.parametrize(
-    ("before", "follow_up", "expected"),
-    [
-        (GROWTH, "And inflation?", "Inflation in Kenya in 2023?"),
-        (GROWTH, "rail", "Rail in Kenya in 2023?"),
-        (GROWTH, "Thanks. Different question: terrain?", "Terrain in Kenya in 2023?"),
-        (GROWTH, "How many people use the internet?", "How many people use the internet? (Kenya in 2023)"),
-        (GROWTH.replace("2023", "2019"), "How many people use the internet there?",
-         "How many people use the internet there? (Kenya)"),
-        (COMPARED, "and exports?", "Exports in Kenya and Mali?"),
-        (COMPARED, "Which of the two is bigger in area?", "Which of the two is bigger in area? (Kenya and Mali)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "follow_up", "expected"), CASES["a_thing_of_its_own_gets_the_countries_and_years"])
 def test_a_thing_of_its_own_gets_the_countries_and_years(before: str, follow_up: str, expected: str) -> None:
     assert standalone(before, follow_up) == expected
 
 
-@pytest.mark.parametrize(
-    ("before", "follow_up", "expected"),
-    [
-        (GROWTH, "why?", "why? (population growth rate in Kenya in 2023)"),
-        (GROWTH, "and for women?", "and for women? (population growth rate in Kenya in 2023)"),
-        ("What does Mali import?", "From whom?", "From whom? (import in Mali)"),
-        ("What is the highest point of Mali?", "Lowest?", "Lowest? (highest point in Mali)"),
-        ("What does the Democratic Republic of the Congo import from France?", "why?",
-         "why? (import from France in the Democratic Republic of the Congo)"),
-        (GROWTH, "Which country has the lowest one?",
-         "Which country has the lowest one? (population growth rate in 2023)"),
-        (COMPARED, "what is the cause?", "what is the cause? (population growth in Kenya and Mali)"),
-        (COMPARED, "and in the capital?", "and in the capital? (population growth in Kenya and Mali)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "follow_up", "expected"), CASES["words_that_name_no_thing_get_that_too"])
 def test_words_that_name_no_thing_get_that_too(before: str, follow_up: str, expected: str) -> None:
     assert standalone(before, follow_up) == expected
 
@@ -96,51 +56,17 @@ def test_a_part_of_what_was_cited_is_no_thing_of_its_own() -> None:
     assert follow_ups().by_rule("growth?", history, Scope()) == "growth? (population in Mali)"
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ((GROWTH, "compare it with Mali"), "Compare population growth rate in Kenya and Mali in 2023."),
-        ((GROWTH, "Is that more than in Mali?"), "Compare population growth rate in Kenya and Mali in 2023."),
-        ((GROWTH, "Was it higher in 2021?"), "Compare population growth rate in Kenya in 2023 and 2021."),
-        ((COMPARED, "and Ethiopia?"), "Compare the population growth of Kenya, Mali and Ethiopia"),
-        ((COMPARED, "Only Ethiopia?"), "Compare the population growth of Ethiopia"),
-        ((GROWTH, "and Mali?", "Which of them is higher?"),
-         "Compare population growth rate in Kenya and Mali in 2023."),
-        ((GROWTH, "Mali?", "Ethiopia?", "compare both"),
-         "Compare population growth rate in Mali and Ethiopia in 2023."),
-        ((GROWTH, "Mali?", "and exports?", "how do they differ?"), "Compare Exports in Kenya and Mali in 2023."),
-    ],
-)  # fmt: skip
-def test_sides_of_a_comparison(said: tuple[str, ...], expected: str) -> None:
+@pytest.mark.parametrize(("said", "expected"), CASES["sides_of_a_comparison"])
+def test_sides_of_a_comparison(said: list[str], expected: str) -> None:
     assert standalone(*said) == expected
 
 
-@pytest.mark.parametrize(
-    ("follow_up", "expected"),
-    [
-        ("and over the years?", "What is the population growth rate of Kenya over the years?"),
-        ("and in Mali over time?", "What is the population growth rate of Mali over time?"),
-        ("show me a chart", "What is the population growth rate of Kenya chart?"),
-        ("and now?", "What is the population growth rate of Kenya?"),
-        ("Make that two sentences in French.", f"{GROWTH} (Make that two sentences in French)"),
-        ("auf Deutsch bitte", f"{GROWTH} (auf Deutsch bitte)"),
-    ],
-)
+@pytest.mark.parametrize(("follow_up", "expected"), CASES["only_the_kind_or_the_form_changes"])
 def test_only_the_kind_or_the_form_changes(follow_up: str, expected: str) -> None:
     assert standalone(GROWTH, follow_up) == expected
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What is the area of Mali?",
-        "Why is inflation high in Kenya?",
-        "Which country has the highest inflation?",
-        "population Mali 2021",
-        "thanks!",
-        "ok thank you, bye",
-    ],
-)
+@pytest.mark.parametrize("question", CASES["what_lacks_nothing_takes_nothing"])
 def test_what_lacks_nothing_takes_nothing(question: str) -> None:
     assert standalone(GROWTH, question) == question
 
@@ -196,16 +122,6 @@ def test_it_is_bounded() -> None:
     assert "zebra" not in standalone("x " * MAX_CHARACTERS + "zebra", "why?")
 
 
-@pytest.mark.parametrize(
-    ("written", "same"),
-    [
-        ("Why was the growth rate of Kenya in 2021 so high, according to the 2023 report?", True),
-        ("Explain the growth rate of Kenya in 2021 according to the 2023 report.", True),
-        ("Why was the growth rate of Mali in 2021 so high, according to the 2023 report?", False),
-        ("Why was the growth rate of Kenya and Mali in 2021 so high, according to the 2023 report?", False),
-        ("Why was the growth rate of Kenya in 2021 so high?", False),
-        ("In 2021 the growth rate of Kenya was 2% (2023 report).", False),
-    ],
-)
+@pytest.mark.parametrize(("written", "same"), CASES["what_a_model_writes_is_a_question_about_the_same_names"])
 def test_what_a_model_writes_is_a_question_about_the_same_names(written: str, *, same: bool) -> None:
     assert follow_ups().is_same_question(written, "And why? (growth rate in Kenya in 2021 in the 2023 report)") is same

@@ -1,22 +1,22 @@
-"""What kind of request a question is: the cases of `data/requests.json`, in wordings of their own."""
+"""What kind of request a question is: small talk, a question about a whole document, or about something."""
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatbot.domain.reading import Reading
-from chatbot.questions.kinds import read_request
+from chatbot.questions.kinds import is_small_talk, read_request
 from chatbot.questions.names import find_countries, find_years
+from chatbot.questions.overview import asks_of_all, asks_what_it_is_about
+from tests.data import cases
 
-CASES = json.loads((Path(__file__).parent / "data/requests.json").read_text("utf-8"))
+CASES = cases(__file__)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["question"])
+@pytest.mark.parametrize("case", CASES["requests"], ids=lambda case: case["question"])
 def test_what_is_asked_for(case: dict[str, Any]) -> None:
     text = case["question"]
     countries = tuple(find_countries(text))
@@ -28,3 +28,23 @@ def test_what_is_asked_for(case: dict[str, Any]) -> None:
     if "value" in case:
         assert request.bound is not None
         assert (request.bound.above, request.bound.value) == (case["above"], Decimal(case["value"]))
+
+
+def test_messages_that_ask_nothing() -> None:
+    assert [text for text in CASES["greetings"] if not is_small_talk(text)] == []
+    assert [text for text in CASES["no_greetings"] if is_small_talk(text)] == []
+
+
+def is_of_the_whole(question: str) -> bool:
+    return asks_what_it_is_about(question, [*find_countries(question), *find_years(question)])
+
+
+def test_what_asks_for_the_whole_of_a_document_and_what_for_something_in_it() -> None:
+    assert [text for text in CASES["of_the_whole"] if not is_of_the_whole(text)] == []
+    assert [text for text in CASES["of_something"] if is_of_the_whole(text)] == []
+
+
+def test_who_wrote_it_is_said_by_the_first_page_only() -> None:
+    assert asks_of_all("Who wrote this report?")
+    assert asks_of_all("Summarise the economy, please")
+    assert not asks_of_all("What is the population of Kenya?")

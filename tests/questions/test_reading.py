@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 from chatbot.domain import DocumentRecord, Scope
@@ -11,48 +9,18 @@ from chatbot.domain.reading import NamedYears
 from chatbot.questions.names import country_key
 from chatbot.questions.reading import read_names
 from chatbot.search.subjects import everything_asked, missing_subject, suggest_scope
+from tests.data import cases
 from tests.questions.reports import Reports, scope
 
-QUESTIONS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data" / "scopes.json").read_text("utf-8"))
-COUNTRIES = [
-    "Afghanistan",
-    "Bangladesh",
-    "Colombia",
-    "Democratic Republic of the Congo",
-    "Egypt",
-    "Ethiopia",
-    "Haiti",
-    "Honduras",
-    "Jordan",
-    "Kenya",
-    "Lebanon",
-    "Madagascar",
-    "Mali",
-    "Mozambique",
-    "Nepal",
-    "Nigeria",
-    "Pakistan",
-    "Peru",
-    "Philippines",
-    "Somalia",
-    "Sudan",
-    "Syria",
-    "Ukraine",
-]
-TITLES = {
-    "gfsr.pdf": "Global Financial Stability Report, October 2023: Financial and Climate Policies",
-    "living-planet.pdf": "Living Planet: Report 2022",
-    "water.pdf": "Water for Dry Lands",
-    "food.pdf": "Food Security",
-}
+CASES = cases(__file__)
 
 
 class Library(Reports):
     """The sample countries in three editions, and reports on no country."""
 
     def __init__(self) -> None:
-        super().__init__(*((name, year) for name in COUNTRIES for year in (2021, 2023, 2025)))
-        for name, title in TITLES.items():
+        super().__init__(*((name, year) for name in CASES["countries"] for year in (2021, 2023, 2025)))
+        for name, title in CASES["titles"].items():
             self._records.append(DocumentRecord(name, name, title, "s", "c", "ready", "v", {"document_name": name}))
 
 
@@ -78,7 +46,7 @@ def read(row: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_scope_of_every_question() -> None:
     wrong = []
-    for row in QUESTIONS:
+    for row in CASES["questions"]:
         expected = {"editions": [], "figure_years": [], "refused": False, "document": None} | {
             name: value for name, value in row.items() if name not in {"question", "chosen"}
         }

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from chatbot.domain import Range, Values
 from chatbot.questions.names import find_years, relative_editions
+from tests.data import cases
 
-YEARS = json.loads((Path(__file__).parent / "data" / "years.json").read_text("utf-8"))
+YEARS = cases(__file__)
 EDITIONS = (2021, 2023, 2025)
 
 

@@ -7,6 +7,9 @@ import pytest
 from chatbot.domain import Condition, Range, Scope, Values
 from chatbot.questions.reading import read_names
 from chatbot.search.search_text import SearchText, search_text
+from tests.data import cases
+
+CASES = cases(__file__)
 
 
 class Catalog:
@@ -27,17 +30,7 @@ def read(query: str, language: str = "english", **conditions: Condition) -> Sear
     return search_text(read_names(query, Catalog(), scope), scope, language=language)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("query", "topic", "question"),
-    [
-        ("What is the capital of Kenya?", "What is the capital?", "What is the capital of the country?"),
-        ("What is Kenya's capital?", "What is capital?", "What is the country's capital?"),
-        ("Who governs Kenya?", "Who governs?", "Who governs the country?"),
-        ("How big is Kenya?", "How big is?", "How big is the country?"),
-        ("What do Kenyan farmers grow?", "What do farmers grow?", "What do farmers grow?"),
-        ("Inflation in Kenya in 2023?", "Inflation in 2023?", "Inflation in the country in 2023?"),
-    ],
-)
+@pytest.mark.parametrize(("query", "topic", "question"), CASES["names_of_the_scope_are_left_out"])
 def test_names_of_the_scope_are_left_out(query: str, topic: str, question: str) -> None:
     found = read(query, country_name=KENYA)
     assert (found.topic, found.question) == (topic, question)

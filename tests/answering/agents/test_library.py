@@ -7,7 +7,10 @@ import pytest
 from chatbot.answering.agents.library import MOST_LISTED, library_answer, topic_of
 from chatbot.domain import Scope, Values
 from chatbot.questions.reading import read_names
+from tests.data import cases
 from tests.questions.reports import REPORTS, Reports
+
+CASES = cases(__file__)
 
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
 
@@ -16,39 +19,12 @@ def topic(question: str) -> str | None:
     return topic_of(question, read_names(question, REPORTS))
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("Which reports do you have on Kenya?", "reports"),
-        ("which documents are available for 2021", "reports"),
-        ("Which reports are there for Kenya and Mali in 2023?", "reports"),
-        ("How many documents are there?", "reports"),
-        ("how many reports are there on Kenya?", "reports"),
-        ("Do you have any reports about Mali?", "reports"),
-        ("List all reports", "reports"),
-        ("What do you have on Kenya?", "reports"),
-        ("What's in the knowledge base?", "reports"),
-        ("What countries do you cover?", "countries"),
-        ("Please list the countries.", "countries"),
-        ("How many countries are in the data?", "countries"),
-        ("What years are covered?", "years"),
-        ("Which years do you have for Kenya?", "years"),
-    ],
-)
+@pytest.mark.parametrize(("question", "expected"), CASES["questions_about_the_library"])
 def test_questions_about_the_library(question: str, expected: str) -> None:
     assert topic(question) == expected
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Which countries border Kenya?", "List the countries that border Kenya", "How many countries are there?",
-        "How many reports of cholera were there?", "How many reports are there of cholera in Kenya?",
-        "Which reports mention cholera?", "What do you know about Kenya?", "How many years do people live?",
-        "Which years were dry in Kenya?", "What do you have to pay in Kenya?", "Do you have reports on human rights?",
-        "List the reports by the UN on Kenya", "How many countries are there in Africa?", "",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("question", CASES["ordinary_questions"])
 def test_ordinary_questions(question: str) -> None:
     assert topic(question) is None
 

@@ -11,8 +11,7 @@ import pytest
 
 from chatbot.checking.citations import check
 from chatbot.config.settings import Settings
-from chatbot.domain import Passage, Prompt, Usage
-from chatbot.domain.cancellation import Cancellation
+from chatbot.domain import Passage, Prompt
 from chatbot.domain.request import RequestContext
 from chatbot.models.chat.extractive import HEADER, MAX_CHARACTERS, build
 from tests.models.chat.conftest import embedder, passage, prompt
@@ -52,11 +51,6 @@ def test_it_says_that_it_quotes_and_where_the_quotation_stands() -> None:
     assert answer(prompt("How many people live in Kenya?", paged)) == (
         "Quoted from the reports:\n\n- **Kenya 2023, Population, page 7:** “Kenya had 52,428,290 people.” [1]\n"
     )
-
-
-def test_the_same_prompt_gives_the_same_answer() -> None:
-    asked = prompt("How many people live in Kenya?", POPULATION, COFFEE)
-    assert answer(asked) == answer(asked)
 
 
 def test_every_quotation_stands_word_for_word_in_the_passage_it_is_numbered_with() -> None:
@@ -172,23 +166,6 @@ def test_without_passages_it_quotes_nothing() -> None:
 def test_a_question_in_which_no_word_is_found_still_quotes_the_best_passage() -> None:
     found = quotes(answer(prompt("zzz?", POPULATION, COFFEE)))
     assert {number for _, number in found} == {1}
-
-
-def test_it_ends_when_cancelled() -> None:
-    cancel = Cancellation()
-    stream = build(Settings(), model="", embedder=embedder).stream(
-        prompt("people of Kenya", POPULATION), request=RequestContext(cancel)
-    )
-    assert next(stream).text == f"{HEADER}\n"
-    cancel.cancel()
-    assert list(stream) == []
-
-
-def test_it_calls_no_model() -> None:
-    *_, last = build(Settings(), model="", embedder=embedder).stream(
-        prompt("people", POPULATION), request=RequestContext()
-    )
-    assert last.usage == Usage()
 
 
 @pytest.mark.parametrize("empty", ["", "   "])
