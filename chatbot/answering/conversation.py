@@ -39,7 +39,6 @@ from ..domain.json import Inlines
 from ..domain.protocols import Agent, ChatModel, Embedder
 from ..domain.request import RequestContext, RequestMeter
 from ..language import Analyzer, escape_markdown, evenly_spaced
-from ..models.caches import ChatModels
 from ..models.prompts import on_one_line, render
 from ..models.replies.stream import Reply, complete
 from ..questions.follow_ups import FollowUps
@@ -137,7 +136,7 @@ class ChatService:
         question = replace(question, history=self._history(question, place, previous_messages, caller.owner))
         if question.history:
             yield StepEvent("condense", "Reading the conversation")
-        request = RequestContext(cancel, caller=caller, private=bool(question.history))
+        request = RequestContext(cancel, caller=caller, cache=question.cache, private=bool(question.history))
         with self.agent() as agent, self.accounting.record(conversation_id, request.meter) as finish:
             budget = replace(question.budget, began=time.monotonic())
             spending = Spending(budget)
@@ -321,7 +320,7 @@ class Condenser:
     """
 
     follow_ups: FollowUps
-    chat_models: ChatModels
+    chat_model: ChatModel
     analyzer: Analyzer
 
     def condense(
@@ -342,7 +341,7 @@ class Condenser:
         by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:
             return "", ()
-        if not ask_model or not self.chat_models.is_language_model:
+        if not ask_model or not self.chat_model.is_language_model:
             return ruled, (by_rule,)
         started = time.perf_counter()
         written, usage = self._rewritten(question, request)
@@ -369,7 +368,7 @@ class Condenser:
         )
         response = Reply(prompt)
         try:
-            done = complete(self.chat_models.of(question), prompt, request, response)
+            done = complete(self.chat_model, prompt, request, response)
         except ChatModelError as error:
             return "", response.usage_of_failed(error)
         lines = [line.strip() for line in done.text.splitlines() if line.strip()]

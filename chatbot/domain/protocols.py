@@ -115,10 +115,6 @@ class Reranked:
 class Reranker(Protocol):
     """Reorders the hits that remain after threshold and fusion (R-B7, R-B8)."""
 
-    @property
-    def asks_model(self) -> bool:
-        """Whether it asks the chat model, whose replies may be cached."""
-
     def candidates(self, top_k: int) -> int:
         """Number of hits it needs to choose ``top_k`` from; never fewer."""
 

@@ -60,6 +60,8 @@ class RequestContext:
     may_call: Callable[[], bool] = lambda: True
     """Called before each call of a model that is not the agents' own; an allowed call counts as made."""
     caller: Caller = ANYBODY
+    cache: bool = True
+    """Whether models may repeat what they replied before (`Question.cache`)."""
     private: bool = False
     """Whether the answer depends on a conversation, which only the caller may see."""
 

@@ -1,4 +1,4 @@
-"""Caches of vectors (R-B3), of a model's replies by prompt, and of whole answers by question and reports (R-B10).
+"""Caches of vectors (R-B3), and of whole answers by question and reports (R-B10).
 
 The vectors that ship with the sample reports are one `.npz` file: text hashes (16 bytes each, sorted), vectors in
 float16 (half the size; the cosine to the exact vector stays above .9999), and the model that made them. So the first
@@ -12,10 +12,10 @@ import hashlib
 import json
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,9 @@ import numpy as np
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from ..domain import ATTACHMENTS, Answer, Budget, Delta, Matrix, Prompt, Question, Usage, Vector
-from ..domain.protocols import Cache, ChatModel, Embedder
+from ..domain import Answer, Budget, Matrix, Question, Vector
+from ..domain.protocols import Cache, Embedder
 from ..domain.request import RequestContext
-from .prompts import unmarked
 
 DIGEST_BYTES = 16
 MAX_RECENT_QUESTIONS = 1000
@@ -180,63 +179,6 @@ class CachedEmbedder:
         if self._cache is not None:
             encoded = base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
             self._cache.put("embedding", cache_key(name, normalise(text)), encoded)
-
-
-class CachedChatModel:
-    """Implements `protocols.ChatModel`. Only complete replies are stored.
-
-    ``parameters``: what besides the prompt changes a reply (temperature, length).
-    """
-
-    def __init__(self, inner: ChatModel, cache: Cache, *, parameters: tuple[float, ...]) -> None:
-        self._inner = inner
-        self._cache = cache
-        self._parameters = parameters
-        self.model_id = inner.model_id
-        self.is_language_model = inner.is_language_model
-
-    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Yield the cached reply as one delta, without a call, else the model's.
-
-        Replies on attachments are not cached (R-A1). Raises ChatModelError.
-        """
-        if any(passage.hit.chunk.collection == ATTACHMENTS for passage in prompt.context.passages):
-            yield from self._inner.stream(prompt, request=request)
-            return
-        messages = [[message.role, unmarked(message.content)] for message in prompt.messages]
-        owner = request.cached_for
-        key = cache_key(self.model_id, self._parameters, messages, prompt.json_schema, owner)
-        if (text := self._cache.get("response", key, request=request)) is not None:
-            yield Delta(text, Usage(cached_calls=1))
-            return
-        pieces: list[str] = []
-        truncated = False
-        for delta in self._inner.stream(prompt, request=request):
-            pieces.append(delta.text)
-            truncated = truncated or delta.truncated
-            yield delta
-        if not truncated and not request.cancelled and (text := "".join(pieces)).strip():
-            self._cache.put("response", key, text, owner=owner)
-
-    def close(self) -> None:
-        """Close the inner model's connections if it has any."""
-        if close := getattr(self._inner, "close", None):
-            close()
-
-
-@dataclass(frozen=True, slots=True)
-class ChatModels:
-    """The chat model with its cache, and without it for questions that ask for a new answer."""
-
-    cached: ChatModel
-    uncached: ChatModel
-
-    @property
-    def is_language_model(self) -> bool:
-        return self.cached.is_language_model
-
-    def of(self, question: Question) -> ChatModel:
-        return self.cached if question.cache else self.uncached
 
 
 class AnswerCache:

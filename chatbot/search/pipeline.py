@@ -78,12 +78,12 @@ class Retriever:
         settings: QuerySettings = QuerySettings(),  # noqa: B008  # frozen
         unsettled: Unsettled = dict,
         position: Callable[[], int] = int,
-        reranker: Callable[[str, bool], Reranker | None] = lambda name, cached: None,
+        reranker: Callable[[str], Reranker | None] = lambda name: None,
         refiner: Refiner | None = None,
     ) -> None:
         """``settings``: of a search without settings of its own. ``unsettled``, ``position``: see `settled_search`.
 
-        ``reranker`` returns the reranker of a name, None for none; False = without cached replies of its model.
+        ``reranker`` returns the reranker of a name, None for none.
         ``refiner``: for methods that may be refined; None = none is.
         """
         self._store = store
@@ -105,14 +105,13 @@ class Retriever:
         general: bool = True,
         reading: Reading | None = None,
         reranker: Reranker | None = None,
-        cache: bool = True,
         request: RequestContext | None = None,
     ) -> Retrieval:
         """Return up to ``top_k`` hits inside ``scope``, and on ``page`` of their report if it is given.
 
         ``general``: documents of the general collection about no country are searched beside those of the countries
         chosen (`split_by_country_tag`). ``reading``: of the query, if it was read before. ``reranker`` replaces that of
-        the settings, which does not use cached replies of its model without ``cache``.
+        the settings.
 
         Raises:
             UnknownNameError: no such method.
@@ -120,7 +119,7 @@ class Retriever:
         """
         settings = settings or self._settings
         chosen = RETRIEVAL_METHODS.builder(RETRIEVAL_METHODS.check(method, field="retrieval_method"))(settings)
-        reranker = reranker or self._reranker(settings.reranker, cache)
+        reranker = reranker or self._reranker(settings.reranker)
         fetched = max(top_k, reranker.candidates(top_k)) if reranker else top_k
         refiner = self._refiner if settings.refine and chosen.refines else None
         clock, store = _Clock(), self._store

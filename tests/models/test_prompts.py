@@ -10,7 +10,7 @@ from chatbot.app.services import Services
 from chatbot.domain import Context, Delta, Message, Prompt
 from chatbot.domain.request import RequestContext
 from chatbot.language import visible
-from chatbot.models.chat.metered import MeteredChatModel
+from chatbot.models.chat import ManagedChatModel
 from chatbot.models.prompts import passage_fence, render, sealed
 
 FENCE = re.compile(r'<passage-(\w{8}) number="1">\ntext\n</passage-\1>')
@@ -40,8 +40,10 @@ def test_no_prompt_that_is_sent_has_the_mark_of_the_process(services: Services) 
 
     prompt = Prompt((Message("user", f"{passage_fence(1, 'text')} a\U000e0041\u200bb"),), "q", Context())
     storage = services.storage
-    metered = MeteredChatModel(Model(), storage.usage, storage.counters, limit=None, reset=lambda: 0)
-    list(metered.stream(prompt, request=RequestContext()))
+    managed = ManagedChatModel(
+        Model(), services.settings, cache=storage.cache, usage=storage.usage, counters=storage.counters
+    )
+    list(managed.stream(prompt, request=RequestContext()))
     assert mark_of(sent[0].messages) != mark_of(prompt.messages)
     assert sent[0].messages[0].content.endswith(" ab")
 

@@ -224,7 +224,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
         yield from run.stop(stopper)
         return (yield from _quote(f"{run.why_stopped} {run.say(INSTEAD)}", quoting, context))
     yield run.step("generate", "Writing the answer")
-    model, allowance = run.resources.chat_models.of(run.question), Allowance(run.spending, keep=0)
+    model, allowance = run.resources.chat_model, Allowance(run.spending, keep=0)
     steps, written, shown = list[StepTiming](), Written("", context), context
     with run.request.within(run.spending.seconds_left()) as limited:
         while allowance.take():
@@ -313,7 +313,7 @@ def _is_library_empty(run: AgentRun) -> bool:
 def _general(run: AgentRun) -> Generator[Event, None, Reply | None]:
     """Answer from the model's general knowledge; None where it writes nothing, or fails after other calls."""
     started, prompt = time.perf_counter(), as_set(general_prompt(run.question), run.settings)
-    reply, model = Reply(prompt), run.resources.chat_models.of(run.question)
+    reply, model = Reply(prompt), run.resources.chat_model
     try:
         with run.request.within(run.spending.seconds_left()) as limited:
             done = yield from completion(model, prompt, limited, reply)

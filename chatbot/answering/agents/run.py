@@ -35,12 +35,12 @@ from ...domain.errors import (
     SearchEngineError,
 )
 from ...domain.figures import GlossaryEntry
-from ...domain.protocols import Catalog, Embedder, Quoter, Store
+from ...domain.protocols import Catalog, ChatModel, Embedder, Quoter, Store
 from ...domain.reading import Reading
 from ...domain.request import RequestContext
 from ...language import Analyzer, estimate_tokens
 from ...language.words import speaking
-from ...models.caches import AnswerCache, ChatModels
+from ...models.caches import AnswerCache
 from ...models.prompts import render
 from ...models.replies.asking import Shape, ask, shape_prompt
 from ...models.rerank import NoReranker
@@ -67,7 +67,7 @@ class Resources:
     compressor: Compressor
     store: Store
     catalog: Catalog
-    chat_models: ChatModels
+    chat_model: ChatModel
     quoter: Quoter
     embedder: Embedder
     analyzer: Analyzer
@@ -105,6 +105,7 @@ class ModeAgent:
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """Yield a cached answer's sources, text and trace at once; else the events of the mode's agent."""
         started, before = time.perf_counter(), request.meter.lookups
+        request = replace(request, cache=question.cache)
         key = self._cache.key(question, request)
         if key and (kept := self._cache.get(key, request)) is not None:
             yield SourcesEvent(kept.trace.hits, kept.scope)
@@ -135,7 +136,7 @@ class AgentRun:
         self.spending = Spending(
             question.budget, reserve=self.settings.deep_context_tokens + self.settings.max_answer_tokens
         )
-        self.has_model = resources.chat_models.is_language_model
+        self.has_model = resources.chat_model.is_language_model
         self.is_mode_chosen = False
         """Whether another agent has chosen the mode."""
         self.choice_stopped_by: Stopper = ""
@@ -227,7 +228,7 @@ class AgentRun:
         allowance = Allowance(self.spending)
         with self.request.within(self.spending.seconds_left(self._share)) as limited:
             try:
-                model = self.resources.chat_models.of(question)
+                model = self.resources.chat_model
                 reply = ask(model, prompt, shape, replace(limited, may_call=allowance.take), stage=stage)
             except BudgetExhaustedError as error:
                 allowance.settle(StepTiming.since(stage, started))
@@ -352,7 +353,6 @@ class AgentRun:
             page=question.page,
             general=search.scope == question.scope,
             reading=question.reading if search.query == question.search_text else None,
-            cache=question.cache,
             request=replace(request, may_call=allowance.take),
         )
         try:

@@ -29,13 +29,12 @@ from ...domain import (
     TokenEvent,
 )
 from ...domain.errors import ChatModelError
-from ...domain.protocols import Agent, Catalog
+from ...domain.protocols import Agent, Catalog, ChatModel
 from ...domain.reading import Reading
 from ...domain.request import RequestContext
 from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
 from ...language.words import CODES, Say, in_english, speaking
-from ...models.caches import ChatModels
 from ...models.replies.stream import Reply, completion
 from ...questions.kinds import is_small_talk
 from ...questions.overview import asks_what_it_is_about
@@ -97,12 +96,10 @@ class Understood:
 class Understanding:
     """Reads a question before an agent does. Stateless between calls; thread-safe."""
 
-    def __init__(
-        self, *, catalog: Catalog, chat_models: ChatModels, settings: QuerySettings, glossary: Glossary
-    ) -> None:
+    def __init__(self, *, catalog: Catalog, chat_model: ChatModel, settings: QuerySettings, glossary: Glossary) -> None:
         """``settings``: those of questions that bring none of their own."""
         self._catalog = catalog
-        self._chat_models = chat_models
+        self._chat_model = chat_model
         self._settings = settings
         self._glossary = glossary
 
@@ -203,7 +200,7 @@ class Understanding:
         response = Reply(asked)
         with request.within(Spending(question.budget).seconds_left()) as limited:
             try:
-                done = yield from completion(self._chat_models.of(question), asked, limited, response)
+                done = yield from completion(self._chat_model, asked, limited, response)
             except ChatModelError as error:
                 usage = response.usage_of_failed(error)
                 path.append(StepEvent("generate", error.message, failed=True))

@@ -186,7 +186,7 @@ def _measure(
                     data,
                     # As /query answers, without a conversation that stores it.
                     lambda question, cancel: services.answering.understanding.run(
-                        runtime.agent, question, request=RequestContext(cancel)
+                        runtime.agent, question, request=RequestContext(cancel, cache=False)
                     ),
                     method=method,
                     top_k=top_k,

@@ -12,7 +12,6 @@ from ...answering.agents.understanding import Understanding
 from ...answering.conversation import ChatService, Condenser, UsageAccounting
 from ...config.presets import PRESETS, query_time
 from ...config.settings import Settings
-from ...database.repositories.usage import seconds_to_reset
 from ...domain import Budget, Document, QuerySettings, Scope
 from ...domain.cancellation import Cancellation
 from ...domain.errors import EmbeddingError, InvalidRequestError, UnknownNameError
@@ -20,10 +19,8 @@ from ...domain.protocols import Agent, ChatModel, Quoter
 from ...language import analyzer
 from ...library.loaders.isolation import LoaderPool
 from ...library.sources import document_id
-from ...models.caches import CachedChatModel, ChatModels
-from ...models.chat import CHAT_MODELS
+from ...models.chat import CHAT_MODELS, ManagedChatModel
 from ...models.chat.extractive import ExtractiveChatModel
-from ...models.chat.metered import MeteredChatModel
 from ...questions.follow_ups import FollowUps
 from ...search.indicators import Glossary
 from .lifetime import close_lazy, lazy
@@ -47,17 +44,8 @@ class Answering:
 
     @lazy
     def chat_model(self) -> ChatModel:
-        """The chat model with its cache. Raises SettingsError, UnknownNameError, MissingPackageError."""
-        model = self.uncached_model
-        if not model.is_language_model:
-            return model
-        parameters = (self.settings.temperature, float(self.settings.max_answer_tokens))
-        return CachedChatModel(model, self._storage.cache, parameters=parameters)
-
-    @lazy
-    def uncached_model(self) -> ChatModel:
-        """The chat model without its cache, for questions that ask for a new answer."""
-        settings = self.settings
+        """What writes and plans answers. Raises SettingsError, UnknownNameError, MissingPackageError."""
+        settings, storage = self.settings, self._storage
         name = settings.chat_model or ("openai" if settings.openai_api_key else "extractive")
         provider, _, model = name.partition(":")
         built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(
@@ -65,13 +53,7 @@ class Answering:
         )
         if not built.is_language_model:
             return built
-        usage, counters = self._storage.usage, self._storage.counters
-        return MeteredChatModel(built, usage, counters, limit=settings.daily_token_limit, reset=seconds_to_reset)
-
-    @property
-    def chat_models(self) -> ChatModels:
-        """The chat model with and without its cache, for a question to choose from."""
-        return ChatModels(self.chat_model, self.uncached_model)
+        return ManagedChatModel(built, settings, cache=storage.cache, usage=storage.usage, counters=storage.counters)
 
     @lazy
     def quoter(self) -> Quoter:
@@ -144,7 +126,7 @@ class Answering:
         """Finds out what a question is about: its countries, years and reports."""
         return Understanding(
             catalog=self._storage.documents,
-            chat_models=self.chat_models,
+            chat_model=self.chat_model,
             settings=QuerySettings.of(self.settings),
             glossary=self.glossary,
         )
@@ -158,7 +140,7 @@ class Answering:
             agent=self.agent,
             condenser=Condenser(
                 follow_ups=FollowUps(words, storage.documents, self._names_a_thing),
-                chat_models=self.chat_models,
+                chat_model=self.chat_model,
                 analyzer=words,
             ),
             understanding=self.understanding,

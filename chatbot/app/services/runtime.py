@@ -65,7 +65,7 @@ class Runtime:
         self._adopt = adopt
         self._settings = storage.settings
         self._lock = threading.RLock()
-        self._rerankers: dict[tuple[str, bool], Reranker] = {}
+        self._rerankers: dict[str, Reranker] = {}
         self.ingestor = lru_cache(FOR_CHUNKINGS)(self._ingestor)
 
     def serves(self, stored: StoredEmbedder | None) -> bool:
@@ -221,8 +221,8 @@ class Runtime:
             ),
         )
 
-    def reranker(self, name: str, cached: bool = True) -> Reranker | None:
-        """Return the reranker of that name, None for none. ``cached``: its model may repeat what it said before.
+    def reranker(self, name: str) -> Reranker | None:
+        """Return the reranker of that name, None for none.
 
         Raises:
             UnknownNameError, MissingPackageError
@@ -230,16 +230,13 @@ class Runtime:
         if RERANKERS.check(name, field="RERANKER") == "none":
             return None
         with self._lock:  # one of each: a cross-encoder is large
-            if (key := (name, cached)) not in self._rerankers:
-                models = self._answering.chat_models
-                self._rerankers[key] = RERANKERS.builder(name)(
-                    chat_model=lambda: models.cached if cached else models.uncached,
+            if name not in self._rerankers:
+                self._rerankers[name] = RERANKERS.builder(name)(
+                    chat_model=lambda: self._answering.chat_model,
                     language=self._settings.language,
                     store=lambda: self.store,
                 )
-                if not self._rerankers[key].asks_model:
-                    self._rerankers[name, not cached] = self._rerankers[key]
-            return self._rerankers[key]
+            return self._rerankers[name]
 
     @lazy
     def compressor(self) -> Compressor:
@@ -257,7 +254,7 @@ class Runtime:
             compressor=self.compressor,
             store=self.store,
             catalog=storage.documents,
-            chat_models=self._answering.chat_models,
+            chat_model=self._answering.chat_model,
             quoter=self._answering.quoter,
             embedder=self.embedder,
             analyzer=analyzer(settings.language),

@@ -1,7 +1,20 @@
-"""Models that write the answer. A setting names one as ``provider:model``."""
+"""Models that write the answer, named by settings as ``provider:model``; their shared cache and daily budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 from ...config.registry import Registry
-from ...domain.protocols import ChatModel
+from ...config.settings import Settings
+from ...database.repositories.usage import Counters, UsageRepository, seconds_to_reset
+from ...domain import ATTACHMENTS, Delta, Prompt, Usage
+from ...domain.errors import BudgetExhaustedError, ChatModelError
+from ...domain.protocols import Cache, ChatModel
+from ...domain.request import RequestContext
+from ..caches import cache_key
+from ..prompts import sealed, unmarked
+from ..replies.stream import Reply
 
 CHAT_MODELS: Registry[ChatModel] = Registry(
     "chat model",
@@ -11,3 +24,73 @@ CHAT_MODELS: Registry[ChatModel] = Registry(
         "openai": "chatbot.models.chat.openai",
     },
 )
+
+
+class ManagedChatModel:
+    """Implements `protocols.ChatModel`: a language model behind the cache of replies (R-B10) and the budgets (R-D9).
+
+    Only complete replies are stored. The call that crosses a limit of a day (UTC) is finished, the next is refused.
+    """
+
+    is_language_model = True
+
+    def __init__(
+        self, inner: ChatModel, settings: Settings, *, cache: Cache, usage: UsageRepository, counters: Counters
+    ) -> None:
+        self._inner = inner
+        self._settings = settings
+        self._cache = cache
+        self._usage = usage
+        self._counters = counters
+        self.model_id = inner.model_id
+
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        """Yield the cached reply as one delta, without a call, else the model's reply.
+
+        Replies on attachments are not cached (R-A1). Raises BudgetExhaustedError, ChatModelError.
+        """
+        if not request.cache or any(one.hit.chunk.collection == ATTACHMENTS for one in prompt.context.passages):
+            yield from self._counted(prompt, request)
+            return
+        messages = [[message.role, unmarked(message.content)] for message in prompt.messages]
+        parameters = (self._settings.temperature, float(self._settings.max_answer_tokens))
+        owner = request.cached_for
+        key = cache_key(self.model_id, parameters, messages, prompt.json_schema, owner)
+        if (text := self._cache.get("response", key, request=request)) is not None:
+            yield Delta(text, Usage(cached_calls=1))
+            return
+        pieces: list[str] = []
+        truncated = False
+        for delta in self._counted(prompt, request):
+            pieces.append(delta.text)
+            truncated = truncated or delta.truncated
+            yield delta
+        if not truncated and not request.cancelled and (text := "".join(pieces)).strip():
+            self._cache.put("response", key, text, owner=owner)
+
+    def _counted(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
+        """Call the model, and count the tokens for the day, the caller and the question (R-C7)."""
+        who, limit = request.caller, self._settings.daily_token_limit
+        if limit is not None and (used := self._usage.today()) >= limit:
+            raise BudgetExhaustedError(used=used, limit=limit, retry_after=seconds_to_reset())
+        if who.daily_tokens is not None and (used := self._counters.tokens_today(who.account)) >= who.daily_tokens:
+            raise BudgetExhaustedError(used=used, limit=who.daily_tokens, retry_after=seconds_to_reset(), whose="Your")
+        response, failed = Reply(prompt), None
+        try:
+            for delta in self._inner.stream(replace(prompt, messages=sealed(prompt.messages)), request=request):
+                response.add(delta)
+                yield delta
+        except ChatModelError as error:
+            failed = error
+            raise
+        finally:  # also if the generator is closed in the middle
+            usage = response.usage_of_failed(failed) if failed else response.usage
+            request.meter.add(usage)
+            self._usage.add(usage.tokens)
+            if who.daily_tokens is not None:
+                self._counters.add_tokens(who.account, usage.tokens)
+
+    def close(self) -> None:
+        """Close the inner model's connections if it has any."""
+        if close := getattr(self._inner, "close", None):
+            close()

@@ -21,20 +21,22 @@ RERANKERS: Registry[Reranker] = Registry(
     "reranker",
     {
         "cross_encoder": "chatbot.models.rerank:cross_encoder",
-        "diversity": "chatbot.models.rerank:diversity",
-        "llm": "chatbot.models.rerank:llm",
-        "mmr": "chatbot.models.rerank:mmr",
-        "mongodb": "chatbot.models.rerank:mongodb",
-        "none": "chatbot.models.rerank:none",
+        "diversity": "chatbot.models.rerank:DiversityReranker",
+        "llm": "chatbot.models.rerank:LlmReranker",
+        "mmr": "chatbot.models.rerank:MmrReranker",
+        "mongodb": "chatbot.models.rerank:MongoReranker",
+        "none": "chatbot.models.rerank:NoReranker",
     },
 )
-"""Each is built by ``build(*, chat_model, language, store)``, with functions that return the model and the store."""
+"""Each is built with ``chat_model``, ``language`` and ``store``; the first and the last are functions that return them,
+because the model and the store may be set up later."""
 
 
 class NoReranker:
     """Implements `protocols.Reranker`: keeps the order and cuts."""
 
-    asks_model = False
+    def __init__(self, **_: object) -> None:
+        """It needs neither model nor store."""
 
     def candidates(self, top_k: int) -> int:
         return top_k
@@ -43,13 +45,11 @@ class NoReranker:
         return Reranked(tuple(hits[:top_k]))
 
 
-class DiversityReranker:
+class DiversityReranker(NoReranker):
     """Implements `protocols.Reranker`: one hit for each report in turn, in rank order (seed 001, R-B7).
 
     So an answer does not rest on one report alone if there are more.
     """
-
-    asks_model = False
 
     def candidates(self, top_k: int) -> int:
         """Return ten for three, as in the seed, and three times as many as requested beyond."""
@@ -72,13 +72,11 @@ RELEVANCE = 0.7
 class MmrReranker:
     """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): relevant and not yet said (R-B8).
 
-    Passages are compared by the words that ``terms_of`` returns: no vector leaves the store for it.
+    Passages are compared by their words: no vector leaves the store for it.
     """
 
-    asks_model = False
-
-    def __init__(self, terms_of: Callable[[str], list[str]], *, relevance: float = RELEVANCE) -> None:
-        self._terms_of = terms_of
+    def __init__(self, *, language: str, relevance: float = RELEVANCE, **_: object) -> None:
+        self._terms_of = analyzer(language).terms
         self._relevance = relevance
 
     def candidates(self, top_k: int) -> int:
@@ -87,7 +85,7 @@ class MmrReranker:
     def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
         """Choose greedily the hit with the highest relevance less its similarity to the hits chosen before."""
         words = [Counter(self._terms_of(hit.chunk.text)) for hit in hits]
-        scores = list(map(_ordering_score, hits))
+        scores = [_ordering_score(hit) for hit in hits]
         lowest = min(scores, default=0.0)
         spread = max(scores, default=0.0) - lowest or 1.0
         relevance = [(score - lowest) / spread for score in scores]
@@ -115,18 +113,6 @@ def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     return shared / norms if norms else 0.0
 
 
-def none(**_: object) -> NoReranker:
-    return NoReranker()
-
-
-def diversity(**_: object) -> DiversityReranker:
-    return DiversityReranker()
-
-
-def mmr(*, language: str, **_: object) -> MmrReranker:
-    return MmrReranker(analyzer(language).terms)
-
-
 BATCH = 20
 """Passages that the chat model judges in one call."""
 MAX_PASSAGE_CHARACTERS = 2000
@@ -136,8 +122,6 @@ Predict = Callable[[list[tuple[str, str]]], Sequence[float]]
 
 
 class _ModelReranker:
-    asks_model = False
-
     def candidates(self, top_k: int) -> int:
         """Return twenty, or twice as many as requested."""
         return max(20, 2 * top_k)
@@ -150,10 +134,7 @@ class LlmReranker(_ModelReranker):
     then all passages of that call count as named.
     """
 
-    asks_model = True
-
-    def __init__(self, chat_model: Callable[[], ChatModel]) -> None:
-        """``chat_model`` is called at each question: the model may be set up later."""
+    def __init__(self, *, chat_model: Callable[[], ChatModel], **_: object) -> None:
         self._chat_model = chat_model
 
     def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
@@ -216,7 +197,7 @@ class MongoReranker(_ModelReranker):
     Hits without a score, and equal ones, keep the order of the search.
     """
 
-    def __init__(self, store: Callable[[], Store]) -> None:
+    def __init__(self, *, store: Callable[[], Store], **_: object) -> None:
         self._store = store
 
     def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
@@ -229,10 +210,6 @@ class MongoReranker(_ModelReranker):
         scores = store.relevance(query, [hit.chunk for hit in hits]) if hits else {}
         order = sorted(hits, key=lambda hit: -scores.get(hit.chunk.id, 0.0))
         return Reranked(tuple(order[:top_k]))
-
-
-def llm(*, chat_model: Callable[[], ChatModel], **_: object) -> LlmReranker:
-    return LlmReranker(chat_model)
 
 
 def cross_encoder(**_: object) -> CrossEncoderReranker:
@@ -251,7 +228,3 @@ def cross_encoder(**_: object) -> CrossEncoderReranker:
             f"The cross-encoder {CROSS_ENCODER} cannot be loaded.",
             remedy="It is downloaded at the first use; check the network, or set RERANKER=none.",
         ) from error
-
-
-def mongodb(*, store: Callable[[], Store], **_: object) -> MongoReranker:
-    return MongoReranker(store)

@@ -14,8 +14,6 @@ FETCHED_PER_KEPT = 3
 class NewestReranker:
     """What has no year comes last."""
 
-    asks_model = False
-
     def candidates(self, top_k: int) -> int:
         return FETCHED_PER_KEPT * top_k
 

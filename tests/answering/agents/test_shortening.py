@@ -12,7 +12,6 @@ from chatbot.answering.agents.run import AgentRun
 from chatbot.domain import Context, Delta, Event, Prompt, StepEvent, TokenEvent, Usage
 from chatbot.domain.errors import ChatModelError, ContextLengthError
 from chatbot.domain.request import RequestContext
-from chatbot.models.caches import ChatModels
 from tests.answering.agents.conftest import question
 from tests.checking.conftest import context
 from tests.fakes.openai_server import CHAT, Reply
@@ -45,7 +44,7 @@ class SmallModel:
 def written(
     services, model: SmallModel, given: Context, plan: WritingPlan | None = None
 ) -> tuple[AgentRun, list[Event], Written]:
-    resources = replace(services.runtime.resources, chat_models=ChatModels(model, model))
+    resources = replace(services.runtime.resources, chat_model=model)
     run, events = AgentRun(resources, question(), RequestContext()), list[Event]()
     writing = write(run, given, plan or WritingPlan())
     while True:

@@ -53,7 +53,7 @@ def agent(services: Services) -> Recorder:
 def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain") -> list[Any]:
     understanding = Understanding(
         catalog=services.storage.documents,
-        chat_models=services.answering.chat_models,
+        chat_model=services.answering.chat_model,
         settings=QuerySettings(on_empty=on_empty),
         glossary=services.answering.glossary,
     )

@@ -39,7 +39,7 @@ def condense(
 ) -> tuple[str, list[str], int]:
     words = analyzer("english")
     follow_ups = FollowUps(words, REPORTS, lambda text, headings: False)
-    condenser = Condenser(follow_ups=follow_ups, chat_models=services.answering.chat_models, analyzer=words)
+    condenser = Condenser(follow_ups=follow_ups, chat_model=services.answering.chat_model, analyzer=words)
     asked = asked if isinstance(asked, Question) else question(asked)
     text, steps = condenser.condense(replace(asked, history=history), RequestContext())
     return text, [step.name for step in steps], sum(step.usage.calls for step in steps)

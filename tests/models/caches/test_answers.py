@@ -13,7 +13,7 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, SourcesEvent, TokenEvent
 from chatbot.domain.access import Caller
 from chatbot.domain.request import RequestContext
-from chatbot.models.caches import CachedChatModel
+from chatbot.models.chat import ManagedChatModel
 from chatbot.models.replies.asking import numbers, queries
 from tests.conftest import KENYA_2023, AddReport
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
@@ -33,9 +33,10 @@ class Memory:
         self._kept[level, key] = value
 
 
-def test_the_same_words_with_another_schema_are_another_prompt() -> None:
+def test_the_same_words_with_another_schema_are_another_prompt(services: Services) -> None:
     inner = Scripted("prose", '{"numbers": []}', '{"queries": []}')
-    model = CachedChatModel(inner, Memory(), parameters=(0.0,))
+    storage = services.storage
+    model = ManagedChatModel(inner, services.settings, cache=Memory(), usage=storage.usage, counters=storage.counters)
     plain = Prompt((Message("user", "Which?"),), "Which?", Context())
     prompts = [plain, *(replace(plain, json_schema=shape.schema) for shape in (numbers(5), queries(4)))]
 

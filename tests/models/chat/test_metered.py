@@ -1,4 +1,4 @@
-"""The day's budget of tokens (R-D9)."""
+"""The day's budget of tokens (R-D9); without cached replies."""
 
 from __future__ import annotations
 
@@ -10,39 +10,43 @@ from pydantic import SecretStr
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.database.repositories.usage import UsageRepository, seconds_to_reset
+from chatbot.database.repositories.usage import seconds_to_reset
 from chatbot.domain import Usage
 from chatbot.domain.access import Caller
 from chatbot.domain.errors import BudgetExhaustedError
+from chatbot.domain.protocols import ChatModel
 from chatbot.domain.request import RequestContext
+from chatbot.models import chat
+from chatbot.models.chat import ManagedChatModel
 from chatbot.models.chat.echo import EchoChatModel
-from chatbot.models.chat.metered import MeteredChatModel
 from chatbot.models.chat.openai import build
 from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI
 from tests.models.chat.conftest import embedder, prompt
 
 
-def model(services: Services, limit: int | None) -> MeteredChatModel:
-    return MeteredChatModel(
-        EchoChatModel(),
-        UsageRepository(services.storage.database),
-        services.storage.counters,
-        limit=limit,
-        reset=lambda: 3661,
-    )
+def managed(services: Services, inner: ChatModel, limit: int | None = None) -> ManagedChatModel:
+    settings, storage = services.settings.override(daily_token_limit=limit), services.storage
+    return ManagedChatModel(inner, settings, cache=storage.cache, usage=storage.usage, counters=storage.counters)
 
 
-def test_the_call_that_crosses_the_limit_is_finished_and_the_next_is_not(services: Services) -> None:
+def model(services: Services, limit: int | None) -> ManagedChatModel:
+    return managed(services, EchoChatModel(), limit)
+
+
+def test_the_call_that_crosses_the_limit_is_finished_and_the_next_is_not(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat, "seconds_to_reset", lambda: 3661)
     metered = model(services, 1)
-    assert "".join(delta.text for delta in metered.stream(prompt(), request=RequestContext()))
+    assert "".join(delta.text for delta in metered.stream(prompt(), request=RequestContext(cache=False)))
     with pytest.raises(BudgetExhaustedError, match=r"budget of 1 tokens is used up .* anew in 1 h 1 min") as raised:
-        list(metered.stream(prompt(), request=RequestContext()))
+        list(metered.stream(prompt(), request=RequestContext(cache=False)))
     assert raised.value.retry_after == 3661
 
 
 def test_each_caller_has_its_own_share_of_the_day(services: Services) -> None:
     def ask(account: str) -> str:
-        request = RequestContext(caller=Caller(account=account, daily_tokens=1))
+        request = RequestContext(cache=False, caller=Caller(account=account, daily_tokens=1))
         return "".join(delta.text for delta in model(services, None).stream(prompt(), request=request))
 
     assert ask("key:a")
@@ -52,12 +56,12 @@ def test_each_caller_has_its_own_share_of_the_day(services: Services) -> None:
 
 
 def test_all_workers_share_the_budget_and_what_is_broken_off_counts(services: Services) -> None:
-    stream = model(services, None).stream(prompt(), request=RequestContext())
+    stream = model(services, None).stream(prompt(), request=RequestContext(cache=False))
     next(stream)
     stream.close()
     assert services.storage.usage.today() > 0
     with pytest.raises(BudgetExhaustedError):
-        list(model(services, 1).stream(prompt(), request=RequestContext()))
+        list(model(services, 1).stream(prompt(), request=RequestContext(cache=False)))
 
 
 def test_the_day_ends_at_midnight_utc() -> None:
@@ -65,17 +69,17 @@ def test_the_day_ends_at_midnight_utc() -> None:
     assert seconds_to_reset(datetime(2026, 11, 22, 0, 0, 0, tzinfo=UTC)) == 86400
 
 
-def remote(services: Services, server: FakeOpenAI) -> MeteredChatModel:
+def remote(services: Services, server: FakeOpenAI) -> ManagedChatModel:
     """On a server that does what it is told."""
     settings = Settings(openai_api_key=SecretStr("sk-1"), openai_base_url=server.url, model_retries=0)
     inner = build(settings, model="fake", embedder=embedder)
-    return MeteredChatModel(inner, services.storage.usage, services.storage.counters, limit=None, reset=lambda: 1)
+    return managed(services, inner)
 
 
 def test_calls_of_threads_at_the_same_time_are_counted_for_their_question(
     services: Services, server: FakeOpenAI
 ) -> None:
-    request, other, metered = RequestContext(), RequestContext(), remote(services, server)
+    request, other, metered = RequestContext(cache=False), RequestContext(cache=False), remote(services, server)
     with ThreadPoolExecutor(4) as pool, request.within(30.0) as part:
         list(pool.map(lambda _: list(metered.stream(prompt(), request=part)), range(4)))
     assert request.meter.usage == Usage(4 * PROMPT_TOKENS, 8, calls=4)

@@ -30,7 +30,7 @@ def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
     (at most 1000), `model`; the score is `{$meta: "score"}`; a row that lacks the field fails the stage."""
     hits = hits_of(setup)
     setup.engine.asked.clear()
-    found = MongoReranker(lambda: setup.store).rerank("coffee 1", hits, top_k=3, request=RequestContext()).hits
+    found = MongoReranker(store=lambda: setup.store).rerank("coffee 1", hits, top_k=3, request=RequestContext()).hits
     assert [hit.chunk.text for hit in found] == ["Coffee 1", "Coffee 1", "Coffee 0"]
     assert [name for name, _, _ in setup.engine.asked] == ["reports", "general"]
     assert setup.engine.asked[0][1] == [
@@ -43,7 +43,7 @@ def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
 def test_what_went_meanwhile_comes_last(setup: Setup) -> None:
     hits = hits_of(setup)
     setup.database["reports"].delete_many({})
-    found = MongoReranker(lambda: setup.store).rerank("coffee", hits, top_k=4, request=RequestContext()).hits
+    found = MongoReranker(store=lambda: setup.store).rerank("coffee", hits, top_k=4, request=RequestContext()).hits
     assert found == (*hits[2:], *hits[:2])
 
 
@@ -64,7 +64,7 @@ def test_a_server_that_lacks_it_or_refuses_is_told_with_what_helps(
     else:
         monkeypatch.setattr("tests.fakes.mongomock_search.SearchCollection._reranked", lambda *_: raising(fault))
     with pytest.raises(SearchEngineError, match=said) as raised:
-        MongoReranker(lambda: setup.store).rerank("coffee", hits, top_k=3, request=RequestContext())
+        MongoReranker(store=lambda: setup.store).rerank("coffee", hits, top_k=3, request=RequestContext())
     assert "RERANKER=none" in raised.value.remedy
     with pytest.raises(SearchEngineError, match=said):
         setup.store.relevance("probe", ())

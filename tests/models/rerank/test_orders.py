@@ -64,7 +64,7 @@ HITS = [
 
 
 def reranked(hits: list[SearchHit], *, relevance: float, top_k: int = 4) -> list[str]:
-    mmr = MmrReranker(str.split, relevance=relevance)
+    mmr = MmrReranker(language="english", relevance=relevance)
     return ids(mmr.rerank("question", hits, top_k=top_k, request=RequestContext()).hits)
 
 
