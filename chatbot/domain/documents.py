@@ -291,6 +291,18 @@ Vector = NDArray[np.float32]
 """Shape (dimensions,), L2-normalised."""
 Matrix = NDArray[np.float32]
 """Shape (n, dimensions), rows L2-normalised."""
+ScoreArray = NDArray[np.float64]
+
+
+def to_score(cosine: float) -> float:
+    """Return a cosine as the Atlas `vectorSearchScore`, (1 + cosine) / 2; rounding never takes it outside [0, 1]."""
+    return min(1.0, max(0.0, (1.0 + float(cosine)) / 2.0))
+
+
+def standard(values: ScoreArray) -> ScoreArray:
+    """Return z-scores: distances from the mean in standard deviations; all 0 where the values are equal."""
+    z_scores: ScoreArray = (values - values.mean()) / (values.std() or 1.0)
+    return z_scores
 
 
 @dataclass(frozen=True, slots=True)

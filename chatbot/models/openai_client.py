@@ -35,25 +35,17 @@ MAX_RETRY_SECONDS = 120.0
 """Longest pause that a server may request; the SDK does not retry after a longer one."""
 
 
-def openai_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
-    """Return a client with bounded time-outs and the SDK's own bounded back-off with jitter."""
-    return openai.OpenAI(api_key=key or PLACEHOLDER_KEY, base_url=base_url, **_options(settings))
+def openai_client(settings: Settings, *, key: str | None, base_url: str, azure: bool = False) -> openai.OpenAI:
+    """Return a client with bounded time-outs and the SDK's own bounded back-off with jitter.
 
-
-def azure_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
-    """Return a client for Azure OpenAI: ``base_url`` is the resource's address, and models are names of deployments."""
-    options = _options(settings)
-    return openai.AzureOpenAI(api_key=key, azure_endpoint=base_url, api_version=AZURE_API_VERSION, **options)
-
-
-def _options(settings: Settings) -> dict[str, Any]:
+    ``azure``: ``base_url`` is the address of a resource, and models are names of deployments.
+    """
     # Opening a connection cannot be interrupted, so its time-out is short.
     timeout = openai.Timeout(settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout))
-    return {
-        "timeout": timeout,
-        "max_retries": settings.model_retries,
-        "http_client": _Connections(),
-    }
+    options: Any = {"timeout": timeout, "max_retries": settings.model_retries, "http_client": _Connections()}
+    if azure:
+        return openai.AzureOpenAI(api_key=key, azure_endpoint=base_url, api_version=AZURE_API_VERSION, **options)
+    return openai.OpenAI(api_key=key or PLACEHOLDER_KEY, base_url=base_url, **options)
 
 
 @contextmanager

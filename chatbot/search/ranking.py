@@ -10,11 +10,10 @@ from heapq import nlargest
 import numpy as np
 
 from ..domain import Match, QuerySettings, Scope, SearchHit, Threshold, Values
-from ..domain.documents import Calibration
+from ..domain.documents import Calibration, ScoreArray, standard
 from ..domain.errors import UnknownNameError
 from ..domain.protocols import Catalog
 from ..domain.scope import NO_VALUE
-from ..domain.scores import ScoreArray, standard
 from ..questions.names import keys_in
 from ..questions.reading import COUNTRY, keys_of
 from .relevance import Bounds

@@ -12,7 +12,7 @@ from chatbot.app.services import Services
 from chatbot.domain import Message
 from chatbot.domain.request import RequestContext
 from chatbot.models.prompts import render
-from chatbot.models.replies.asking import Shape, ask, choice, follow_up, numbers, outline, queries, shape_prompt
+from chatbot.models.replies import Shape, ask, choice, follow_up, numbers, outline, queries, shape_prompt
 from chatbot.models.replies.stream import complete
 from tests.real_llm.conftest import MARKS
 

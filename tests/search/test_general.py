@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from chatbot.app.evaluation.dataset import Dataset, EvaluationQuery, Expectation
-from chatbot.app.evaluation.runner import measure_retrieval, with_filters
+from chatbot.app.evaluation.runner import measure_retrieval
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
@@ -128,7 +128,7 @@ def test_they_are_no_leaks(app: Flask) -> None:
     (expected,) = {hit.chunk.document_id for hit in hits if hit.general}
     asked = EvaluationQuery("1", QUESTION, scope, (Expectation(expected),))
     measured = measure_retrieval(
-        Dataset("general", [], [asked]), "", services.runtime.retriever, method="hybrid", scope_of=with_filters,
+        Dataset("general", [], [asked]), "", services.runtime.retriever, method="hybrid",
         progress=lambda done: None,
     )  # fmt: skip
     assert (measured.leaks, measured.values["recall@5"]) == (0, [1.0])

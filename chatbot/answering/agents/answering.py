@@ -27,7 +27,7 @@ from ...domain import (
 from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
 from ...language import escape_markdown, language_of, quotation_item
 from ...models.chat.extractive import HEADER
-from ...models.replies.asking import numbers
+from ...models.replies import numbers
 from ...models.replies.stream import Reply, completion
 from ...search.pipeline import with_rank
 from ...search.relevance import best_score

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from ...domain import Event, Range, StepEvent
-from ...models.replies.asking import choice
+from ...models.replies import choice
 from ...questions.kinds import OF_ALL
 from ...questions.reading import COUNTRY, YEAR
 from ...questions.sides import COMPARES, sides

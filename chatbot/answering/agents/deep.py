@@ -9,7 +9,7 @@ from ...checking.answer import prompt_for
 from ...checking.tables import NOTHING
 from ...domain import Context, Event, SearchHit, StepEvent
 from ...language import count_of, escape_markdown
-from ...models.replies import asking
+from ...models import replies
 from .answering import WritingPlan, answer_research, open_research, quotations
 from .run import AgentRun, BaseAgent
 from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
@@ -38,7 +38,7 @@ class DeepAgent(BaseAgent):
         evidence, searched, closest = Findings(), list[str](), list[SearchHit]()
         open_questions = [run.question.search_text, *plan]
         if run.question.expand and run.has_model:
-            terms = yield from run.ask("expand", asking.queries(TERMS), "No further terms", most=str(TERMS))
+            terms = yield from run.ask("expand", replies.queries(TERMS), "No further terms", most=str(TERMS))
             if terms:
                 yield run.step("expand", "Also searched for", items=terms)
                 open_questions.append(" ".join([run.question.search_text, *terms]))
@@ -68,7 +68,7 @@ class DeepAgent(BaseAgent):
         question, most = run.question, run.settings.deep_sub_questions
         plan = None
         if run.has_model:
-            plan = yield from run.ask("plan", asking.queries(most), "Sub-questions by rule", most=str(most))
+            plan = yield from run.ask("plan", replies.queries(most), "Sub-questions by rule", most=str(most))
         if not plan:
             plan = parts_of(run, most)
         plan = new_questions(plan, [question.search_text]) or [question.search_text]  # which is searched anyway
@@ -89,7 +89,7 @@ class DeepAgent(BaseAgent):
     ) -> Generator[StepEvent, None, Sequence[tuple[str, SearchHit]]]:
         """The new hits that the model calls relevant, in one call; all if its reply cannot be read (R-C9)."""
         passages = number_passages([hit for _, hit in new])
-        shape, queries = asking.numbers(len(new)), bullet_list(searched)
+        shape, queries = replies.numbers(len(new)), bullet_list(searched)
         chosen = yield from run.ask("relevance", shape, "All passages are kept", passages=passages, queries=queries)
         if chosen is None:
             return new
@@ -102,7 +102,7 @@ class DeepAgent(BaseAgent):
         """Questions for what is still missing; none if the model's reply cannot be read."""
         gaps = yield from run.ask(
             "reflect",
-            asking.queries(run.settings.deep_gaps),
+            replies.queries(run.settings.deep_gaps),
             "No further searches",
             most=str(run.settings.deep_gaps),
             passages=number_passages(evidence.hits, tokens=run.settings.deep_context_tokens),

@@ -32,7 +32,7 @@ from ...domain.errors import EmbeddingError
 from ...domain.request import RequestContext
 from ...language import escape_markdown
 from ...language.words import Say
-from ...models.replies.asking import outline
+from ...models.replies import outline
 from ...models.replies.readers import OutlineSection, ReportOutline
 from ...search.pipeline import with_rank
 from .answering import (

@@ -42,7 +42,7 @@ from ...language import Analyzer, estimate_tokens
 from ...language.words import speaking
 from ...models.caches import AnswerCache
 from ...models.prompts import render
-from ...models.replies.asking import Shape, ask, shape_prompt
+from ...models.replies import Shape, ask, shape_prompt
 from ...models.rerank import NoReranker
 from ...questions.reading import read_names
 from ...search.compression import Compressor

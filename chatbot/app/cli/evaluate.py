@@ -17,7 +17,7 @@ import click
 import numpy as np
 
 from ...config import SAMPLE_DATA
-from ...domain import Chunk, Document, DocumentRecord, Section, lay_out
+from ...domain import Chunk, Document, DocumentRecord, Scope, Section, lay_out
 from ...domain.cancellation import Cancellation
 from ...domain.documents import Calibration
 from ...domain.errors import InvalidRequestError, LoadError
@@ -26,7 +26,6 @@ from ...library.pipeline import Registration
 from ...library.sources import Source, make_document
 from ...search.ranking import SHIPPED
 from ..evaluation.comparison import (
-    Compared,
     Configuration,
     configurations,
     read_baseline,
@@ -40,16 +39,17 @@ from ..evaluation.dataset import Dataset, QuestionReader, read_dataset, register
 from ..evaluation.injections import broken
 from ..evaluation.injections import injections as injection_cases
 from ..evaluation.runner import (
+    OWN_SCOPE,
+    UNRELATED_QUESTIONS,
     Measured,
     ScopeOf,
+    Scores,
+    collect_scores,
     load_chunks,
     measure_abstention,
     measure_retrieval,
     with_auto_scope,
-    with_filters,
-    without_filters,
 )
-from ..evaluation.scores import ScoreCollector, Scores, unrelated_questions
 from ..services import Services
 from . import print_json, progress_bar, write_text
 
@@ -124,15 +124,14 @@ def evaluate(
     if answers and dataset.is_dir():
         raise click.UsageError("--answers is for questions in a CSV file: only those tell what should not be answered.")
     settings = services.settings
-    plan = configurations(settings, Compared(**compared))
+    plan = configurations(settings, **compared)
     earlier = read_baseline(baseline) if baseline else None
     if settings.mlflow_tracking_uri:
         require_mlflow()
     with open_dataset(services, dataset) as (reports, data):
-        catalog = reports.storage.documents
-        scope_of: ScopeOf = without_filters if no_filters else with_filters
+        scope_of: ScopeOf = (lambda query: Scope()) if no_filters else OWN_SCOPE
         if auto_scope:
-            scope_of = partial(with_auto_scope, catalog)
+            scope_of = partial(with_auto_scope, reports.storage.documents)
         measured = [_measure(reports, data, one, scope_of=scope_of, answers=answers) for one in plan]
         model_id = reports.runtime.embedder.model_id
     rows = [one.to_json(intervals=intervals) for one in measured]
@@ -147,8 +146,7 @@ def evaluate(
         click.echo(stage_times(rows[0]), err=True)
     if settings.mlflow_tracking_uri:
         parameters = {"embedder": model_id, **{name: getattr(settings, name) for name in LOGGED}}
-        artefacts = {"report.json": json.dumps(report, indent=2)}
-        track(settings.mlflow_tracking_uri.get_secret_value(), report, parameters=parameters, artefacts=artefacts)
+        track(settings.mlflow_tracking_uri.get_secret_value(), report, parameters=parameters)
     if earlier is not None and (sentences := regressions(report, earlier, tolerance=tolerance)):
         for sentence in sentences:
             click.secho(sentence, fg="red", err=True)
@@ -247,18 +245,11 @@ def calibrate(services: Services, dataset: Path, as_json: bool, dry_run: bool, f
 
 def _collect_scores(services: Services, dataset: Path) -> tuple[Scores, str]:
     try:
-        with open_dataset(services, dataset) as (reports, data):
-            collector = ScoreCollector(
-                retriever=reports.runtime.retriever,
-                store=reports.runtime.store,
-                embedder=reports.runtime.embedder,
-                reports={chunk.document_id: chunk.metadata for chunk in data.chunks}
-                or {record.id: record.metadata for record in reports.storage.documents.all()},
-                method=reports.settings.retrieval_method,
-                top_k=reports.settings.top_k,
-            )
-            with progress_bar("Asking", len(data.answerable) + len(unrelated_questions())) as bar:
-                return collector.collect(data, bar.update), reports.runtime.embedder.model_id
+        with (
+            open_dataset(services, dataset) as (reports, data),
+            progress_bar("Asking", len(data.answerable) + len(UNRELATED_QUESTIONS)) as bar,
+        ):
+            return collect_scores(reports, data, bar.update), reports.runtime.embedder.model_id
     except LoadError as error:
         if dataset != QUESTIONS:
             raise

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -43,36 +42,34 @@ class Configuration:
         return "chunk_strategy" in self.overrides
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    methods: Sequence[str] = ()
-    weights: Sequence[float] = ()
-    chunkers: Sequence[str] = ()
-    presets: Sequence[str] = ()
-
-
-def configurations(settings: Settings, compared: Compared) -> list[Configuration]:
+def configurations(
+    settings: Settings,
+    *,
+    methods: Sequence[str] = (),
+    weights: Sequence[float] = (),
+    chunkers: Sequence[str] = (),
+    presets: Sequence[str] = (),
+) -> list[Configuration]:
     """Return the configured settings and what to compare with them: by default, every other method.
 
     Raises:
         InvalidRequestError: an unknown name, or a weight that is not between 0 and 1.
     """
     configured = settings.retrieval_method
-    methods = compared.methods if compared != Compared() else RETRIEVAL_METHODS.names()
     plan = [Configuration(f"{configured} (as configured)")]
-    for method in methods:
+    for method in methods if methods or weights or chunkers or presets else RETRIEVAL_METHODS.names():
         RETRIEVAL_METHODS.check(method, field="--methods")
         if method != configured:
             plan.append(Configuration(method, {"retrieval_method": method}))
-    for weight in compared.weights:
+    for weight in weights:
         if not 0 <= weight <= 1:
             raise InvalidRequestError.for_field("--weights", f"{weight:g} is not between 0 and 1.")
         weighted = {"retrieval_method": "hybrid", "vector_weight": weight}
         plan.append(Configuration(f"hybrid, weight {weight:g}", weighted))
-    for name in compared.chunkers:
+    for name in chunkers:
         CHUNKERS.check(name, field="--chunkers")
         plan.append(Configuration(f"chunker {name}", {"chunk_strategy": name}))
-    for name in compared.presets:
+    for name in presets:
         if name not in PRESETS:
             raise UnknownNameError.among("--presets", "preset", name, PRESETS)
         # As in a request: the reports stay split as they are.
@@ -157,8 +154,8 @@ def require_mlflow() -> Any:
         ) from error
 
 
-def track(uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any], artefacts: Mapping[str, str]) -> None:
-    """Log one run: parameters, the figures of every configuration, and files by name.
+def track(uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any]) -> None:
+    """Log one run: parameters, the figures of every configuration, and the report as a file.
 
     Raises:
         MissingPackageError: mlflow is not installed.
@@ -178,13 +175,10 @@ def track(uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any],
     try:
         mlflow.set_tracking_uri(uri)
         mlflow.set_experiment(EXPERIMENT)
-        with mlflow.start_run(run_name=report["dataset"]), tempfile.TemporaryDirectory() as folder:
+        with mlflow.start_run(run_name=report["dataset"]):
             mlflow.log_params({"dataset": report["dataset"], **parameters})
             mlflow.log_metrics(metrics)
-            for name, text in artefacts.items():
-                path = Path(folder) / name
-                path.write_text(text, encoding="utf-8")
-                mlflow.log_artifact(str(path))
+            mlflow.log_dict(report, "report.json")
     except (mlflow.exceptions.MlflowException, OSError) as error:
         # The message may contain the password of the address.
         reason = type(error).__name__ if "@" in uri else str(error).split("\n")[0]

@@ -1,37 +1,56 @@
-"""Run a data set through the product's own retrieval and its questions through an agent; ranking metrics.
+"""Run a data set through the product's own retrieval and agents: ranking metrics, abstention, and score distributions.
 
 Relevance is binary; a ``ranking`` is best first, ``relevant`` is never empty.
 """
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from math import log2
-from typing import Any
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...domain import AnswerEvent, Chunk, Event, Question, Scope, StepTiming
+from ...domain import AnswerEvent, Chunk, Event, Question, Scope, StepTiming, Value, Vector
 from ...domain.cancellation import Cancellation
+from ...domain.documents import Calibration, ErrorRates, to_score
+from ...domain.errors import LoadError
 from ...domain.protocols import Catalog, Embedder, Store
 from ...questions.reading import read_names
 from ...search.pipeline import Retriever
+from ...search.relevance import best_score
 from ...search.subjects import everything_asked, suggest_scope
 from .dataset import Dataset, EvaluationQuery
 
+if TYPE_CHECKING:
+    from ..services import Services
+
 RESAMPLES = 2000
 SEED = 7
-"""Fixed, so that the same figures give the same interval."""
+"""Fixed, so that the same figures give the same interval and the same sample."""
 TOP_K, DEEP = 10, 20
 BATCH = 128
 ABSTENTION = ("abstention_precision", "abstention_recall")
 Progress = Callable[[int], None]
 ScopeOf = Callable[[EvaluationQuery], Scope]
 """The scope in which a question is asked."""
+OWN_SCOPE: ScopeOf = attrgetter("scope")
+UNRELATED_QUESTIONS = Path(__file__).with_name("unrelated_questions.txt").read_text("utf-8").splitlines()
+OTHERS, PASSAGES = 4, 10
+"""Irrelevant passages of a question: from this many other reports, this many each."""
+REFUSED = 0.01
+"""The share of answerable questions that a floor may refuse."""
+BEYOND, CONFIDENCE = 2.326, 1.645
+"""Standard deviations of a normal distribution beyond which that share lies, and 5 %."""
+FEWEST = 10
+"""Answerable questions that a calibration needs."""
 Answering = Callable[[Question, Cancellation], Iterator[Event]]
 """Answers a question as the product does."""
 
@@ -76,14 +95,6 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     picks = np.random.default_rng(SEED).integers(0, len(sample), size=(RESAMPLES, len(sample)))
     low, high = np.percentile(sample[picks].mean(axis=1), [2.5, 97.5])
     return float(low), float(high)
-
-
-def with_filters(query: EvaluationQuery) -> Scope:
-    return query.scope
-
-
-def without_filters(query: EvaluationQuery) -> Scope:
-    return Scope()
 
 
 def with_auto_scope(catalog: Catalog, query: EvaluationQuery) -> Scope:
@@ -139,7 +150,7 @@ def load_chunks(store: Store, embedder: Embedder, chunks: Sequence[Chunk], progr
 
 
 def measure_retrieval(
-    dataset: Dataset, name: str, retriever: Retriever, *, method: str, scope_of: ScopeOf, progress: Progress
+    dataset: Dataset, name: str, retriever: Retriever, *, method: str, progress: Progress, scope_of: ScopeOf = OWN_SCOPE
 ) -> Measured:
     """Ask every answerable question for 10 passages, and for 20 if the first 10 do not contain all targets."""
     measured = Measured(name)
@@ -162,7 +173,7 @@ def measure_retrieval(
 
 
 def measure_abstention(
-    dataset: Dataset, answer: Answering, *, method: str, top_k: int, scope_of: ScopeOf, progress: Progress
+    dataset: Dataset, answer: Answering, *, method: str, top_k: int, progress: Progress, scope_of: ScopeOf = OWN_SCOPE
 ) -> list[tuple[bool, bool]]:
     """Return for every question whether the product abstained, and whether it should have."""
     verdicts = []
@@ -173,3 +184,108 @@ def measure_abstention(
         verdicts.append((not answered, not query.answerable))
         progress(1)
     return verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores by kind. The first two are best hits of a question, the others single passages."""
+
+    answerable: tuple[float, ...]
+    unrelated: tuple[float, ...]
+    relevant: tuple[float, ...]
+    irrelevant: tuple[float, ...]
+
+    def errors(self, value: float) -> ErrorRates:
+        """Return the errors of a floor or a threshold of this value, as shares."""
+        return ErrorRates(
+            value,
+            refused=_share(score < value for score in self.answerable),
+            accepted=_share(score >= value for score in self.unrelated),
+            cut=_share(score <= value for score in self.relevant),
+            kept=_share(score > value for score in self.irrelevant),
+        )
+
+    @property
+    def floor(self) -> float:
+        """The score that, with 95 % confidence, refuses no more than 1 % of the answerable questions, in hundredths.
+
+        The lower of a normal tolerance limit, which falls with the number of questions, and the percentile. The factor
+        is one-sided, by Natrella's approximation (NIST/SEMATECH e-Handbook, 7.2.6.3).
+        """
+        sample = np.asarray(self.answerable)
+        a = 1 - CONFIDENCE**2 / (2 * (len(sample) - 1))
+        b = BEYOND**2 - CONFIDENCE**2 / len(sample)
+        limit = sample.mean() - (BEYOND + np.sqrt(BEYOND**2 - a * b)) / a * sample.std(ddof=1)
+        return max(0.0, int(min(np.percentile(sample, 100 * REFUSED), limit) * 100) / 100)
+
+    @property
+    def threshold(self) -> float:
+        """The score, in hundredths, with the fewest passages of both kinds on the wrong side."""
+        rates = [self.errors(hundredths / 100) for hundredths in range(101)]
+        least = min(rate.cut + rate.kept for rate in rates)
+        best = [rate.value for rate in rates if rate.cut + rate.kept <= least + 1e-9]
+        return best[len(best) // 2]
+
+    def calibration(self, model_id: str, *, dataset: str, date: str) -> Calibration:
+        """Return floor and threshold, with their errors and those of values around them; ``date`` as YYYY-MM-DD."""
+        floor, threshold = self.floor, self.threshold
+        values = sorted({*(hundredths / 100 for hundredths in range(50, 100, 5)), floor, threshold})
+        pairs = {name: len(getattr(self, name)) for name in self.__slots__}
+        errors = tuple(self.errors(value) for value in values)
+        return Calibration(model_id, floor, threshold, "measured", dataset, date, pairs, errors)
+
+
+def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> Scores:
+    """Score the questions of a data set, and unrelated ones, against its reports.
+
+    Raises:
+        LoadError: too few questions, or none whose answer is in a passage.
+    """
+    if len(dataset.answerable) < FEWEST:
+        count = len(dataset.answerable)
+        raise LoadError(f"{dataset.name} has {count} questions with an answer; {FEWEST} are needed to calibrate.")
+    runtime, settings, sample = services.runtime, services.settings, random.Random(SEED).sample  # noqa: S311
+
+    def best(text: str, scope: Scope) -> float:
+        """Return the score that the relevance floor is compared with."""
+        method = settings.retrieval_method
+        return best_score(runtime.retriever.retrieve(text, top_k=settings.top_k, scope=scope, method=method).hits)
+
+    def passage_scores(document_id: str, vector: Vector, matches: Callable[[Chunk], bool]) -> list[float]:
+        chunks, vectors = runtime.store.stored(document_id)
+        rows = [row for row, chunk in enumerate(chunks) if matches(chunk)]
+        return list(map(to_score, vectors[rows] @ vector)) if rows else []
+
+    records = services.storage.documents.all()
+    reports = {chunk.document_id: chunk.metadata for chunk in dataset.chunks} or {r.id: r.metadata for r in records}
+    answerable, unrelated, relevant, irrelevant = list[float](), list[float](), list[float](), list[float]()
+    for query in dataset.answerable:
+        answerable.append(best(query.text, query.scope))
+        vector = runtime.embedder.embed_query(query.text)
+        for target in query.targets:
+            scores = passage_scores(target.document_id, vector, target.holds)
+            relevant += [max(scores)] if scores else []
+        others = _other_reports(query, reports)
+        for id in sample(others, min(OTHERS, len(others))):
+            of_report = passage_scores(id, vector, lambda chunk: True)
+            irrelevant += sample(of_report, min(PASSAGES, len(of_report)))
+        progress(1)
+    for text in UNRELATED_QUESTIONS:
+        unrelated.append(best(text, Scope()))
+        progress(1)
+    if not relevant:
+        raise LoadError(f"{dataset.name}: no passage contains the page or the words that a question names.")
+    return Scores(tuple(answerable), tuple(unrelated), tuple(relevant), tuple(irrelevant))
+
+
+def _other_reports(query: EvaluationQuery, reports: Mapping[str, Mapping[str, Value]]) -> list[str]:
+    """Return the reports on other countries than the expected ones: the same country may say the same again."""
+    expected = {target.document_id for target in query.targets}
+    countries = {reports.get(id, {}).get("country_name") for id in expected} - {None}
+    elsewhere = (id for id, about in reports.items() if about.get("country_name") not in countries)
+    return [id for id in elsewhere if id not in expected]
+
+
+def _share(verdicts: Iterable[bool]) -> float:
+    counted = list(verdicts)
+    return round(sum(counted) / max(len(counted), 1), 4)

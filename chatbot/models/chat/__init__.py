@@ -12,6 +12,7 @@ from ...domain import ATTACHMENTS, Delta, Prompt, Usage
 from ...domain.errors import BudgetExhaustedError, ChatModelError
 from ...domain.protocols import Cache, ChatModel
 from ...domain.request import RequestContext
+from ...language import estimate_tokens
 from ..caches import cache_key
 from ..prompts import sealed, unmarked
 from ..replies.stream import Reply
@@ -19,11 +20,32 @@ from ..replies.stream import Reply
 CHAT_MODELS: Registry[ChatModel] = Registry(
     "chat model",
     {
-        "echo": "chatbot.models.chat.echo",
+        "echo": "chatbot.models.chat:EchoChatModel",
         "extractive": "chatbot.models.chat.extractive",
         "openai": "chatbot.models.chat.openai",
     },
 )
+
+
+class EchoChatModel:
+    """Implements `protocols.ChatModel` for tests: repeats the question and cites every passage."""
+
+    model_id = "echo"
+    is_language_model = False
+
+    def __init__(self, *_: object, **__: object) -> None:
+        """It needs no settings."""
+
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        """Yield one piece per word, and the usage at the end."""
+        numbers = "".join(f"[{passage.number}]" for passage in prompt.context.passages)
+        words = f"You asked: {prompt.question} {numbers}".split(" ")
+        for position, word in enumerate(words):
+            if request.cancelled:
+                return
+            yield Delta(word if position == 0 else f" {word}")
+        prompt_tokens = sum(estimate_tokens(message.content) for message in prompt.messages)
+        yield Delta(usage=Usage(prompt_tokens, len(words), calls=1))
 
 
 class ManagedChatModel:

@@ -17,12 +17,13 @@ import numpy as np
 
 from ...config.settings import Settings
 from ...domain import ATTACHMENTS, SECTION_SEPARATOR, Delta, Passage, Prompt, Quotation, Usage
+from ...domain.documents import ScoreArray, standard
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ...domain.scores import KnownVectors, ScoreArray, standard
 from ...language import Analyzer, analyzer, quotation_item, sentences
 from ...language.words import speaking
 from ...questions import kinds
+from ..caches import KnownVectors
 
 MAX_QUOTATIONS = 3
 MAX_CHARACTERS = 600

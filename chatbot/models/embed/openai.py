@@ -10,7 +10,7 @@ from openai import OpenAI
 from ...config.settings import Settings
 from ...domain.errors import CancelledError, EmbeddingError, SettingsError
 from ...domain.request import RequestContext
-from ..openai_client import Abandoned, azure_client, breakable, openai_client, translated
+from ..openai_client import Abandoned, breakable, openai_client, translated
 from .base import RemoteEmbedder
 from .providers import PROVIDERS, Endpoint, Kind, endpoint
 
@@ -66,6 +66,6 @@ def build(settings: Settings, *, model: str, provider: str = "openai") -> OpenAI
     where = endpoint(settings, provider)
     if not model:
         raise SettingsError(f"EMBEDDING_MODEL is not set: the embedding provider {provider} has no default.")
-    make = azure_client if PROVIDERS[provider].adapter == "azure_openai" else openai_client
-    client = make(settings, key=where.key, base_url=where.base_url or "")
+    azure = PROVIDERS[provider].adapter == "azure_openai"
+    client = openai_client(settings, key=where.key, base_url=where.base_url or "", azure=azure)
     return OpenAIEmbedder(client, provider, model, where=where, max_tokens=settings.embedding_max_tokens)

@@ -1,1 +1,151 @@
-"""What a language model wrote, read by a program: tolerantly, with limits, and without ever failing (R-C8, R-C9)."""
+"""Ask a model for something that a program reads, once more where its reply cannot be read (R-C9).
+
+A server that knows JSON schemas is held to the schema (`Prompt.json_schema`); the reply of any other is read as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from ...domain import Context, Message, Prompt, StepTiming
+from ...domain.errors import BudgetExhaustedError, ChatModelError
+from ...domain.protocols import ChatModel
+from ...domain.request import RequestContext
+from .readers import ReportOutline, read_choice, read_follow_up, read_numbers, read_outline, read_queries
+from .stream import Reply, complete, readable
+
+T = TypeVar("T")
+REPAIR = "repair"
+"""Name of the second call in the ledger."""
+REPAIR_CHARACTERS = 2000
+"""Characters of an unreadable reply that the second call repeats: its beginning shows what went wrong."""
+_TEXT = {"type": "string"}
+
+
+@dataclass(frozen=True)
+class Shape(Generic[T]):
+    """``schema``: a JSON schema within OpenAI's strict mode, with a ``title``; None for prose.
+
+    ``read`` returns None for an unreadable reply and never raises. ``repair`` is the second call's instruction.
+    """
+
+    schema: Mapping[str, Any] | None
+    read: Callable[[str], T | None]
+    repair: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedReply(Generic[T]):
+    """``value`` is None if the reply could not be read or the model failed; ``why`` says so in a few words."""
+
+    value: T | None
+    steps: tuple[StepTiming, ...]
+    why: str = ""
+    error: ChatModelError | BudgetExhaustedError | None = None
+
+
+def shape_prompt(messages: Sequence[Message], question: str, shape: Shape[T]) -> Prompt:
+    """Return the prompt that asks for ``shape``; ``question`` is the person's, for models that only quote."""
+    return Prompt(tuple(messages), question, Context(), json_schema=shape.schema)
+
+
+def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestContext, *, stage: str) -> ParsedReply[T]:
+    """Make one call, or two if the first reply cannot be read. The steps are called ``stage`` and `REPAIR`.
+
+    A failed call is returned, not raised: the caller has a fallback. Each call asks ``request.may_call`` first.
+
+    Raises:
+        BudgetExhaustedError: the day's tokens were used up before the first call.
+    """
+    steps: list[StepTiming] = []
+    for name in (stage, REPAIR):
+        if not request.may_call():
+            return ParsedReply(None, tuple(steps), "no call is left")
+        started, reply = time.perf_counter(), Reply(prompt)
+        try:
+            complete(model, prompt, request, reply)
+        except BudgetExhaustedError as error:
+            if not steps:
+                raise
+            return ParsedReply(None, tuple(steps), error.message, error)
+        except ChatModelError as error:
+            steps.append(StepTiming.since(name, started, reply.usage_of_failed(error)))
+            return ParsedReply(None, tuple(steps), error.finding, error)
+        steps.append(StepTiming.since(name, started, reply.usage))
+        if (value := shape.read(reply.text)) is not None:
+            return ParsedReply(value, tuple(steps))
+        if request.cancelled:
+            return ParsedReply(None, tuple(steps), "it took too long")
+        # Some servers refuse an empty message.
+        again = (Message("assistant", reply.text[:REPAIR_CHARACTERS] or "(nothing)"), Message("user", shape.repair))
+        prompt = replace(prompt, messages=(*prompt.messages, *again))
+    return ParsedReply(None, tuple(steps), "its reply could not be read")
+
+
+def queries(most: int) -> Shape[list[str]]:
+    """At most ``most`` different search questions, each on one line of at most 300 characters. [] = none needed."""
+    examples = [{"queries": ["first question", "second question"]}, {"queries": []}]
+    read = partial(read_queries, most=most)
+    return _shape("queries", {"queries": _list(_TEXT)}, read, "list of questions", examples, f" (at most {most})")
+
+
+def numbers(count: int) -> Shape[list[int]]:
+    """Different 1-based numbers of passages up to ``count``, best first. [] = none."""
+    fields, examples = {"numbers": _list({"type": "integer"})}, [{"numbers": [2, 1][-count:]}, {"numbers": []}]
+    read, note = partial(read_numbers, count=count), f", with numbers from 1 to {count}"
+    return _shape("numbers", fields, read, "list of passage numbers", examples, note)
+
+
+def choice(names: Sequence[str]) -> Shape[int]:
+    """The 1-based place of one of ``names``, of which there is at least one."""
+    fields = {"choice": {"type": "string", "enum": list(names)}}
+    read, note = partial(read_choice, names=tuple(names)), f", with one of: {', '.join(names)}"
+    return _shape("choice", fields, read, "choice of one", [{"choice": names[0]}], note)
+
+
+def follow_up() -> Shape[str]:
+    """The next question on one line of at most 300 characters; "" = the passages are enough."""
+    fields = {"enough": {"type": "boolean"}, "question": _TEXT}
+    examples = [{"enough": False, "question": "the next question"}, {"enough": True, "question": ""}]
+    return _shape("follow_up", fields, read_follow_up, "next question", examples)
+
+
+def outline(most: int) -> Shape[ReportOutline]:
+    """A title and at most ``most`` sections, each with the question that it answers."""
+    fields = {"title": _TEXT, "sections": _list(_record({"title": _TEXT, "question": _TEXT}))}
+    section = {"title": "title of the section", "question": "question that it answers"}
+    read, examples = partial(read_outline, most=most), [{"title": "title of the report", "sections": [section]}]
+    return _shape("outline", fields, read, "outline", examples, f" (at most {most} sections)")
+
+
+def prose() -> Shape[str]:
+    """Any text, without thoughts, of at most 20,000 characters."""
+    return Shape(None, lambda reply: readable(reply) or None, "Your reply was empty. Write only the answer.")
+
+
+def _shape(
+    name: str,
+    fields: Mapping[str, Any],
+    read: Callable[[str], T | None],
+    what: str,
+    examples: Sequence[object],
+    note: str = "",
+) -> Shape[T]:
+    """``what`` and ``examples`` word the second call; ``note`` follows the first example."""
+    first, *others = (json.dumps(example, ensure_ascii=False) for example in examples)
+    expected = " or ".join([first + note, *others])
+    repair = f"Your reply is not a readable {what}. Write only JSON like this: {expected}."
+    return Shape({"title": name, **_record(fields)}, read, repair)
+
+
+def _record(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(fields), "required": list(fields), "additionalProperties": False}
+
+
+def _list(items: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": dict(items)}

@@ -15,7 +15,7 @@ from ...domain.protocols import ChatModel, Reranked, Reranker, RerankingStore, S
 from ...domain.request import RequestContext
 from ...language import analyzer
 from ..prompts import inert, passage_fence, render
-from ..replies.asking import ask, numbers, shape_prompt
+from ..replies import ask, numbers, shape_prompt
 
 RERANKERS: Registry[Reranker] = Registry(
     "reranker",

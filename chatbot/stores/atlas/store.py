@@ -14,8 +14,8 @@ from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
 from ...database.rows import decode_vector, id_forms
 from ...domain import Chunk, Match, Scope, Vector
+from ...domain.documents import to_score
 from ...domain.protocols import ChangeLog
-from ...domain.scores import to_score
 from .. import StoreTraits
 from ..chunks import MongoChunks, best_matches, check_query
 from .collection import IndexedCollection, SentPipelines

@@ -29,9 +29,9 @@ from ...config.settings import Settings
 from ...database.core import Database
 from ...database.rows import embedding_field
 from ...domain import Chunk, Match, Matrix, Scope, Vector
+from ...domain.documents import to_score
 from ...domain.errors import EmbedderMismatchError, SearchEngineError, SettingsError
 from ...domain.protocols import ChangeLog
-from ...domain.scores import to_score
 from ...language import analyzer
 from .. import StoreTraits
 from ..chunks import best_matches, check_query, read_surroundings

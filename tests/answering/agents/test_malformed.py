@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.models.replies.asking import REPAIR
+from chatbot.models.replies import REPAIR
 from tests.answering.agents.bench import Bench, bench
 from tests.fakes.openai_replies import Reply
 from tests.fakes.scripted_model import ScriptedModel

@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 from chatbot.domain.errors import ChatModelError, ContextLengthError
-from chatbot.models.replies.asking import REPAIR
+from chatbot.models.replies import REPAIR
 from tests.answering.agents.behaviours import (
     FAILING,
     READABLE,

@@ -36,8 +36,8 @@ def log_params(values):
 def log_metrics(values):
     _write("metrics", values)
 
-def log_artifact(path):
-    _write("artifact", pathlib.Path(path).name, pathlib.Path(path).read_text())
+def log_dict(value, name):
+    _write("artifact", name, json.dumps(value))
 """
 
 

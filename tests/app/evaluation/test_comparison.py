@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.evaluation.comparison import Compared, configurations, regressions, track
+from chatbot.app.evaluation.comparison import configurations, regressions, track
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import DependencyError, InvalidRequestError, MissingPackageError
 from tests.app.evaluation import fake_mlflow
 
 
-def names(compared: Compared, **settings: object) -> list[str]:
-    return [configuration.name for configuration in configurations(Settings(**settings), compared)]
+def names(compared: dict[str, Any], **settings: object) -> list[str]:
+    return [configuration.name for configuration in configurations(Settings(**settings), **compared)]
 
 
 def test_the_own_one_is_first_then_the_other_methods() -> None:
-    assert names(Compared()) == ["hybrid (as configured)", "bm25", "vector"]
-    assert names(Compared(), retrieval_method="bm25") == ["bm25 (as configured)", "hybrid", "vector"]
+    assert names({}) == ["hybrid (as configured)", "bm25", "vector"]
+    assert names({}, retrieval_method="bm25") == ["bm25 (as configured)", "hybrid", "vector"]
 
 
 def test_only_what_was_asked_for_is_compared() -> None:
-    assert names(Compared(methods=("vector", "hybrid", "vector"))) == ["hybrid (as configured)", "vector"]
-    every = Compared(("bm25",), (0.4, 0.65), ("recursive",), ("adaptive",))
+    assert names({"methods": ("vector", "hybrid", "vector")}) == ["hybrid (as configured)", "vector"]
+    every = {"methods": ["bm25"], "weights": [0.4, 0.65], "chunkers": ["recursive"], "presets": ["adaptive"]}
     assert names(every) == [
         "hybrid (as configured)", "bm25", "hybrid, weight 0.4", "hybrid, weight 0.65", "chunker recursive",
         "preset adaptive",
@@ -36,7 +36,7 @@ def test_only_what_was_asked_for_is_compared() -> None:
 
 def test_each_configuration_is_settings() -> None:
     own = Settings(retrieval_method="bm25", preset="hybrid")
-    every = configurations(own, Compared(("vector",), (0.4,), ("recursive",), ("deterministic",)))
+    every = configurations(own, methods=["vector"], weights=[0.4], chunkers=["recursive"], presets=["deterministic"])
     first, vector, weight, chunker, preset = (own.override(**c.overrides) for c in every)
     assert first == own
     assert vector.retrieval_method == "vector"
@@ -47,7 +47,7 @@ def test_each_configuration_is_settings() -> None:
 
 
 def test_a_preset_is_measured_without_cutting_anew() -> None:
-    (_, preset) = configurations(Settings(), Compared(presets=("deep",)))
+    (_, preset) = configurations(Settings(), presets=["deep"])
     assert preset.name == "preset deep"
     assert not preset.cuts_anew
     assert preset.overrides["preset"] is None
@@ -56,15 +56,15 @@ def test_a_preset_is_measured_without_cutting_anew() -> None:
 @pytest.mark.parametrize(
     ("compared", "message"),
     [
-        (Compared(methods=("colbert",)), "--methods: 'colbert' is not a valid"),
-        (Compared(weights=(1.5,)), "--weights: 1.5 is not between 0 and 1"),
-        (Compared(chunkers=("scissors",)), "--chunkers: 'scissors' is not a valid chunk strategy"),
-        (Compared(presets=("best",)), "--presets: 'best' is not a valid preset. Valid: adaptive"),
+        ({"methods": ("colbert",)}, "--methods: 'colbert' is not a valid"),
+        ({"weights": (1.5,)}, "--weights: 1.5 is not between 0 and 1"),
+        ({"chunkers": ("scissors",)}, "--chunkers: 'scissors' is not a valid chunk strategy"),
+        ({"presets": ("best",)}, "--presets: 'best' is not a valid preset. Valid: adaptive"),
     ],
 )
-def test_a_wrong_name_lists_the_valid_ones(compared: Compared, message: str) -> None:
+def test_a_wrong_name_lists_the_valid_ones(compared: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidRequestError) as raised:
-        configurations(Settings(), compared)
+        configurations(Settings(), **compared)
     assert message in raised.value.message
 
 
@@ -138,7 +138,7 @@ def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 )
 def test_a_server_that_does_not_answer_is_said_without_the_password(mlflow: Path, uri: str, shown: str) -> None:
     with pytest.raises(DependencyError) as raised:
-        track(uri, TRACKED, parameters={}, artefacts={})
+        track(uri, TRACKED, parameters={})
     assert shown in raised.value.message
     assert ("secret" in raised.value.message) is ("@" not in uri)
 
@@ -146,5 +146,5 @@ def test_a_server_that_does_not_answer_is_said_without_the_password(mlflow: Path
 @pytest.mark.skipif("mlflow" in sys.modules, reason="it is installed here")
 def test_without_the_package_its_name_is_said() -> None:
     with pytest.raises(MissingPackageError, match="'mlflow' is not installed") as raised:
-        track("http://tracker", TRACKED, parameters={}, artefacts={})
+        track("http://tracker", TRACKED, parameters={})
     assert "pip install mlflow" in raised.value.remedy

@@ -20,7 +20,6 @@ from chatbot.app.evaluation.runner import (
     precision_recall,
     recall,
     reciprocal_rank,
-    with_filters,
 )
 from chatbot.app.services import Services
 from chatbot.domain import Chunk, Event, Question, Scope, StepEvent
@@ -88,9 +87,7 @@ def dataset(services: Services, tmp_path: Path) -> Dataset:
 
 def run(services: Services, data: Dataset, *, method: str = "hybrid") -> dict[str, Any]:
     done: list[int] = []
-    measured = measure_retrieval(
-        data, "own", services.runtime.retriever, method=method, scope_of=with_filters, progress=done.append
-    )
+    measured = measure_retrieval(data, "own", services.runtime.retriever, method=method, progress=done.append)
     assert sum(done) == len(data.answerable)
     return measured.to_json()
 
@@ -103,9 +100,7 @@ def test_a_hit_outside_the_filter_is_counted(services: Services, dataset: Datase
             return services.runtime.retriever.retrieve(query, top_k=top_k, scope=Scope(), method=method)
 
     retriever: Any = Leaky()
-    measured = measure_retrieval(
-        dataset, "leaky", retriever, method="bm25", scope_of=with_filters, progress=lambda n: None
-    )
+    measured = measure_retrieval(dataset, "leaky", retriever, method="bm25", progress=lambda n: None)
     assert measured.to_json()["leaks"] == 2
     assert measured.to_json()["leak_rate"] == round(2 / measured.hits, 4) > 0
 
@@ -149,7 +144,7 @@ def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked
         yield StepEvent("begin")
         yield from services.runtime.agent.run(question, request=RequestContext(cancel))
 
-    verdicts = measure_abstention(data, answer, method="bm25", top_k=5, scope_of=with_filters, progress=lambda n: None)
+    verdicts = measure_abstention(data, answer, method="bm25", top_k=5, progress=lambda n: None)
     assert seen == ["population", "zzz"]
     assert verdicts == [(False, False), (True, True)]
 

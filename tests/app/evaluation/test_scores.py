@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.evaluation.dataset import Dataset, EvaluationQuery, Expectation
-from chatbot.app.evaluation.scores import FEWEST, ScoreCollector, Scores, unrelated_questions
+from chatbot.app.evaluation.runner import FEWEST, UNRELATED_QUESTIONS, Scores, collect_scores
 from chatbot.app.services import Services
 from chatbot.domain import Scope, Values
 from chatbot.domain.errors import LoadError
@@ -58,19 +58,12 @@ def test_a_calibration_says_what_it_stands_on() -> None:
 
 
 @pytest.fixture
-def collector(services: Services, add_report: AddReport) -> ScoreCollector:
+def reports(services: Services, add_report: AddReport) -> Services:
     """Kenya in two years, and Mali: each with a section on zebras and one on rivers."""
     for country, year in (("Kenya", 2021), ("Kenya", 2023), ("Mali", 2023)):
         text = f"# {country} {year}\n\n## Zebras\n\nzebra herds {year}\n\n## Rivers\n\nriver water\n"
         add_report(text, f"{country}-{year}", country_name=country, year=year)
-    return ScoreCollector(
-        retriever=services.runtime.retriever,
-        store=services.runtime.store,
-        embedder=services.runtime.embedder,
-        reports={record.id: record.metadata for record in services.storage.documents.all()},
-        method="hybrid",
-        top_k=5,
-    )
+    return services
 
 
 def questions(services: Services, answer: str, count: int = FEWEST) -> Dataset:
@@ -80,12 +73,13 @@ def questions(services: Services, answer: str, count: int = FEWEST) -> Dataset:
     return Dataset("mine", [], [query] * count)
 
 
-def test_what_belongs_together_is_told_from_what_does_not(services: Services, collector: ScoreCollector) -> None:
+@pytest.mark.usefixtures("reports")
+def test_what_belongs_together_is_told_from_what_does_not(services: Services) -> None:
     steps: list[int] = []
-    found = collector.collect(questions(services, "zebra herds"), steps.append)
-    assert sum(steps) == FEWEST + len(unrelated_questions())
+    found = collect_scores(services, questions(services, "zebra herds"), steps.append)
+    assert sum(steps) == FEWEST + len(UNRELATED_QUESTIONS)
     assert len(found.answerable) == len(found.relevant) == FEWEST
-    assert len(found.unrelated) == len(unrelated_questions())
+    assert len(found.unrelated) == len(UNRELATED_QUESTIONS)
     # Of Mali alone: another year of Kenya may have the same answer. Two passages each time.
     assert len(found.irrelevant) == 2 * FEWEST
     assert min(found.answerable) >= max(found.relevant) > min(found.irrelevant)
@@ -93,20 +87,20 @@ def test_what_belongs_together_is_told_from_what_does_not(services: Services, co
     scope = questions(services, "").queries[0].scope
     (zebras,) = services.runtime.store.vector_search(vector, top_k=1, scope=scope)
     assert found.relevant[0] == pytest.approx(zebras.score, abs=1e-5)
-    assert collector.collect(questions(services, "zebra herds"), steps.append).unrelated == found.unrelated
+    assert collect_scores(services, questions(services, "zebra herds"), steps.append).unrelated == found.unrelated
 
 
 @pytest.mark.parametrize(
     ("answer", "count", "message"), [("zebra", 9, "9 questions with an answer"), ("lion", 10, "no passage contains")]
 )
-def test_what_is_not_enough(services, collector, answer: str, count: int, message: str) -> None:
+def test_what_is_not_enough(reports: Services, answer: str, count: int, message: str) -> None:
     with pytest.raises(LoadError, match=message):
-        collector.collect(questions(services, answer, count), lambda n: None)
+        collect_scores(reports, questions(reports, answer, count), lambda n: None)
 
 
 def test_the_shipped_unrelated_questions_are_questions_that_no_sample_answers() -> None:
     """No report is on any of them: spot words that would give it away."""
-    texts = unrelated_questions()
+    texts = UNRELATED_QUESTIONS
     assert len(set(texts)) == len(texts) >= 20
     assert all(text.endswith("?") for text in texts)
     folder = Path(__file__).parents[3] / "sample_data"

@@ -23,7 +23,7 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.web import streaming
 from chatbot.app.web.payloads import MOST_ATTACHMENTS
 from chatbot.config.settings import Settings
-from chatbot.domain.scores import KnownVectors
+from chatbot.models.caches import KnownVectors
 from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.knowledge import BROKEN_PDF, KENYA, form, post_form, rows
 from tests.app.web.live import served

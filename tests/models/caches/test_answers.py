@@ -14,7 +14,7 @@ from chatbot.domain import Answer, AnswerEvent, Context, Event, Message, Prompt,
 from chatbot.domain.access import Caller
 from chatbot.domain.request import RequestContext
 from chatbot.models.chat import ManagedChatModel
-from chatbot.models.replies.asking import numbers, queries
+from chatbot.models.replies import numbers, queries
 from tests.conftest import KENYA_2023, AddReport
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.models.rerank.hits import Scripted

@@ -17,8 +17,7 @@ from chatbot.domain.errors import BudgetExhaustedError
 from chatbot.domain.protocols import ChatModel
 from chatbot.domain.request import RequestContext
 from chatbot.models import chat
-from chatbot.models.chat import ManagedChatModel
-from chatbot.models.chat.echo import EchoChatModel
+from chatbot.models.chat import EchoChatModel, ManagedChatModel
 from chatbot.models.chat.openai import build
 from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI
 from tests.models.chat.conftest import embedder, prompt

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.models.replies.asking import Shape, choice, follow_up, numbers, outline, prose, queries
+from chatbot.models.replies import Shape, choice, follow_up, numbers, outline, prose, queries
 from chatbot.models.replies.readers import ReportOutline
 
 NAMES = ("direct", "deep", "chain")

@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from chatbot.models.replies.asking import choice, follow_up, numbers, outline, prose, queries
+from chatbot.models.replies import choice, follow_up, numbers, outline, prose, queries
 from chatbot.models.replies.readers import (
     MAX_QUESTION_CHARACTERS,
     OutlineSection,

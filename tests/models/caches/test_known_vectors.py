@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from chatbot.domain import Matrix, scores
+from chatbot.domain import Matrix
 from chatbot.domain.request import RequestContext
-from chatbot.domain.scores import KnownVectors
+from chatbot.models import caches
+from chatbot.models.caches import KnownVectors
 from chatbot.models.embed.hashing import HashingEmbedder
 
 
@@ -32,7 +33,7 @@ def test_each_text_is_computed_once_and_an_empty_one_never() -> None:
 
 
 def test_of_too_many_those_stay_that_are_wanted_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scores, "MAX_KNOWN_VECTORS", 2)
+    monkeypatch.setattr(caches, "MAX_KNOWN_VECTORS", 2)
     known = KnownVectors(embedder := CountingEmbedder())
     before = known.of(["climate", "trade"], None)
     found = known.of(["trade", "ports"], None)
