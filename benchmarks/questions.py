@@ -22,7 +22,7 @@ from flask.testing import FlaskClient
 
 from benchmarks.loaded import load_samples
 from chatbot.app.factory import create_app
-from chatbot.app.web.request import services
+from chatbot.app.web.routes import services
 from chatbot.config.settings import Settings
 
 Json = dict[str, Any]

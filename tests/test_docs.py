@@ -13,7 +13,7 @@ from flask import Flask
 
 from chatbot.app.cli import cli, load_command
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.web.payloads import ChatRequest
+from chatbot.app.web.asking import ChatRequest
 from chatbot.config.presets import PRESETS
 from chatbot.config.settings import Settings
 from chatbot.models.embed import EMBEDDERS

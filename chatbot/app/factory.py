@@ -21,14 +21,13 @@ from .web.documents import documents
 from .web.jobs import jobs
 from .web.mcp import mcp
 from .web.middleware import BehindProxies, register_error_handlers, register_request_hooks
-from .web.monitoring import monitoring
-from .web.observing import tracing_of
+from .web.monitoring import monitoring, tracing_of
 from .web.openai_protocol import openai_protocol
 from .web.openapi import openapi
 from .web.pages import assets, pages
-from .web.resuming import ActiveStreams
 from .web.routes import PAGE, check_routes
-from .web.startup import Startup
+from .web.server import Startup
+from .web.streaming import ActiveStreams
 
 log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 1_000_000

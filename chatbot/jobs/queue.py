@@ -8,11 +8,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, computed_field
 
 from ..database.core import Database, Json
 from ..database.repositories.corpus import CorpusFacts
 from ..domain.errors import NotFoundError
+from ..domain.json import Hidden
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
@@ -32,14 +35,14 @@ class IngestionFile:
     any worker may continue with it.
     """
 
-    id: str
-    ingestion_id: str
+    id: Hidden[str]
+    ingestion_id: Hidden[str]
     name: str
-    identity: str
-    file_id: str = ""
-    url: str = ""
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-    about: Mapping[str, Any] = field(default_factory=dict)
+    identity: Hidden[str]
+    file_id: Hidden[str] = ""
+    url: Hidden[str] = ""
+    overrides: Hidden[Mapping[str, Any]] = field(default_factory=dict)
+    about: Hidden[Mapping[str, Any]] = field(default_factory=dict)
     """Fields of a `Source` that the file alone does not state, from the document's previous ingestion."""
     state: FileState = "queued"
     outcome: str = ""
@@ -48,16 +51,16 @@ class IngestionFile:
     chunks: int = 0
     done_chunks: int = 0
     document_id: str = ""
-    cancel: bool = False
-    upload_number: int = 0
+    cancel: Hidden[bool] = False
+    upload_number: Hidden[int] = 0
     """Grows with every accepted file: of one identity, a lower number never replaces a higher one."""
-    withdrawn: bool = False
+    withdrawn: Hidden[bool] = False
     """The report was deleted after this upload: it is never read again, not even by a retry."""
-    tries: int = 0
-    uploader: str = ""
+    tries: Hidden[int] = 0
+    uploader: Hidden[str] = ""
     """The job's owner; "" = nobody."""
-    owner: str = ""
-    until: float = 0.0
+    owner: Hidden[str] = ""
+    until: Hidden[float] = 0.0
 
     @property
     def progress(self) -> float:
@@ -71,20 +74,22 @@ class IngestionFile:
 
 @dataclass(frozen=True, slots=True)
 class Ingestion:
-    """A job: the files of one request."""
+    """A job: the files of one request; ``progress`` from 0 to 1."""
 
-    id: str
+    id: Annotated[str, Field(serialization_alias="ingestion_id")]
     created_at: str
     files: tuple[IngestionFile, ...]
 
+    @computed_field
     @property
-    def state(self) -> str:
+    def state(self) -> Literal["queued", "running", "done", "failed", "cancelled"]:
         """queued, running, or how it ended: done, failed (at least one file) or cancelled."""
         states = {file.state for file in self.files}
         if states <= set(FINISHED):
-            return next((state for state in ("failed", "cancelled") if state in states), "done")
+            return "failed" if "failed" in states else "cancelled" if "cancelled" in states else "done"
         return "queued" if states == {"queued"} else "running"
 
+    @computed_field
     @property
     def progress(self) -> float:
         """The finished share of all files, from 0 to 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.app.web.startup import Startup
+from chatbot.app.web.server import Startup
 from chatbot.domain.errors import ChatbotError, DatabaseError, SettingsError
 
 DOWN = DatabaseError("MongoDB does not answer.", retry_after=5)

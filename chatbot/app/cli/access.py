@@ -11,7 +11,7 @@ from ...domain.access import KEY_ROLES, ApiKey, KeyRole
 from ...domain.errors import InvalidRequestError
 from ...language import count_of
 from ..evaluation.dataset import COLUMNS, RATED, SEVERAL
-from ..web.request import csv_text
+from ..web.files import csv_text
 from . import write_text
 
 if TYPE_CHECKING:

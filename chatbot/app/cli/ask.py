@@ -29,8 +29,8 @@ from ...library.loaders.text import read_text
 from ...search.scope import describe
 from ..evaluation.dataset import split_cell
 from ..services import Services
-from ..web.payloads import ChatRequest
-from ..web.request import csv_text
+from ..web.asking import ChatRequest
+from ..web.files import csv_text
 from . import progress_bar
 
 ENDS = ("exit", "quit")

@@ -10,7 +10,7 @@ import click
 
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...library.glossary import COLUMNS, SEPARATOR, read_glossary
-from ..web.request import csv_text
+from ..web.files import csv_text
 
 if TYPE_CHECKING:
     from ..services import Services

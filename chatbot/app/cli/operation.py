@@ -13,7 +13,7 @@ from ...domain.errors import SettingsError
 from ...domain.json import to_json
 from ..doctor import Finding, diagnose
 from ..factory import close_app, create_app
-from ..web.observing import configure_logging
+from ..web.monitoring import configure_logging
 from ..web.server import Server, listen
 from . import print_json
 

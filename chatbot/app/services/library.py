@@ -1,18 +1,19 @@
-"""The library as one caller sees it: what is outside the limit of their key is not found."""
+"""The library as one caller sees and changes it: what is outside the limit of their key is not found."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...checking.context import CONTEXT_MARGIN, wider_text
 from ...database.repositories.figures import FigurePage
 from ...database.repositories.report_index import is_inside
-from ...domain import Chunk, DocumentRecord, Scope
+from ...domain import Chunk, DocumentRecord, Scope, Values
 from ...domain.access import Caller
-from ...domain.errors import InvalidRequestError, NotFoundError
+from ...domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
 from ...search.scope import ScopeResolver
 from . import Services
 
@@ -24,7 +25,7 @@ NEAR_HEADINGS = 5
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Looks up reports and passages for ``who``."""
+    """Looks up reports and passages for ``who``, and says what they may change."""
 
     services: Services
     who: Caller
@@ -33,12 +34,47 @@ class Library:
     def scopes(self) -> ScopeResolver:
         return self.services.storage.scopes.inside(self.who.limit)
 
+    def shows(self, record: DocumentRecord) -> bool:
+        """Return whether the report is inside of what the caller's key may see."""
+        return is_inside(record, self.who.limit)
+
     def record(self, document_id: str) -> DocumentRecord:
         """Return a report. Raises NotFoundError."""
         record = self.services.storage.documents.get(document_id) if DOCUMENT_ID.match(document_id) else None
-        if record is None or not is_inside(record, self.who.limit):
+        if record is None or not self.shows(record):
             raise NotFoundError(f"There is no report {document_id[:64]!r}.")
         return record
+
+    def own_record(self, document_id: str) -> DocumentRecord:
+        """Return a report that the caller may change. Raises NotFoundError, ForbiddenError."""
+        record = self.record(document_id)
+        if not self.may_change(record):
+            raise ForbiddenError("Only who added this report may change it, and administrators.")
+        return record
+
+    def may_change(self, record: DocumentRecord) -> bool:
+        """Return whether the caller sees this report, and added it or is an administrator (as all with open access)."""
+        is_own = self.who.may("write") and bool(self.who.owner) and record.owner == self.who.owner
+        return (is_own or self.who.may("admin")) and self.shows(record)
+
+    def inside_limit(self, about: dict[str, Any], *, new: bool = False) -> dict[str, Any]:
+        """Return the metadata that was sent for a report.
+
+        For a ``new`` report, fields for which the caller's limit allows one value only are added.
+
+        Raises:
+            ForbiddenError: the report would be outside of the caller's limit.
+        """
+        limit = self.who.limit
+        conditions = dict(limit.conditions) | ({"collection": Values(limit.collections)} if limit.collections else {})
+        for field, condition in conditions.items():
+            values = condition.values if isinstance(condition, Values) else ()
+            if new and field not in about and len(values) == 1:
+                about = {**about, field: values[0]}
+            if (new or field in about) and not condition.matches(about.get(field)):
+                valid = ", ".join(map(str, values)) or str(condition.to_json())
+                raise ForbiddenError(f"This key is limited to {field} {valid}. State that {field} for the report.")
+        return about
 
     def passage(self, chunk_id: str) -> Chunk:
         """Return a passage. Raises NotFoundError."""
@@ -64,16 +100,13 @@ class Library:
         """
         figures = self.services.storage.figures
         page = figures.page(scope, indicator=indicator, year=year, limit=limit, after=after)
-        if (wanted := " ".join(indicator.split()).casefold()) and not page.total:
-            _require_heading(wanted, {heading for heading, _, _ in figures.indicators(scope)})
-        return page
-
-
-def _require_heading(wanted: str, headings: Iterable[str]) -> None:
-    known = {heading.casefold(): heading for heading in headings if heading}
-    if wanted.partition(": ")[0] in known:
-        return
-    near = [name for name in known if wanted in name] or difflib.get_close_matches(wanted, known, cutoff=0.5)
-    names = [known[name] for name in near[:NEAR_HEADINGS]]
-    hint = f" Did you mean {', '.join(names)}?" if names else ""
-    raise InvalidRequestError.for_field("indicator", f"no report here has a section {wanted!r}.{hint}", names)
+        wanted = " ".join(indicator.split()).casefold()
+        if page.total or not wanted:
+            return page
+        known = {heading.casefold(): heading for heading, _, _ in figures.indicators(scope) if heading}
+        if wanted.partition(": ")[0] in known:
+            return page
+        near = [name for name in known if wanted in name] or difflib.get_close_matches(wanted, known, cutoff=0.5)
+        names = [known[name] for name in near[:NEAR_HEADINGS]]
+        hint = f" Did you mean {', '.join(names)}?" if names else ""
+        raise InvalidRequestError.for_field("indicator", f"no report here has a section {wanted!r}.{hint}", names)

@@ -13,21 +13,20 @@ import logging
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 from flask import Blueprint, Response, g, jsonify, request
+from pydantic import StrictStr, StringConstraints
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from ...database.repositories.access import PREFIX
-from ...database.repositories.report_index import is_inside
-from ...domain import DocumentRecord, Scope, Values
+from ...domain import Scope
 from ...domain.access import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
 from ...domain.errors import DatabaseError, ForbiddenError, TooManyRequestsError, UnauthorizedError
+from ...domain.validation import NOT_BLANK
 from ..services import Services
 from ..services.library import Library
-from .payloads import SignIn
-from .request import ScopeQuery, query_filters, services
-from .routes import current_route, route
+from .routes import COLLECTIONS, Body, ScopeQuery, current_route, query_filters, route, services
 
 log = logging.getLogger(__name__)
 sessions = Blueprint("sessions", __name__)
@@ -38,13 +37,12 @@ AFTER_BUDGET_SECONDS = 60.0
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
 COOKIE_SECONDS = 400 * 86_400
 """The maximum that browsers allow."""
-UNKNOWN_KEY = "Unknown or revoked key. Create one: python -m chatbot keys create NAME."
 
 
 def count_request() -> None:
     """Count the current request. Raises TooManyRequestsError."""
     route = current_route()
-    if route is None or not route.is_counted or request.method == "OPTIONS":
+    if route is None or not route.is_counted:
         return
     who = Caller(account=address())  # also of requests to sign in, and of those with an unknown key
     if route.need != "nothing":
@@ -68,7 +66,7 @@ def require_role() -> None:
         ForbiddenError: the role of its key is not enough.
     """
     route = current_route()
-    if route is None or route.need == "nothing" or request.method == "OPTIONS" or (who := caller()).may(route.need):
+    if route is None or route.need == "nothing" or (who := caller()).may(route.need):
         return
     if who.key is None:
         remedy = "send Authorization: Bearer KEY, or sign in on the page."
@@ -80,7 +78,7 @@ def finish_request(response: Response) -> None:
     """State the caller's rate limit in the headers, and record a change of the library in the audit log."""
     response.headers.update({name: str(value) for name, value in g.get("rate_limit", {}).items()})
     route = current_route()
-    if route is None or route.need != "write" or request.method == "OPTIONS" or response.status_code >= 400:
+    if route is None or route.need != "write" or response.status_code >= 400:
         return
     ids, who, rule = (request.view_args or {}).values(), caller(), request.url_rule
     target = " ".join(ids) or (response.location or "").rpartition("/")[2]
@@ -131,9 +129,14 @@ def sent_key() -> ApiKey | None:
         return None
     if request.blueprint == "openai" and not secret.startswith(PREFIX):
         return None  # its clients must send something, even "none"
+    return find_key(secret)
+
+
+def find_key(secret: str) -> ApiKey:
+    """Raises UnauthorizedError."""
     key = services().storage.keys.find(secret)
     if key is None:
-        raise UnauthorizedError(UNKNOWN_KEY)
+        raise UnauthorizedError("Unknown or revoked key. Create one: python -m chatbot keys create NAME.")
     return key
 
 
@@ -197,48 +200,14 @@ def library() -> Library:
 
 def query_scope(query: ScopeQuery) -> Scope:
     """Return the scope that the query string names. Raises InvalidRequestError."""
-    filters, collections = query_filters(query)
-    return library().scopes.resolve(filters, collections=collections, prefix="")
+    collections = request.args.getlist(COLLECTIONS) or None
+    return library().scopes.resolve(query_filters(query), collections=collections, prefix="")
 
 
-def own_record(document_id: str) -> DocumentRecord:
-    """Return a report that the caller may change. Raises NotFoundError, ForbiddenError."""
-    record = library().record(document_id)
-    if not may_change(record):
-        raise ForbiddenError("Only who added this report may change it, and administrators.")
-    return record
+class SignIn(Body):
+    """A key of this server."""
 
-
-def is_shown(record: DocumentRecord) -> bool:
-    """Return whether the report is inside of what the caller's key may see."""
-    return is_inside(record, caller().limit)
-
-
-def may_change(record: DocumentRecord) -> bool:
-    """Return whether the caller may see this report, and added it or is an administrator (as all with open access)."""
-    who = caller()
-    is_own = who.may("write") and bool(who.owner) and record.owner == who.owner
-    return (is_own or who.may("admin")) and is_shown(record)
-
-
-def inside_limit(about: dict[str, Any], *, new: bool = False) -> dict[str, Any]:
-    """Return the metadata that was sent for a report.
-
-    For a ``new`` report, fields for which the caller's limit allows one value only are added.
-
-    Raises:
-        ForbiddenError: the report would be outside of the caller's limit.
-    """
-    limit = caller().limit
-    conditions = dict(limit.conditions) | ({"collection": Values(limit.collections)} if limit.collections else {})
-    for field, condition in conditions.items():
-        values = condition.values if isinstance(condition, Values) else ()
-        if new and field not in about and len(values) == 1:
-            about = {**about, field: values[0]}
-        if (new or field in about) and not condition.matches(about.get(field)):
-            valid = ", ".join(map(str, values)) or str(condition.to_json())
-            raise ForbiddenError(f"This key is limited to {field} {valid}. State that {field} for the report.")
-    return about
+    key: Annotated[StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)]
 
 
 class KeyInfo(TypedDict):
@@ -272,10 +241,7 @@ def get_session() -> Response:
 @route(need="nothing", body=SignIn, returns=Session, errors=(401,))
 def create_session(body: SignIn) -> Response:
     """Sign in to the page with a key, which is kept in a cookie."""
-    key = services().storage.keys.find(body.key)
-    if key is None:
-        raise UnauthorizedError(UNKNOWN_KEY)
-    response = jsonify(_session(caller_with(key)))
+    response = jsonify(_session(caller_with(find_key(body.key))))
     set_cookie(response, KEY_COOKIE, body.key)
     return response
 

@@ -3,39 +3,193 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal
 
 from flask import Blueprint, Response, g, request
-from werkzeug.exceptions import ServiceUnavailable
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
+from ...answering.agents import CHOOSES
 from ...answering.conversation import Place, Saved, asked_json
 from ...checking.citations import snippet_of
 from ...database.core import Json
 from ...database.repositories.conversations import Begun
-from ...domain import Chunk, Document, Event, Question, ScopeSummary, SearchHit, StepEvent
+from ...domain import (
+    Chunk,
+    Document,
+    Event,
+    Message,
+    QuerySettings,
+    Question,
+    Scope,
+    ScopeSummary,
+    SearchHit,
+    StepEvent,
+)
 from ...domain.cancellation import Cancellation
-from ...domain.chat import SearchTrace
+from ...domain.chat import QUERY_CHARACTERS, SearchTrace, question_problem
 from ...domain.errors import DiskFullError, InvalidRequestError
 from ...domain.json import to_json
-from ...domain.validation import parse
+from ...domain.validation import ADDRESS, IDENTIFIER, parse
+from ...language import evenly_spaced
+from ...language.words import ENGLISH, Language
+from ...search import RETRIEVAL_METHODS
+from ..services import Services
 from .access import caller, question_slot
-from .observing import Error
-from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
-from .request import accept_files, form_json, is_form, json_body, require_samples, safe_name, services
-from .resuming import ResumableAnswer, active_streams
-from .routes import EVENTS, route
-from .streaming import BEGUN, FULL, HAND_OVER, NAMES, STREAM_HEADERS, Events, EventStream, Item, client_of, write_event
-
-if TYPE_CHECKING:
-    from ..services import Services
+from .files import accept_files, form_json, is_form, last_part
+from .monitoring import Error
+from .routes import EVENTS, Body, json_body, require_samples, route, services
+from .streaming import NAMES, EventStream, Item, ResumableStream, active_streams, connection, refuse_more, write_event
 
 asking = Blueprint("asking", __name__)
 Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
+MOST_ATTACHMENTS = 5
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+"""A stream is neither cached nor buffered."""
+
+
+def one_of(*names: str) -> dict[str, Any]:
+    """Return what the schema says where exactly one of these fields is given."""
+    given = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]
+    return {"oneOf": given}
+
+
+def _question_text(text: str) -> str:
+    if problem := question_problem(text):
+        raise PydanticCustomError("question_text", "{problem}", {"problem": problem})
+    return evenly_spaced(text)
+
+
+QuestionText = Annotated[
+    StrictStr,
+    StringConstraints(strip_whitespace=True),
+    AfterValidator(_question_text),
+    Field(json_schema_extra={"pattern": r"\S", "maxLength": QUERY_CHARACTERS}),
+]
+Address = Annotated[StrictStr, StringConstraints(pattern=ADDRESS, max_length=2_000)]
+Identifier = Annotated[StrictStr, StringConstraints(pattern=IDENTIFIER)]
+FilterValue = StrictStr | StrictInt
+RangeEnd = Literal["gte", "lte"]
+Filter = FilterValue | Annotated[Sequence[FilterValue], Field(max_length=300)] | Mapping[RangeEnd, FilterValue]
+
+
+class ReportContext(Body):
+    """A scope of one country or one yearly review (seed 003)."""
+
+    type: StrictStr
+    value: FilterValue
+
+
+class PreviousMessage(BaseModel):
+    """A message that the client stored. Further fields, such as ids and timestamps, are ignored."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": True})
+
+    role: Literal["system", "user", "assistant"]
+    content: Annotated[StrictStr, StringConstraints(max_length=20_000)]
+
+
+class Attachment(Body):
+    """A web page, or a text, that this one question is about. Files come beside the body, as multipart."""
+
+    model_config = ConfigDict(json_schema_extra=one_of("url", "text"))
+
+    url: Address | None = None
+    name: Annotated[StrictStr, StringConstraints(min_length=1, max_length=120)] = "text.md"
+    text: Annotated[StrictStr, StringConstraints(min_length=1, max_length=500_000)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Attachment:
+        if (self.url is None) == (self.text is None):
+            raise PydanticCustomError("one_of_both", "give either url or text.")
+        return self
+
+
+class BudgetLimits(Body):
+    """What this question may cost: no more than the settings allow."""
+
+    calls: StrictInt | None = None
+    tokens: StrictInt | None = None
+    seconds: StrictInt | StrictFloat | None = None
+
+
+class SearchRequest(Body):
+    """`POST /api/search`; every question has these fields."""
+
+    query: QuestionText
+    report_context: ReportContext | None = None
+    filters: Mapping[str, Filter] | None = None
+    collections: list[StrictStr] | None = Field(None, max_length=300)
+    limit: StrictInt | None = Field(None, ge=1, le=50)
+    retrieval_method: StrictStr | None = None
+    preset: StrictStr = ""
+    page: StrictInt | None = Field(None, ge=1, le=100_000)
+
+    def to_search(self, services: Services, limit: Scope, *, mode: str = "direct") -> Question:
+        """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
+        context = (self.report_context.type, self.report_context.value) if self.report_context else None
+        settings = services.answering.settings_with(self.preset)
+        method = RETRIEVAL_METHODS.check(self.retrieval_method or settings.retrieval_method, field="retrieval_method")
+        scope = services.storage.scopes.inside(limit).resolve(self.filters, context, self.collections)
+        return Question(
+            query=self.query, scope=scope, top_k=self.limit or settings.top_k, retrieval_method=method, mode=mode,
+            preset=self.preset, settings=QuerySettings.of(settings), page=self.page,
+        )  # fmt: skip
+
+
+class ChatRequest(SearchRequest):
+    """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients.
+
+    ``resume``: go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes.
+    ``language``: that of the fixed words in the answer ("Quoted from the reports:").
+    """
+
+    mode: StrictStr | None = None
+    budget: BudgetLimits | None = None
+    cache: StrictBool = True
+    auto_scope: StrictBool | None = None
+    query_expansion: StrictBool | None = None
+    language: Language = ENGLISH
+    previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
+    conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
+    attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
+    resume: StrictBool = False
+    replaces: Identifier | None = None
+    chatbot_type: StrictStr | None = None
+    version: StrictInt | StrictStr | None = None
+
+    def to_question(self, services: Services, limit: Scope) -> Question:
+        """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
+        settings = services.answering.settings_with(self.preset)
+        auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
+        question = self.to_search(services, limit, mode=services.answering.check_mode(self.mode, self.preset))
+        if self.query_expansion and question.mode not in {"deep", CHOOSES}:
+            raise InvalidRequestError.for_field("query_expansion", f"is for mode deep, not {question.mode}.", ["deep"])
+        if self.replaces is not None and self.conversation_id is None:
+            raise InvalidRequestError.for_field("replaces", "send the conversation_id that this answer is in, too.")
+        budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
+        return replace(
+            question, cache=self.cache, auto_scope=auto_scope, expand=bool(self.query_expansion), budget=budget,
+            language=self.language,
+        )  # fmt: skip
+
 
 QUESTION = {"query": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}}
 STREAM: dict[str, Any] = {"begun": Begun, **{name: type_ for type_, name in NAMES.items()}, "error": Error}
@@ -78,10 +232,10 @@ class SearchResult:
 
 @asking.post("/api/search")
 @route(need="read", body=SearchRequest, returns=SearchResult, example=QUESTION)
-def search_passages() -> SearchResult:
+def search_passages(body: SearchRequest) -> SearchResult:
     """Find passages, without an answer."""
     require_samples()
-    question = parse(SearchRequest, json_body()).to_search(services(), caller().limit)
+    question = body.to_search(services(), caller().limit)
     method, scope = question.retrieval_method, question.scope
     retrieval = services().runtime.retriever.retrieve(
         question.query, top_k=question.top_k, scope=scope, method=method, settings=question.settings, page=question.page
@@ -94,69 +248,63 @@ def search_passages() -> SearchResult:
 
 def stream_response(stream: EventStream) -> Response:
     """Open a stream and hand it over to the server, if that sends streams itself. Raises what fails early."""
-    opened, hand_over = stream.open(), request.environ.get(HAND_OVER)
-    if hand_over is not None:
-        hand_over(opened)
+    opened, streams = stream.open(), connection().streams
+    if streams is not None:
+        streams.append(opened)
     # An iterator has no length: with one the server would take the empty response for complete.
-    return Response(opened if hand_over is None else iter(()), mimetype=EVENTS, headers=STREAM_HEADERS)
-
-
-def refuse_more() -> None:
-    """Raises ServiceUnavailable: too many questions are being answered."""
-    if FULL in request.environ:
-        message = "Too many questions are being answered. Retry in a few seconds; QUESTIONS sets the limit."
-        raise ServiceUnavailable(message, retry_after=5)
+    return Response(opened if streams is None else iter(()), mimetype=EVENTS, headers=STREAM_HEADERS)
 
 
 def _answer(*, may_resume: bool) -> EventStream:
-    """Check the current request and return its answer, which needs no request context any more.
-
-    Raises:
-        ServiceUnavailable: too many questions are being answered.
-    """
     refuse_more()
     body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
+    place = Place(body.conversation_id, replaces=body.replaces, describe=without_passages)
+    return question_stream(body, place, may_resume=may_resume)
+
+
+def question_stream(
+    body: ChatRequest,
+    place: Place,
+    *,
+    write: Callable[[Item], Iterable[str]] = write_event,
+    may_resume: bool = False,
+) -> EventStream:
+    """Return the answer to the question of the current request, counted as one of its caller's.
+
+    It needs no request context any more.
+    """
     require_samples()
-    who = caller()
-    question, chat_service = body.to_question(services(), who.limit), services().answering.chat
+    product, who, observed = services(), caller(), g.observed
+    question, has_attachments = body.to_question(product, who.limit), bool(body.attachments or request.files)
     if body.resume and not may_resume:
         raise InvalidRequestError.for_field("resume", "is only supported by POST /api/chat.")
-    if body.resume and (body.attachments or request.files):
+    if body.resume and has_attachments:
         raise InvalidRequestError.for_field("resume", "is not supported with attachments, which are not kept.")
-    attachments = Attachments(services(), body.attachments) if body.attachments or request.files else None
-    place = Place(body.conversation_id, replaces=body.replaces, describe=without_passages)
-    kept: ResumableAnswer | None = None
+    attachments = Attachments(product, body.attachments) if has_attachments else None
+    begun: Begun | None = None
     if body.resume and who.owner:
         # Without space on the disk it is not kept; the answer itself says so.
         with suppress(DiskFullError):
-            begun = services().storage.conversations.begin(
+            begun = product.storage.conversations.begin(
                 body.conversation_id, asked_json(question), who.owner, body.replaces
             )
             place = replace(place, conversation_id=begun.conversation_id, message_id=begun.message_id)
-            kept = active_streams().add(begun)
-
-    def stream(question: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
-        return chat_service.stream(question, place=place, previous_messages=body.messages(), cancel=cancel, caller=who)
-
-    if attachments is None:
-        return event_stream(lambda cancel: stream(question, cancel), keeping=kept)
-    return event_stream(lambda cancel: attachments.answer(question, stream, cancel))
-
-
-def event_stream(
-    events: Events, *, write: Callable[[Item], Iterable[str]] = write_event, keeping: ResumableAnswer | None = None
-) -> EventStream:
-    """Return the stream of the current request's question, counted as one of its caller's."""
-    product, who, observed = services(), caller(), g.observed
 
     @contextmanager
     def watch() -> Iterator[Callable[[Item], None]]:
         with question_slot(product, who), observed.question() as note:
             yield note
 
-    environ = request.environ
-    begun = environ.get(BEGUN, lambda: None)
-    return EventStream(events, client_of(environ), watch=watch, write=write, tell_begun=begun, keeping=keeping)
+    def answer(question: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
+        chat, previous = product.answering.chat, [Message(one.role, one.content) for one in body.previous_messages]
+        return chat.stream(question, place=place, previous_messages=previous, cancel=cancel, caller=who)
+
+    def events(cancel: Cancellation) -> Iterator[Event | Saved]:
+        return answer(question, cancel) if attachments is None else attachments.answer(question, answer, cancel)
+
+    if begun is not None:
+        return ResumableStream(begun, active_streams(), events, connection(), watch=watch)
+    return EventStream(events, connection(), watch=watch, write=write)
 
 
 def without_passages(saved: Saved) -> Json:
@@ -205,11 +353,11 @@ class Attachments:
         self._folder = TemporaryDirectory(prefix="report-chat-")
         self._sources: list[tuple[str, Path | Attachment]] = []
         for number, file in enumerate(files):
-            name = _last_part(file.filename)
+            name = last_part(file.filename)
             path = self._path(number, name)
             file.save(path)
             self._sources.append((name, path))
-        self._sources += [(link.url or _last_part(link.name), link) for link in links]
+        self._sources += [(link.url or last_part(link.name), link) for link in links]
 
     def answer(self, question: Question, answer: Answers, cancel: Cancellation) -> Iterator[Event | Saved]:
         """Yield an event for each attachment that is read, then those of the answer."""
@@ -226,7 +374,7 @@ class Attachments:
     def _fetch(self, number: int, link: Attachment, cancel: Cancellation) -> Path:
         if link.url is not None:
             return self._services.ingesting.originals.download(link.url, self._path(number, "page").parent, cancel)
-        path = self._path(number, _last_part(link.name))
+        path = self._path(number, last_part(link.name))
         path.write_text(link.text or "", encoding="utf-8")
         return path
 
@@ -234,7 +382,3 @@ class Attachments:
         folder = Path(self._folder.name) / str(number)
         folder.mkdir(exist_ok=True)
         return folder / name
-
-
-def _last_part(name: str | None) -> str:
-    return PurePosixPath(safe_name(name)).name

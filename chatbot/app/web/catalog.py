@@ -23,19 +23,21 @@ from ...questions.reading import COUNTRY, YEAR
 from ...search.further import further_questions
 from ...search.scope import summarise
 from .access import caller, library, query_scope
-from .request import (
+from .files import csv_response
+from .routes import (
     COLLECTIONS,
+    JSON,
+    Cursor,
     Number,
     Page,
     ScopeQuery,
     answer_type,
-    csv_response,
     listing,
     page_size,
     require_samples,
+    route,
     services,
 )
-from .routes import JSON, route
 
 catalog = Blueprint("catalog", __name__)
 MOST_LISTED = 1_000
@@ -107,7 +109,7 @@ def get_coverage(query: ScopeQuery) -> Json:
 
 class FigureQuery(ScopeQuery):
     limit: Number = page_size(100, MOST_LISTED)
-    cursor: Annotated[str, Field(description="The `next` of the previous page.")] = ""
+    cursor: Cursor = ""
     indicator: Annotated[str, Field(description="A heading, or a part below it.")] = ""
     year: Annotated[Number | None, Field(ge=0, le=3000, description="The year of the figures.")] = None
     format: Literal["json", "csv"] = "json"

@@ -5,41 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from flask import Blueprint, Response, jsonify, request
-from pydantic import Field
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr, StringConstraints
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from ...answering.conversation import Saved
 from ...database.core import Json
-from ...database.repositories.conversations import Begun, ConversationRecord, ConversationRepository, State
+from ...database.repositories.conversations import Begun, Conversation, ConversationRepository, State
 from ...database.repositories.feedback import Asked, Feedback, Rating, Reason
 from ...domain import Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsupported
 from ...domain.cancellation import Cancellation
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
+from ...domain.json import to_json
+from ...domain.validation import NOT_BLANK
 from .access import caller, library, whose
-from .asking import STREAM, refuse_more, stream_response, with_passages
-from .payloads import FeedbackRequest, Rename
-from .request import Number, Query, answer_type, disposition, page_size, services
-from .resuming import active_streams, refuse_ended, replay
-from .routes import EVENTS, JSON, route
-from .streaming import BEGUN, EventStream, client_of, encode
+from .asking import STREAM, stream_response, with_passages
+from .files import disposition
+from .routes import EVENTS, JSON, Body, Cursor, Number, Query, answer_type, page_size, route, services
+from .streaming import EventStream, active_streams, connection, encode, refuse_ended, refuse_more, replay
 
 conversations = Blueprint("conversations", __name__)
 FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", "application/json")}
 LAST_EVENT = "Last-Event-ID"
-
-
-class Conversation(TypedDict):
-    """``share``: the token of its link; null without one."""
-
-    conversation_id: str
-    title: str
-    created_at: str
-    updated_at: str
-    share: str | None
 
 
 class StoredMessage(TypedDict):
@@ -76,6 +67,14 @@ class SharedAnswer(TypedDict):
     message_id: str
 
 
+class SharedMessage(StoredMessage):
+    """An answer of a shared conversation."""
+
+    message_id: str
+    answered: bool | None
+    answer: SharedAnswer | None
+
+
 class GivenFeedback(TypedDict):
     rating: Rating
     reason: Reason | None
@@ -91,15 +90,14 @@ class StoredAnswer(StoredMessage):
     feedback: GivenFeedback | None
 
 
-class SharedMessage(StoredMessage):
-    """An answer of a shared conversation."""
+class ExportedConversation(TypedDict):
+    """``share``: the token of its link; null without one."""
 
-    message_id: str
-    answered: bool | None
-    answer: SharedAnswer | None
-
-
-class ExportedConversation(Conversation):
+    conversation_id: str
+    title: str
+    created_at: str
+    updated_at: str
+    share: str | None
     messages: list[StoredQuestion | StoredAnswer]
 
 
@@ -109,10 +107,33 @@ class OpenedConversation(ExportedConversation):
     next: str | None
 
 
+def _false(deleted: bool) -> bool:
+    if deleted:
+        raise PydanticCustomError("deleted", "must be false: DELETE deletes a conversation.")
+    return deleted
+
+
+class Rename(Body):
+    """A new title for a conversation, its restoration after deletion, or both."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    title: Annotated[StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)] = ""
+    deleted: Annotated[StrictBool, AfterValidator(_false), Field(json_schema_extra={"const": False})] = False
+
+
+class FeedbackRequest(Body):
+    """Feedback on an answer; a ``rating`` of null removes it."""
+
+    rating: Rating | None
+    reason: Reason | None = None
+    comment: Annotated[StrictStr, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""
+
+
 class ConversationQuery(Query):
     search: Annotated[str, Field(max_length=200, description="Words of the title or a question.")] = ""
     limit: Number = page_size(30, 100)
-    cursor: Annotated[str, Field(description="The `next` of the previous page.")] = ""
+    cursor: Cursor = ""
 
 
 @conversations.get("/api/conversations")
@@ -122,10 +143,9 @@ class ConversationQuery(Query):
 )  # fmt: skip
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
-    records, following = _history().page(
-        caller().owner, search=query.search.strip(), after=query.cursor, limit=query.limit
-    )
-    return {"conversations": [_about(record) for record in records], "next": following or None}
+    search, after = query.search.strip(), query.cursor
+    records, following = _history().page(caller().owner, search=search, after=after, limit=query.limit)
+    return {"conversations": records, "next": following or None}
 
 
 class MessageQuery(Query):
@@ -139,12 +159,12 @@ def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
     """Get the last messages of a conversation; `next` leads to those before them."""
     record = _history().get(conversation_id, caller().owner)
     rows, following = _page(record, query)
-    return jsonify({**_about(record), "messages": _own_messages(rows), "next": following})
+    return jsonify({**to_json(record), "messages": _own_messages(rows), "next": following})
 
 
 @conversations.patch("/api/conversations/<conversation_id>")
 @route(need="read", body=Rename, returns=Conversation, example={"title": "Growth in Kenya"})
-def update_conversation(conversation_id: str, body: Rename) -> Json:
+def update_conversation(conversation_id: str, body: Rename) -> Conversation:
     """Rename a conversation, or restore it after its deletion."""
     owner, history = caller().owner, _history()
     if not body.model_fields_set:
@@ -153,7 +173,7 @@ def update_conversation(conversation_id: str, body: Rename) -> Json:
         record = history.restore(conversation_id, owner)
     if body.title:
         record = history.rename(conversation_id, owner, body.title)
-    return _about(record)
+    return record
 
 
 @conversations.delete("/api/conversations/<conversation_id>")
@@ -174,7 +194,7 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     record = _history().get(conversation_id, caller().owner)
     messages = _own_messages(_history().rows(record.id)[0])
     if query.format == "json":
-        text = json.dumps({**_about(record), "messages": messages}, ensure_ascii=False, indent=1)
+        text = json.dumps({**to_json(record), "messages": messages}, ensure_ascii=False, indent=1)
     else:
         text = as_markdown(record.title, messages)
     suffix, mimetype = FORMATS[query.format]
@@ -184,9 +204,9 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
 
 @conversations.post("/api/conversations/<conversation_id>/share")
 @route(need="read", returns=Conversation)
-def share_conversation(conversation_id: str) -> Json:
+def share_conversation(conversation_id: str) -> Conversation:
     """Create a link with which anybody can read a conversation; it stays the same until it is revoked."""
-    return _about(_history().share(conversation_id, caller().owner))
+    return _history().share(conversation_id, caller().owner)
 
 
 @conversations.delete("/api/conversations/<conversation_id>/share")
@@ -207,10 +227,11 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     """Get a shared conversation: its questions, its answers and the passages they cite."""
     record = _history().shared(token)
     rows, following = _page(record, query)
-    messages = _messages(rows, services().runtime.store.get)  # who has the link sees what the owner may see
+    # Who has the link sees what the owner may see.
+    messages = _messages(rows, SharedMessage, services().runtime.store.get)
     for message in messages:
         if answer := message.get("answer"):
-            message["answer"] = {name: value for name, value in answer.items() if name in SharedAnswer.__annotations__}
+            message["answer"] = {name: answer[name] for name in SharedAnswer.__annotations__}
     return jsonify({"title": record.title, "messages": messages, "next": following})
 
 
@@ -240,8 +261,7 @@ def resume_answer(message_id: str) -> Response:
             assert answer is not None, "what can be resumed is kept whole"
             yield encode("done", answer)
 
-    environ = request.environ
-    return stream_response(EventStream(events, client_of(environ), tell_begun=environ.get(BEGUN, lambda: None)))
+    return stream_response(EventStream(events, connection()))
 
 
 @conversations.post("/api/messages/<message_id>/stop")
@@ -314,12 +334,7 @@ def _history() -> ConversationRepository:
     return services().storage.conversations
 
 
-def _about(record: ConversationRecord) -> Json:
-    times = {"created_at": record.created_at, "updated_at": record.updated_at}
-    return {"conversation_id": record.id, "title": record.title, **times, "share": record.share or None}
-
-
-def _page(record: ConversationRecord, query: MessageQuery) -> tuple[list[Json], str | None]:
+def _page(record: Conversation, query: MessageQuery) -> tuple[list[Json], str | None]:
     """Return the rows of a page of messages, and the cursor of the page before them."""
     rows, more = _history().rows(record.id, before=query.cursor, limit=2 * query.limit)
     return rows, next(row["_id"] for row in rows if row["role"] == "assistant") if more else None
@@ -329,26 +344,19 @@ def _given(feedback: Feedback) -> GivenFeedback:
     return {"rating": feedback.rating, "reason": feedback.reason or None, "comment": feedback.comment}
 
 
-def _messages(rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]]) -> list[Json]:
-    """Messages as the API shows them, with the passages that ``get`` gives."""
+def _messages(rows: Sequence[Json], answer_type: Any, get: Callable[[Sequence[str]], list[Chunk]]) -> list[Json]:
+    """Messages as the API shows them, answers as ``answer_type`` does, with the passages that ``get`` gives."""
     messages = []
     for row, answer in zip(rows, with_passages(rows, get), strict=True):
-        message: Json = {name: row[name] for name in ("role", "content", "created_at")}
-        message["state"] = row.get("state", "")
-        if row["role"] == "user":
-            message |= {
-                name: row.get(name) for name in ("mode", "preset", "page", "auto_scope", "attached", "replaces")
-            }
-            message |= {"scope": row.get("scope", {}), "collections": row.get("collections", [])}
-        else:
-            message |= {"message_id": row["_id"], "answered": row.get("answered"), "answer": answer}
-        messages.append(message)
+        stored = {"state": "", "scope": {}, "collections": [], **row, "message_id": row["_id"], "answer": answer}
+        shown = StoredQuestion if row["role"] == "user" else answer_type
+        messages.append({name: stored.get(name) for name in shown.__annotations__})
     return messages
 
 
 def _own_messages(rows: Sequence[Json]) -> list[Json]:
     """Messages of the caller, with the feedback on each answer."""
-    messages = _messages(rows, library().passages)
+    messages = _messages(rows, StoredAnswer, library().passages)
     answers = [message for message in messages if "message_id" in message]
     feedback = services().storage.feedback.of([message["message_id"] for message in answers])
     for message in answers:

@@ -16,22 +16,10 @@ from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
 from ...library.control import JobControl
 from ...library.pipeline import passages
-from ...library.sources import shown_source
-from .access import inside_limit, library, may_change, own_record, query_scope
-from .payloads import Edit
-from .request import (
-    Number,
-    Page,
-    Query,
-    ScopeQuery,
-    answer_type,
-    disposition,
-    listing,
-    page_size,
-    services,
-    wake_worker,
-)
-from .routes import FILE, route
+from ...library.sources import About, shown_source
+from .access import library, query_scope
+from .files import disposition
+from .routes import FILE, Number, Page, Query, ScopeQuery, answer_type, listing, page_size, route, services, wake_worker
 
 documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0
@@ -65,6 +53,10 @@ class LibraryReport(Inlines):
     may_change: bool
 
 
+class Edit(About):
+    """New metadata of a report; null removes a value."""
+
+
 class DocumentQuery(Page, ScopeQuery):
     q: Annotated[str, Field(description="Text of the title or the name.")] = ""
     status: Annotated[Status | None, Field(description="Only reports of this status.")] = None
@@ -89,15 +81,16 @@ def get_document(document_id: str) -> LibraryReport:
 @route(need="write", body=Edit, returns=LibraryReport, errors=(409, 422, 507), example={"title": "Kenya 2023"})
 def update_document(document_id: str, body: Edit) -> LibraryReport:
     """Change the metadata of a report; passages are embedded again only where that changes their text."""
-    record, ingesting = own_record(document_id), services().ingesting
-    return _shown(ingesting.service.edit(record.id, inside_limit(ingesting.check_overrides(body))))
+    mine, ingesting = library(), services().ingesting
+    record = mine.own_record(document_id)
+    return _shown(ingesting.service.edit(record.id, mine.inside_limit(ingesting.check_overrides(body))))
 
 
 @documents.delete("/api/documents/<document_id>")
 @route(need="write", status=204, errors=(409, 422, 507))
 def delete_document(document_id: str) -> None:
     """Delete a report with its passages and its original; no question sees it from now on."""
-    services().ingesting.delete_document(own_record(document_id), JobControl(patience=DELETE_PATIENCE))
+    services().ingesting.delete_document(library().own_record(document_id), JobControl(patience=DELETE_PATIENCE))
     if services().storage.documents.get(document_id) is not None:  # the search engine has not let go of it yet
         wake_worker()
 
@@ -185,5 +178,5 @@ def _shown(record: DocumentRecord) -> LibraryReport:
         parts=sum(part.metadata != record.metadata for part in record.several) or 1,
         has_file=bool(originals.file_name(record)),
         can_reingest=originals.job_file(record) is not None,
-        may_change=may_change(record),
+        may_change=library().may_change(record),
     )

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...domain.cancellation import Cancellation
 from . import monitoring
-from .streaming import BEGUN, CLIENT, FULL, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
+from .streaming import CONNECTION, KEEP_ALIVE, SILENCE_SECONDS, Connection, EventStream
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -64,7 +64,7 @@ class Started:
 class Front:
     """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by threads of their own.
 
-    Further requests wait; of further questions the application learns that they are too many (`streaming.FULL`).
+    Further requests wait; of further questions the application learns that they are too many (`Connection.is_full`).
     ``largest`` and ``largest_form`` are the maximum bytes of a body, and of a form with files. Of a longer body the
     application sees the length only.
     """
@@ -99,8 +99,8 @@ class Front:
                 await send({"type": "http.response.body"})
                 return
             environ = environ_of(scope, body, length)
-            client = environ[CLIENT] = Cancellation()
-            watching = asyncio.create_task(self._watch(receive, client))
+            connection = environ[CONNECTION] = Connection(streams=[])
+            watching = asyncio.create_task(self._watch(receive, connection.client))
             try:
                 if environ["PATH_INFO"] in QUESTIONS or environ["PATH_INFO"].endswith(RESUMED):
                     await self._ask(environ, send)
@@ -108,12 +108,13 @@ class Front:
                     await self._respond(environ, self._quick, send)
             finally:
                 watching.cancel()
-                client.cancel()
+                connection.client.cancel()
 
     async def _ask(self, environ: dict[str, Any], send: Send) -> None:
         """Answer a question; only ``threads`` of them start at the same time, so that they do not stall each other."""
+        connection: Connection = environ[CONNECTION]
         if not self._free:
-            environ[FULL] = True
+            connection.is_full = True
             await self._respond(environ, self._quick, send)
             return
         self._free -= 1
@@ -136,7 +137,7 @@ class Front:
                     await asyncio.sleep(LAG_PROBE_SECONDS)
             self._starting += 1
             turn = loop.call_later(BEGIN_SECONDS, end_turn)
-            environ[BEGUN] = lambda: loop.call_soon_threadsafe(end_turn)
+            connection.tell_begun = lambda: loop.call_soon_threadsafe(end_turn)
             await self._respond(environ, self._asking, send)
         finally:
             end_turn()
@@ -156,9 +157,8 @@ class Front:
         await asyncio.get_running_loop().run_in_executor(None, client.cancel)
 
     async def _respond(self, environ: dict[str, Any], pool: ThreadPoolExecutor, send: Send) -> None:
-        loop, streams = asyncio.get_running_loop(), list[EventStream]()
-        environ[HAND_OVER] = streams.append
-        if environ[CLIENT].cancelled:
+        loop, connection = asyncio.get_running_loop(), environ[CONNECTION]
+        if connection.client.cancelled:
             return
         started = await loop.run_in_executor(pool, start, self._app, environ)
         await send({"type": "http.response.start", "status": started.status, "headers": started.headers})
@@ -166,7 +166,7 @@ class Front:
             await send({"type": "http.response.body", "body": started.body})
             return
         try:
-            for stream in streams:
+            for stream in connection.streams:
                 await send_stream(stream, send)
             while (piece := await loop.run_in_executor(pool, next, started.pieces, None)) is not None:
                 await _write(send, piece)

@@ -11,7 +11,7 @@ from gunicorn.workers.base import Worker
 
 from ...config.settings import Settings
 from ..factory import close_app, stop_work
-from .observing import configure_logging
+from .monitoring import configure_logging
 from .server import Server
 
 

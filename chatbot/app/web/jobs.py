@@ -11,40 +11,23 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from flask import Blueprint, Response, jsonify, make_response, request, url_for
-from typing_extensions import TypedDict
+from pydantic import ConfigDict, Field
 
 from ...database.core import Json
 from ...domain import DocumentRecord
 from ...domain.errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
+from ...domain.json import to_json
 from ...domain.validation import parse
-from ...jobs.queue import FileState, Ingestion, IngestionFile
+from ...jobs.queue import Ingestion, IngestionFile
 from ...library.control import JobControl, lease
-from ...library.sources import METADATA, UPLOADS, Overrides, document_id, uploaded_name
-from .access import caller, inside_limit, is_shown, may_change, own_record, whose
-from .payloads import Conflict, Pages, ReadAgain, Upload, UploadFields
-from .request import (
-    FILES,
-    MOST_FILES,
-    Number,
-    Query,
-    accept_files,
-    digest_of,
-    form_fields,
-    is_form,
-    json_object,
-    on_disk,
-    page_size,
-    safe_name,
-    services,
-    size_of,
-    wake_worker,
-    web_pages,
-)
-from .routes import route
+from ...library.sources import METADATA, UPLOADS, Cutting, Overrides, Year, document_id, uploaded_name
+from .access import caller, library, whose
+from .asking import Address, one_of
+from .files import FILES, MOST_FILES, accept_files, digest_of, is_form, on_disk, safe_name, size_of
+from .routes import Body, Number, Query, answer_type, json_body, page_size, route, services, wake_worker
 
 jobs = Blueprint("jobs", __name__)
 INGESTION_ID = re.compile(r"^[0-9a-f]{20,32}$")
@@ -52,46 +35,67 @@ NOTHING_SENT = (
     f"Send files in the field `{FILES}` of a form (multipart/form-data), or web addresses as a JSON object "
     '(application/json): {"urls": ["https://..."]}.'
 )
+MOST_URLS = 50
 LONGEST_WAIT = 60.0
 """Seconds that an upload waits for another upload of its caller to be stored."""
+File = Annotated[str, Field(json_schema_extra={"contentMediaType": "application/octet-stream"})]
+Conflict = Literal["replace", "keep_both"]
 
 
-class JobFile(TypedDict):
-    """A file or page of a job."""
-
-    name: str
-    state: FileState
-    outcome: str
-    error: str
-    detail: str
-    chunks: int
-    done_chunks: int
-    document_id: str
+class ReadAgain(Cutting):
+    """How to split a report again; null means as the settings say."""
 
 
-class Job(TypedDict):
-    """An ingestion; ``progress`` from 0 to 1."""
+class Pages(Overrides):
+    """Web pages to add. ``url`` or ``urls``, not both; ``title`` for one page only."""
 
-    ingestion_id: str
-    state: Literal["queued", "running", "done", "failed", "cancelled"]
-    created_at: str
-    progress: float
-    files: list[JobFile]
+    model_config = ConfigDict(json_schema_extra=one_of("url", "urls"))
+
+    url: Address | None = None
+    urls: list[Address] | None = Field(None, min_length=1, max_length=MOST_URLS)
+
+    def by_page(self) -> dict[str, str]:
+        """Return the addresses by page, without what follows a #.
+
+        Raises:
+            InvalidRequestError: both or none of the fields, or the same page twice.
+        """
+        if (self.url is None) == (self.urls is None):
+            message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
+            raise InvalidRequestError.for_field("url", message)
+        urls = [self.url] if self.url is not None else self.urls or []
+        pages = {each.partition("#")[0]: each for each in urls}
+        if len(pages) < len(urls):
+            raise InvalidRequestError.for_field("urls", "the same page twice.")
+        return pages
 
 
-class Jobs(TypedDict):
-    ingestions: list[Job]
+class UploadFields(Overrides):
+    """The fields of an upload's form that are not blank."""
+
+    on_conflict: Conflict | None = None
 
 
-def job_json(job: Ingestion) -> Json:
-    files = [{name: getattr(file, name) for name in JobFile.__annotations__} for file in job.files]
-    about = {"ingestion_id": job.id, "state": job.state, "created_at": job.created_at}
-    return {**about, "progress": job.progress, "files": files}
+class Upload(Body):
+    """Files to add; a form has text in its fields, ``labels`` with commas between."""
+
+    files: list[File] = Field(min_length=1, max_length=MOST_FILES)
+    on_conflict: Conflict | None = None
+    title: str | None = None
+    country_name: str | None = None
+    year: Year | None = None
+    type: str | None = None
+    labels: str | None = None
+    description: str | None = None
+    collection: str | None = None
+    chunk_strategy: str | None = None
+    chunk_size: int | None = None
+    chunk_overlap: int | None = None
 
 
 @jobs.post("/api/documents")
 @route(
-    need="write", body=Pages, form=Upload, returns=Job, status=202, errors=(409, 422, 507),
+    need="write", body=Pages, form=Upload, returns=Ingestion, status=202, errors=(409, 422, 507),
     example={"url": "https://example.org/review.html"},
 )  # fmt: skip
 def add_documents() -> Response:
@@ -99,38 +103,40 @@ def add_documents() -> Response:
 
     `Location` is the address of the job.
     """
-    storage, owner = services().storage, caller().owner
+    storage, owner, mine = services().storage, caller().owner, library()
     if is_form(most=MOST_FILES):
-        files, sent = accept_files(), parse(UploadFields, form_fields())
-        about = inside_limit(_overrides(sent, single=len(files) == 1), new=True)
+        files, fields = accept_files(), {name: value.strip() for name, value in request.form.items() if value.strip()}
+        sent = parse(UploadFields, fields)
+        about = mine.inside_limit(_overrides(sent, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         storage.quota.require(sum(map(size_of, files)))
         with lease(storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT):  # the next upload sees these
             queued = []
-            for file, (name, _), identity in zip(files, named, _identities(named, sent.on_conflict), strict=True):
+            for file, identity in zip(files, _identities(named, sent.on_conflict), strict=True):
                 with on_disk(file) as path:
                     stored = storage.files.put(path)
-                base = PurePosixPath(name).name
-                queued.append(IngestionFile("", "", base, identity, file_id=stored, overrides=about))
+                queued.append(IngestionFile("", "", path.name, identity, file_id=stored, overrides=about))
             return _started(queued)
-    body = parse(Pages, json_object(NOTHING_SENT))
-    pages = web_pages(body.url, body.urls)
+    content = json_body()
+    if not isinstance(content, dict):
+        raise InvalidRequestError(NOTHING_SENT)
+    body = parse(Pages, content)
+    pages = body.by_page()
     storage.quota.require(0)
-    about = inside_limit(_overrides(body, single=len(pages) == 1), new=True)
+    about = mine.inside_limit(_overrides(body, single=len(pages) == 1), new=True)
     for page in pages:
         known = storage.documents.get(document_id(page))
-        if known is not None and not may_change(known):
+        if known is not None and not mine.may_change(known):
             raise ForbiddenError("This page is in the library already. Only its owner may read it again.")
     return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
 
 
 @jobs.post("/api/documents/<document_id>/reingest")
-@route(need="write", body=ReadAgain, body_needed=False, returns=Job, status=202, errors=(409, 422, 507))
-def reingest_document(document_id: str) -> Response:
+@route(need="write", body=ReadAgain, body_needed=False, returns=Ingestion, status=202, errors=(409, 422, 507))
+def reingest_document(document_id: str, body: ReadAgain) -> Response:
     """Read the original of a report again, with other chunking where given."""
-    record = own_record(document_id)
-    sent = parse(ReadAgain, json_object() if request.get_data() else {})
-    about = services().ingesting.check_overrides(sent)
+    record = library().own_record(document_id)
+    about = services().ingesting.check_overrides(body)
     file = services().ingesting.originals.job_file(record)
     if file is None:
         raise NotFoundError(f"The original of {record.title!r} is not available. Please add the file again.")
@@ -142,43 +148,42 @@ class IngestionQuery(Query):
 
 
 @jobs.get("/api/ingestions")
-@route(need="read", query=IngestionQuery, returns=Jobs)
+@route(need="read", query=IngestionQuery, returns=answer_type("Ingestions", ingestions=list[Ingestion]))
 def list_ingestions(query: IngestionQuery) -> Json:
     """List the caller's latest jobs."""
-    latest = services().storage.ingestions.latest(query.limit, whose())
-    return {"ingestions": [job_json(job) for job in latest]}
+    return {"ingestions": services().storage.ingestions.latest(query.limit, whose())}
 
 
 @jobs.get("/api/ingestions/<ingestion_id>")
-@route(need="read", returns=Job)
-def get_ingestion(ingestion_id: str) -> Json:
+@route(need="read", returns=Ingestion)
+def get_ingestion(ingestion_id: str) -> Ingestion:
     """Get the state and progress of a job."""
-    return job_json(services().storage.ingestions.get(_job_id(ingestion_id), whose()))
+    return services().storage.ingestions.get(_job_id(ingestion_id), whose())
 
 
 @jobs.delete("/api/ingestions/<ingestion_id>")
-@route(need="write", returns=Job, status=202, errors=(409, 422, 507))
-def cancel_ingestion(ingestion_id: str) -> Json:
+@route(need="write", returns=Ingestion, status=202, errors=(409, 422, 507))
+def cancel_ingestion(ingestion_id: str) -> Ingestion:
     """Cancel the files of a job that are not finished."""
     job = services().storage.ingestions.cancel(_job_id(ingestion_id), whose())
     wake_worker()
-    return job_json(job)
+    return job
 
 
 @jobs.post("/api/ingestions/<ingestion_id>/retry")
-@route(need="write", returns=Job, status=202, errors=(409, 422, 507))
-def retry_ingestion(ingestion_id: str) -> Json:
+@route(need="write", returns=Ingestion, status=202, errors=(409, 422, 507))
+def retry_ingestion(ingestion_id: str) -> Ingestion:
     """Retry the failed and cancelled files of a job."""
     job = services().storage.ingestions.retry(_job_id(ingestion_id), whose())
     wake_worker()
-    return job_json(job)
+    return job
 
 
 def _started(files: list[IngestionFile]) -> Response:
     job: Ingestion = services().storage.ingestions.create(files, caller().owner)
     wake_worker()
     headers = {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
-    return make_response(jsonify(job_json(job)), 202, headers)
+    return make_response(jsonify(to_json(job)), 202, headers)
 
 
 def _overrides(stated: Overrides, *, single: bool) -> dict[str, Any]:
@@ -212,8 +217,8 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     identities: list[str] = []
     conflicts: list[dict[str, Any]] = []
     for name, digest in files:
-        mine = [record for record in same[name] if may_change(record)]
-        if not mine and choice == "replace" and any(map(is_shown, same[name])):
+        mine = list(filter(library().may_change, same[name]))
+        if not mine and choice == "replace" and any(map(library().shows, same[name])):
             raise ForbiddenError(f"{name} belongs to somebody else. Send on_conflict=keep_both to add yours beside it.")
         # The same content changes nothing; a failed report has nothing to lose.
         harmless = [record for record in mine if record.file_id == digest or record.status == "failed"]

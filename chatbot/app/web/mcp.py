@@ -11,22 +11,19 @@ import queue
 import threading
 from collections.abc import Callable, MutableMapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from flask import Blueprint, Response, request
+from pydantic import BaseModel, ConfigDict, StrictInt, StrictStr
 
 from ...database.core import Json
 from ...domain.access import Caller
 from ...domain.errors import ChatbotError
-from ...domain.validation import parse
 from ..services import Services
 from .access import caller, question_slot
-from .asking import refuse_more
-from .observing import log_failure, unexpected
-from .payloads import JsonRpc
-from .request import json_object, require_samples, services
-from .routes import EVENTS, JSON, route
-from .streaming import ClientGoneError, client_of
+from .monitoring import log_failure, unexpected
+from .routes import EVENTS, JSON, require_samples, route, services
+from .streaming import ClientGoneError, connection, refuse_more
 
 mcp = Blueprint("mcp", __name__)
 OF_REPORTS = ("tools/call", "resources/list", "resources/read")
@@ -34,26 +31,36 @@ OF_REPORTS = ("tools/call", "resources/list", "resources/read")
 Message = MutableMapping[str, Any]
 
 
+class JsonRpc(BaseModel):
+    """A message of the Model Context Protocol; without an ``id`` it is a notification."""
+
+    model_config = ConfigDict(extra="allow")
+
+    method: StrictStr
+    params: dict[str, Any] | None = None
+    id: StrictStr | StrictInt | None = None
+    jsonrpc: Literal["2.0"] = "2.0"
+
+
 @mcp.post("/mcp")
 @route(
     need="read", body=JsonRpc, returns=Json, media=(JSON, EVENTS), also={202: None},
     example={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
 )  # fmt: skip
-def send_mcp_message() -> Response:
+def send_mcp_message(body: JsonRpc) -> Response:
     """Send a JSON-RPC message of the Model Context Protocol.
 
     A request is answered, a notification is accepted (202). A tool with a progress token answers as server-sent events.
     See docs/mcp.md.
     """
-    message = parse(JsonRpc, json_object())
-    if message.method in OF_REPORTS:
+    if body.method in OF_REPORTS:
         require_samples()
-    if message.method == "tools/call":
+    if body.method == "tools/call":
         refuse_more()
-    meta = (message.params or {}).get("_meta")
+    meta = (body.params or {}).get("_meta")
     streams = isinstance(meta, dict) and "progressToken" in meta
-    body = message.model_dump_json(exclude_none=True).encode()
-    return _exchange(_scope(services(), caller()), body, streams=streams)
+    message = body.model_dump_json(exclude_none=True).encode()
+    return _exchange(_scope(services(), caller()), message, streams=streams)
 
 
 def _scope(product: Services, who: Caller) -> dict[str, Any]:
@@ -101,7 +108,7 @@ def _exchange(scope: dict[str, Any], body: bytes, *, streams: bool) -> Response:
     def cancel() -> None:
         future.cancel()
 
-    client_of(request.environ).on_cancel(cancel)
+    connection().client.on_cancel(cancel)
     begin = sent.get()
     if begin is None:
         if future.cancelled():

@@ -27,8 +27,8 @@ from ...config.settings import Settings
 from ...database.core import begin_request, end_request
 from ...domain.errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
 from .access import count_request, finish_request, known_owner, require_role
-from .observing import ObservedRequest, body_of, error_body, unexpected
-from .request import services
+from .monitoring import ObservedRequest, body_of, error_body, unexpected
+from .routes import services
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

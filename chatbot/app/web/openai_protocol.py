@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 from ...answering.agents import AGENTS
 from ...answering.conversation import Place, Saved
 from ...database.core import Json
-from ...domain import Answer, Message, SearchHit, SourcesEvent, TokenEvent
+from ...domain import Answer, SearchHit, SourcesEvent, TokenEvent
 from ...domain.chat import QUERY_CHARACTERS
 from ...domain.errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
 from ...domain.json import to_json
@@ -30,11 +30,9 @@ from ...domain.validation import parse
 from ...questions.reading import COUNTRY, YEAR
 from ...search.compression import embedded
 from .access import caller
-from .asking import QUESTION_ERRORS, event_stream, refuse_more, stream_response
-from .payloads import ChatRequest
-from .request import json_body, require_samples, services
-from .routes import EVENTS, JSON, route
-from .streaming import Item, client_of
+from .asking import QUESTION_ERRORS, ChatRequest, question_stream, stream_response
+from .routes import EVENTS, JSON, route, services
+from .streaming import Item, connection, refuse_more
 
 openai_protocol = Blueprint("openai", __name__)
 NAME = "report-chat"
@@ -99,22 +97,19 @@ class CompletionRequest(BaseModel):
         if last.role != "user" or not last.text.strip():
             raise InvalidRequestError.for_field("messages", "the last one must be a question of the user.")
         mode, filters = mode_and_scope(self.model)
+        previous = [
+            {"role": one.role, "content": one.text[:QUERY_CHARACTERS]}
+            for one in self.messages[:-1]
+            if one.role in {"user", "assistant"}
+        ]
         for name, text in (self.metadata or {}).items():
             try:  # metadata are texts: a value, or several as a JSON list
                 filters[name] = json.loads(text) if text.startswith("[") else [text]
             except (ValueError, RecursionError):
                 message = "a value that begins with [ must be a list in JSON."
                 raise InvalidRequestError.for_field("metadata", message) from None
-        body: dict[str, Any] = {"query": last.text, "filters": filters or None}
-        return parse(ChatRequest, body if mode is None else {**body, "mode": mode})
-
-    def previous(self) -> tuple[Message, ...]:
-        """Return the messages before the question, oldest first."""
-        return tuple(
-            Message("user" if one.role == "user" else "assistant", one.text[:QUERY_CHARACTERS])
-            for one in self.messages[:-1]
-            if one.role in {"user", "assistant"}
-        )
+        body = {"query": last.text, "filters": filters or None, "mode": mode, "previous_messages": previous}
+        return parse(ChatRequest, body)
 
     @property
     def warning(self) -> str:
@@ -142,9 +137,8 @@ class EmbeddingRequest(BaseModel):
 @route(need="read", returns=Json)
 def list_models() -> Response:
     """List the models: one for each way of answering, and the embedding model."""
-    return jsonify(
-        {"object": "list", "data": [_model(name) for name in (*_names(), services().runtime.embedder.model_id)]}
-    )
+    names = (*_names(), services().runtime.embedder.model_id)
+    return jsonify({"object": "list", "data": list(map(_model, names))})
 
 
 @openai_protocol.get("/v1/models/<path:name>")
@@ -161,44 +155,34 @@ def get_model(name: str) -> Response:
     need="read", body=CompletionRequest, returns=Json, media=(JSON, EVENTS), errors=QUESTION_ERRORS,
     example={"model": "report-chat:Kenya", "messages": [{"role": "user", "content": "How fast does it grow?"}]},
 )  # fmt: skip
-def complete_chat() -> Response:
+def complete_chat(body: CompletionRequest) -> Response:
     """Answer a question by OpenAI's protocol.
 
     A `chat.completion`, or with `stream` its pieces as server-sent events. Citations are annotations, and complete in
     `report_chat`. See docs/openai.md.
     """
     refuse_more()
-    body = parse(CompletionRequest, json_body())
-    chat_request = body.to_request()
-    require_samples()
-    who, writing = caller(), CompletionWriter(body, request.url_root)
-    question, chat = chat_request.to_question(services(), who.limit), services().answering.chat
-    stream = event_stream(
-        lambda cancel: chat.stream(
-            question, place=Place(kept=False), previous_messages=body.previous(), cancel=cancel, caller=who
-        ),
-        write=writing.write,
-    )
+    writing = CompletionWriter(body, request.url_root)
+    stream = question_stream(body.to_request(), Place(kept=False), write=writing.write)
     return stream_response(stream) if body.stream else jsonify(writing.whole(stream.whole()))
 
 
 @openai_protocol.post("/v1/embeddings")
 @route(need="read", body=EmbeddingRequest, returns=Json, errors=(404,))
-def embed_texts() -> Response:
+def embed_texts(body: EmbeddingRequest) -> Response:
     """Embed texts with the model that embeds the passages."""
     refuse_more()
-    body, embedder = parse(EmbeddingRequest, json_body()), services().runtime.embedder
+    embedder = services().runtime.embedder
     if body.model != embedder.model_id:
-        raise NotFoundError(
-            f"There is no embedding model {body.model[:LONGEST_SHOWN]!r} here. Valid: {embedder.model_id}."
-        )
+        valid = f"Valid: {embedder.model_id}."
+        raise NotFoundError(f"There is no embedding model {body.model[:LONGEST_SHOWN]!r} here. {valid}")
     if body.dimensions not in {None, embedder.dimensions}:
         raise InvalidRequestError.for_field("dimensions", f"must be {embedder.dimensions}.", [embedder.dimensions])
     texts = [body.input] if isinstance(body.input, str) else body.input
     counts = [embedder.count_tokens(text) for text in texts]
     if not all(text.strip() for text in texts) or max(counts) > embedder.max_tokens:
         raise InvalidRequestError.for_field("input", f"each text must have 1 to {embedder.max_tokens} tokens.")
-    vectors = embedded(embedder, texts, RequestContext(cancel=client_of(request.environ), caller=caller()))
+    vectors = embedded(embedder, texts, RequestContext(cancel=connection().client, caller=caller()))
     data = []
     for index, vector in enumerate(vectors):
         embedding: Any = vector.tolist()

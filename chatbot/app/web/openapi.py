@@ -21,9 +21,8 @@ from ...domain.json import inlined
 from ...search import RETRIEVAL_METHODS
 from ...search.scope import REPORT_CONTEXT_FIELDS
 from .access import KEY_COOKIE, STRANGERS
-from .observing import Error
-from .request import ScopeQuery, services
-from .routes import EVENTS, JSON, PAGE, Route, route, route_of
+from .monitoring import Error
+from .routes import COLLECTIONS, EVENTS, JSON, PAGE, Route, ScopeQuery, route, route_of, services
 
 openapi = Blueprint("openapi", __name__)
 API_VERSION = "2.0.0"
@@ -184,7 +183,7 @@ def _parameters(rule: Rule, about: Route, settings: Settings) -> Iterator[Json]:
         yield {"name": name, "in": "query", **text, "schema": schemas[0]}
     if not issubclass(about.query, ScopeQuery):
         return
-    for name in (*settings.filter_fields, "collections"):
+    for name in (*settings.filter_fields, COLLECTIONS):
         if name not in fields:
             schema = {"type": "array", "items": {"type": "integer" if name == "year" else "string"}}
             yield {"name": name, "in": "query", "description": "Any of these.", "schema": schema}

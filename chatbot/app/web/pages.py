@@ -23,8 +23,7 @@ from ...language.words import ENGLISH, LANGUAGES, speaking
 from ...library.loaders import suffixes
 from ..services.answering import NO_MODEL
 from .access import with_owner
-from .request import services
-from .routes import PAGE
+from .routes import PAGE, services
 
 pages = Blueprint("pages", __name__)
 assets = Blueprint("assets", __name__)

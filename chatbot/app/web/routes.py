@@ -1,31 +1,58 @@
-"""What each view states with `@route`: who may call it, what it takes and what it answers.
+"""What each view states with `@route`, and the current request: its services, its checked JSON and query string.
 
-Access control, rate limits, the audit log and the OpenAPI document (`openapi`) read it. A view without it stops the
-start.
+Access control, rate limits, the audit log and the OpenAPI document (`openapi`) read what views state. A view without
+`@route` stops the start.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from flask import Flask, Response, current_app, jsonify, request
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
 
 from ...database.core import Json
 from ...database.repositories.caches import request_cache
+from ...domain import Scope
 from ...domain.access import Need
-from ...domain.errors import SettingsError
+from ...domain.errors import LONGEST_SHOWN, IngestingError, InvalidRequestError, SettingsError
 from ...domain.json import to_json
-from ...domain.validation import parse
-from .request import Query, json_object, read_query
+from ...domain.validation import POSITION, parse
+
+if TYPE_CHECKING:
+    from ...library.samples import SampleReports
+    from ..services import Services
 
 JSON, EVENTS, FILE = "application/json", "text/event-stream", "application/octet-stream"
+COLLECTIONS = "collections"
+DIGITS = 9
+"""Digits of a number, at most: Python refuses to read thousands of them."""
+RENAMED = {"offset": "cursor", "after": "cursor", "before": "cursor"}
+"""Parameters of API 1 and their new names."""
 View = Callable[..., Any]
+T = TypeVar("T")
+
+
+class Body(BaseModel):
+    """A body in which an unknown field is an error: a misspelt filter must not widen the search."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Query(BaseModel):
+    """The query string of an operation; other names are ignored."""
+
+
+class ScopeQuery(Query):
+    """A query string that also has the filter fields and `collections`; any other name is an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +89,9 @@ class Route:
         @wraps(view)
         def respond(**arguments: Any) -> Any:
             if self.query is not None and "query" in parameters:
-                arguments["query"] = read_query(self.query)
+                arguments["query"] = parse(self.query, _query_string(self.query))
             if self.body is not None and "body" in parameters:
-                arguments["body"] = parse(self.body, json_object())
+                arguments["body"] = parse(self.body, json_body() if self.body_needed or request.get_data() else {})
             with request_cache() if self.need == "read" else nullcontext():
                 answer = view(**arguments)
             if answer is None:
@@ -91,11 +118,146 @@ def route_of(app: Flask, endpoint: str) -> Route | None:
 
 
 def current_route() -> Route | None:
-    """Return the route of the current request; None if its address is unknown."""
-    return route_of(current_app, request.endpoint) if request.endpoint else None
+    """Return the route of the current request; None for an unknown address, and for OPTIONS, which needs nothing."""
+    return route_of(current_app, request.endpoint) if request.endpoint and request.method != "OPTIONS" else None
 
 
 def check_routes(app: Flask) -> None:
     """Raises SettingsError: a view without `@route` would be open to everybody."""
     if missing := sorted(endpoint for endpoint in app.view_functions if route_of(app, endpoint) is None):
         raise SettingsError(f"These views state no need: {', '.join(missing)}. Decorate them with @route.")
+
+
+def services() -> Services:
+    """Return the services of the application that serves the current request."""
+    product: Services = current_app.extensions["services"]
+    return product
+
+
+def samples() -> SampleReports | None:
+    """Return the loading of the sample reports, None where it is off or has not begun."""
+    loading: SampleReports | None = current_app.extensions.get("samples")
+    return loading
+
+
+def require_samples() -> None:
+    """Raises IngestingError in the first moments of a first start, when "not found" could be wrong."""
+    loading = samples()
+    if loading is not None and loading.unknown:
+        count = services().storage.documents.holdings(Scope()).documents
+        if not count or count < loading.total:
+            raise IngestingError("The sample reports are being read.")
+
+
+def wake_worker() -> None:
+    """Have a worker read the queued files now."""
+    current_app.extensions["run_worker"]()
+    services().ingesting.worker.wake()
+
+
+def json_body() -> Any:
+    """Return the current request's JSON, None where it has none or cannot be read.
+
+    Raises:
+        InvalidRequestError: it has a name twice.
+    """
+    try:
+        return parse_json(request.get_data()) if request.is_json else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Raises InvalidRequestError, ValueError, RecursionError."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        # The last one would win: empty filters, and the search is wider than the first ones say.
+        fields: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in fields:
+                raise InvalidRequestError.for_field(name[:LONGEST_SHOWN], "is there twice.")
+            fields[name] = value
+        return fields
+
+    return json.loads(text, object_pairs_hook=unique)
+
+
+def _query_string(model: type[Query]) -> dict[str, str]:
+    """Return the parameters of the current request that ``model`` knows. Raises InvalidRequestError."""
+    sent: dict[str, str] = {}
+    for name, values in request.args.lists():
+        if (new := RENAMED.get(name)) in model.model_fields:
+            raise InvalidRequestError.for_field(name, f"is now {new}: send the `next` of the previous page.", [new])
+        if name in model.model_fields:
+            if len(values) > 1:
+                raise InvalidRequestError.for_field(name, "is there twice.")
+            sent[name] = values[0]
+    return sent
+
+
+def query_filters(query: ScopeQuery) -> dict[str, Any]:
+    """Return the filters of the query string.
+
+    Repeated keys are alternatives; `year.gte` and `year.lte` give a range.
+    """
+    filters: dict[str, Any] = {}
+    ranges: dict[str, dict[str, str]] = {}
+    for name, values in request.args.lists():
+        if name == COLLECTIONS or name in type(query).model_fields:
+            continue
+        field, _, end = name.partition(".")
+        if end in {"gte", "lte"}:
+            ranges.setdefault(field, {})[end] = values[-1]
+        else:
+            filters[name] = values
+    for field in filters.keys() & ranges.keys():
+        raise InvalidRequestError.for_field(field, "takes values or a range, not both.")
+    return {**filters, **ranges}
+
+
+def _digits_only(value: Any) -> Any:
+    if isinstance(value, str) and not (value.isdecimal() and len(value) <= DIGITS):
+        raise PydanticCustomError("int_parsing", "must be a whole number.")
+    return value
+
+
+Number = Annotated[int, BeforeValidator(_digits_only)]
+Cursor = Annotated[str, Field(description="The `next` of the previous page.")]
+Position = Annotated[Cursor, StringConstraints(pattern=POSITION)]
+"""The number of entries before the page."""
+
+
+def page_size(default: int, most: int) -> Any:
+    """Return the parameter `limit` of a list."""
+    return Field(default, ge=1, le=most, description="Maximum number of entries.")
+
+
+class Page(Query):
+    """A page of a list."""
+
+    limit: Number = page_size(50, 200)
+    cursor: Position = "0"
+
+    @property
+    def start(self) -> int:
+        return int(self.cursor)
+
+    def next(self, total: int) -> str | None:
+        """Return the cursor of the page after this one; None where this is the last of ``total`` entries."""
+        end = self.start + self.limit
+        return str(end) if end < total else None
+
+    def of(self, name: str, entries: Sequence[T], show: Callable[[T], Any] = lambda entry: entry) -> dict[str, Any]:
+        """Return this page of all ``entries``, which ``show`` makes into what the API shows, as `listing` describes."""
+        page = entries[self.start : self.start + self.limit]
+        return {name: list(map(show, page)), "total": len(entries), "next": self.next(len(entries))}
+
+
+def answer_type(type_name: str, **fields: Any) -> Any:
+    """Return the type of an answer that is an object with these fields."""
+    return TypedDict(type_name, fields)  # type: ignore[operator]
+
+
+def listing(type_name: str, name: str, entry: Any) -> Any:
+    """Return the type of a page of a list: its entries, the number of all, and the cursor of the next page."""
+    return answer_type(type_name, **{name: list[entry], "total": int, "next": str | None})

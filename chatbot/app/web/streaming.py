@@ -1,46 +1,62 @@
-"""An answer as server-sent events or whole, made in its own thread and cancelled when the client disconnects."""
+"""Answers as server-sent events or whole, each made in a thread and cancelled when its client disconnects.
+
+Answers of the page may outlive their connection: their events are stored as they are written, and sent again to a
+client that comes back, by any process.
+"""
 
 from __future__ import annotations
 
 import contextvars
 import json
+import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from werkzeug.exceptions import HTTPException
+from flask import current_app, request
+from werkzeug.exceptions import HTTPException, ServiceUnavailable
 
 from ...answering.conversation import Saved
+from ...database.repositories.conversations import Begun, State
+from ...database.repositories.unfinished import Unfinished, UnfinishedRepository
 from ...domain import Event, SourcesEvent, StepEvent, TokenEvent
 from ...domain.cancellation import Cancellation
-from ...domain.errors import ChatbotError
+from ...domain.errors import CancelledError, ChatbotError, DependencyError
 from ...domain.json import to_json
-from .observing import error_body, unexpected
+from ...jobs.worker import Worker
+from ..services import Services
+from .monitoring import error_body, unexpected
 
-if TYPE_CHECKING:
-    from .resuming import ResumableAnswer
-
-CLIENT = "report_chat.client"
-"""Key of the environ: a `Cancellation` that the server cancels when the client disconnects."""
-HAND_OVER = "report_chat.hand_over"
-"""Key of the environ of a server that sends streams itself: it takes an open `EventStream`; the response is empty."""
-FULL = "report_chat.full"
-"""Key of the environ: the server already has QUESTIONS of them, and this one has to be refused."""
-BEGUN = "report_chat.begun"
-"""Key of the environ: a function to call, in any thread, when the search is over; the rest is mostly waiting."""
+log = logging.getLogger(__name__)
+CONNECTION = "report_chat.connection"
+"""Key of the environ that holds the `Connection`."""
 NAMES: Mapping[type, str] = {StepEvent: "step", SourcesEvent: "sources", TokenEvent: "token", Saved: "done"}
 """The name of each event of a stream."""
-STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""A stream is neither cached nor buffered."""
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
 """Time for which the first steps are held back, so that an early failure still gets its status code."""
 KEEP_ALIVE = ": waiting\n\n"
 THREADS = ThreadPoolExecutor(max_workers=4096, thread_name_prefix="answer")
 """Threads are kept with their database connections; the server limits how many work at the same time (QUESTIONS)."""
+TICK_SECONDS = 0.25
+POLL_TICKS = 4
+"""Ticks between two reads of what other processes have noted."""
+LOST_SECONDS = 8.0
+"""Seconds after which an answer without a beat has lost its process."""
+MAX_DETACHED = 20
+"""Answers of a process without a client; when there are more, the next one ends with its connection."""
+STOPPED, LOST = "This answer was stopped.", "The server stopped before this answer was complete."
+Item = Event | Saved | str
+"""An event of a stream; text is encoded already."""
+Events = Callable[[Cancellation], Iterator[Item]]
+"""Gives the events of an answer until it is cancelled."""
+Watch = Callable[[], AbstractContextManager[Callable[[Item], object]]]
+"""What surrounds an answer; the function that it gives is called with each event."""
 
 
 class ClientGoneError(HTTPException):
@@ -50,12 +66,36 @@ class ClientGoneError(HTTPException):
     description = "The client closed the connection."
 
 
-Item = Event | Saved | str
-"""An event of a stream; text is encoded already."""
-Events = Callable[[Cancellation], Iterator[Item]]
-"""Gives the events of an answer until it is cancelled."""
-Watch = Callable[[], AbstractContextManager[Callable[[Item], object]]]
-"""What surrounds an answer; the function that it gives is called with each event."""
+@dataclass(slots=True)
+class Connection:
+    """What `Front` tells the application of a request's connection."""
+
+    client: Cancellation = field(default_factory=Cancellation)
+    """Cancelled when the client disconnects."""
+    is_full: bool = False
+    """Whether the server already has QUESTIONS of them, and has to refuse this one."""
+    tell_begun: Callable[[], object] = lambda: None
+    """To be called, in any thread, when the search is over; the rest is mostly waiting."""
+    streams: list[EventStream] | None = None
+    """Where an open stream is handed over to a server that sends streams itself; the response is empty then."""
+
+
+def connection() -> Connection:
+    """Return the connection of the current request; other servers tell nothing of it."""
+    stated: Connection = request.environ.get(CONNECTION) or Connection()
+    return stated
+
+
+def refuse_more() -> None:
+    """Raises ServiceUnavailable: too many questions are being answered."""
+    if connection().is_full:
+        message = "Too many questions are being answered. Retry in a few seconds; QUESTIONS sets the limit."
+        raise ServiceUnavailable(message, retry_after=5)
+
+
+def encode(name: str, data: dict[str, Any]) -> str:
+    """Return a server-sent event; JSON has no line break, so its data is one line."""
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
 def write_event(event: Item) -> Iterable[str]:
@@ -64,31 +104,26 @@ def write_event(event: Item) -> Iterable[str]:
 
 
 class EventStream:
-    """Runs ``events`` until they end or ``client`` is cancelled.
+    """Runs ``events`` until they end or the client disconnects.
 
     `open` raises early failures; then `listen` or iterating gives the encoded events. `whole` gives the answer alone.
     """
 
+    _is_held_back = True
+
     def __init__(
         self,
         events: Events,
-        client: Cancellation,
+        client: Connection,
         *,
         watch: Watch = lambda: nullcontext(lambda event: None),
         write: Callable[[Item], Iterable[str]] = write_event,
-        tell_begun: Callable[[], object] = lambda: None,
-        keeping: ResumableAnswer | None = None,
     ) -> None:
-        """``tell_begun`` is called once, before the first event that is not a step."""
+        self.cancel = Cancellation(client.client)
         self._events = events
         self._watch = watch
         self._write = write
-        self._tell_begun = tell_begun
-        self._keeping = keeping
-        self._cancel = Cancellation(client) if keeping is None else keeping.cancel
-        self._leave = self._cancel.cancel if keeping is None else keeping.leave
-        if keeping is not None:
-            client.on_cancel(keeping.leave)
+        self._tell_begun = client.tell_begun
         self._begun = threading.Event()
         self._lock = threading.Lock()
         self._is_open = False
@@ -105,10 +140,9 @@ class EventStream:
         """
         # in a copy of this context: the time limits of the request go on in the thread
         THREADS.submit(contextvars.copy_context().run, self._work)
-        self._cancel.on_cancel(self._begun.set)
-        if self._keeping is None:  # else its first event says at once where the answer will be found
-            self._begun.wait(HOLD_SECONDS)
-        if self._cancel.cancelled:
+        self.cancel.on_cancel(self._begun.set)
+        self._begun.wait(HOLD_SECONDS if self._is_held_back else 0.0)
+        if self.cancel.cancelled:
             raise ClientGoneError
         with self._lock:
             if self._failure is not None:
@@ -124,8 +158,8 @@ class EventStream:
                 say(text)
 
     def close(self) -> None:
-        """Cancel the work, unless it is resumable."""
-        self._leave()
+        """Cancel the work: the client has gone."""
+        self.cancel.cancel()
 
     def __iter__(self) -> Iterator[str]:
         """Yield the encoded events, and a comment in each second of silence, which reveals a lost client."""
@@ -152,59 +186,227 @@ class EventStream:
         """
         last: Item | None = None
         try:
-            with self._watch() as note:
-                for event in self._events(self._cancel):
-                    self._note_begin(event)
-                    note(event)
-                    last = event
+            for event in self._run():
+                last = event
         except ChatbotError:
-            if not self._cancel.cancelled:
+            if not self.cancel.cancelled:
                 raise
-        if self._cancel.cancelled:
+        if self.cancel.cancelled:
             raise ClientGoneError
         assert isinstance(last, Saved), "a stream ends with its answer or with an error"
         return last
 
+    def _run(self) -> Iterator[Item]:
+        with self._watch() as note:
+            for event in self._events(self.cancel):
+                if not isinstance(event, StepEvent) and not self._begun.is_set():
+                    self._begun.set()
+                    self._tell_begun()
+                note(event)
+                yield event
+
     def _work(self) -> None:
         try:
-            if self._keeping is not None:
-                self._send(self._keeping.beginning())
-            with self._watch() as note:
-                for event in self._events(self._cancel):
-                    self._note_begin(event)
-                    note(event)
-                    for text in self._write(event):
-                        self._send(text if self._keeping is None else self._keeping.note(event, text))
+            for event in self._run():
+                for text in self._write(event):
+                    self._send(self.number(event, text))
         except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
-            self._fail(error)
+            with self._lock:
+                if not self._is_open:
+                    self._failure = error
+            if self._failure is None:
+                body = error_body(error if isinstance(error, ChatbotError) else unexpected(error))
+                self._send(encode("error", body))
         finally:
-            if self._keeping is not None:
-                self._keeping.end()
+            self._end()
         self._send(None)
         self._begun.set()
-
-    def _note_begin(self, event: Item) -> None:
-        if not isinstance(event, StepEvent) and not self._begun.is_set():
-            self._begun.set()
-            self._tell_begun()
 
     def _send(self, text: str | None) -> None:
         with self._lock:
             self._say(text)
 
-    def _fail(self, error: Exception) -> None:
+    def number(self, event: Item, text: str) -> str:
+        """Return an encoded event as it is sent."""
+        return text
+
+    def _end(self) -> None:
+        """Note that the answer is complete, stopped or failed."""
+
+
+class ResumableStream(EventStream):
+    """A stream that continues for a while without a client. ``detached_at``: since when, None = it has a client."""
+
+    _is_held_back = False
+    """Its first event says at once where the answer will be found."""
+
+    def __init__(
+        self, begun: Begun, streams: ActiveStreams, events: Events, client: Connection, **options: Any
+    ) -> None:
+        """``options``: as `EventStream`."""
+        super().__init__(events, client, **options)
+        self.begun = begun
+        self.cancel = Cancellation()
+        self.heard = 0
+        self.detached_at: float | None = None
+        self.saved = False
+        self.writing = threading.Lock()
+        """Held while its events are stored, or removed for good."""
+        self.text = ""
+        self._streams = streams
+        self._count = 0
+        self._unstored: list[str] = []
+        streams.add(self)
+        self._send(encode("begun", asdict(begun)))
+        client.client.on_cancel(self.close)
+
+    def close(self) -> None:
+        """Continue without a client for RESUME_SECONDS, unless too many answers do."""
+        self._streams.detach(self)
+
+    def take(self) -> tuple[int, list[str]]:
+        """Return the events that are not stored yet, with the number of the first; they count as stored."""
         with self._lock:
-            if not self._is_open:
-                self._failure = error
-                return
-        self._send(encode("error", error_body(error if isinstance(error, ChatbotError) else unexpected(error))))
+            events, self._unstored = self._unstored, []
+            return self._count - len(events) + 1, events
+
+    def number(self, event: Item, text: str) -> str:
+        """Return the event with its number as the id. The last event is stored as the message, the others here."""
+        with self._lock:
+            self._count += 1
+            text = f"id: {self._count}\n{text}"
+            self.saved = isinstance(event, Saved)
+            if not self.saved:
+                self._unstored.append(text)
+            if isinstance(event, TokenEvent):
+                self.text += event.text
+        return text
+
+    def _end(self) -> None:
+        self._streams.end(self)
 
 
-def encode(name: str, data: dict[str, Any]) -> str:
-    """Return a server-sent event; JSON has no line break, so its data is one line."""
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+class ActiveStreams(Worker):
+    """The resumable answers of this process. One thread stores their events and reads what others have noted."""
+
+    outage = "Events of answers are not stored"
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(TICK_SECONDS)
+        self._services = services
+        self._lock = threading.Lock()
+        self._answers: dict[str, ResumableStream] = {}
+        self._thread: threading.Thread | None = None
+        self._ticks = 0
+
+    def add(self, answer: ResumableStream) -> None:
+        """Look after an answer until its end."""
+        with self._lock:
+            self._answers[answer.begun.message_id] = answer
+            if self._thread is None:
+                self._thread = threading.Thread(target=self.run, name="resumable-answers", daemon=True)
+                self._thread.start()
+
+    def ids(self) -> set[str]:
+        """Return the message ids of the answers that are being written."""
+        with self._lock:
+            return set(self._answers)
+
+    def detach(self, answer: ResumableStream) -> None:
+        """See `ResumableStream.close`."""
+        answer.detached_at = time.monotonic()
+        with self._lock:
+            detached = sum(other.detached_at is not None for other in self._answers.values())
+        if detached > MAX_DETACHED or not self._services.settings.resume_seconds:
+            answer.cancel.cancel()
+
+    def end(self, answer: ResumableStream) -> None:
+        """Note that the answer is complete, stopped or failed."""
+        with self._lock:
+            self._answers.pop(answer.begun.message_id, None)
+        state: State = "" if answer.saved else "stopped" if answer.cancel.cancelled else "failed"
+        try:
+            with answer.writing:
+                answer.take()  # the message itself has these events
+                self._services.storage.unfinished.end(answer.begun.message_id, state, answer.text)
+        except DependencyError as error:  # the client has its answer; later clients read that it was lost
+            log.warning("The end of an answer was not stored: %s", error.message)
+
+    def stop(self, message_id: str) -> None:
+        """Stop an answer if this process writes it; its text so far stays."""
+        with self._lock:
+            answer = self._answers.get(message_id)
+        if answer is not None:
+            answer.cancel.cancel()
+
+    def close(self) -> None:
+        """End the thread, with the process."""
+        super().close()
+        if self._thread is not None:
+            self._thread.join()
+
+    def work_once(self) -> bool:
+        self._ticks += 1
+        with self._lock:
+            answers = dict(self._answers)
+        for answer in answers.values():
+            with answer.writing:
+                first, events = answer.take()
+                if events and not answer.cancel.cancelled:
+                    self._services.storage.unfinished.keep(answer.begun, first, events)
+        if not answers or self._ticks % POLL_TICKS:
+            return False
+        now, rows = time.monotonic(), self._services.storage.unfinished.beat(answers)
+        for id, answer in answers.items():
+            row = rows.get(id)
+            if row is not None and row.heard != answer.heard:
+                answer.heard, answer.detached_at = row.heard, now
+            since = answer.detached_at
+            too_long = since is not None and now - since > self._services.settings.resume_seconds
+            if row is None or row.stop or too_long:
+                answer.cancel.cancel()
+        return False
 
 
-def client_of(environ: Mapping[str, Any]) -> Cancellation:
-    """Return what is cancelled when the client of a WSGI request disconnects; never, on other servers."""
-    return environ.get(CLIENT) or Cancellation()
+def active_streams() -> ActiveStreams:
+    """Return the resumable answers of the application that serves the current request."""
+    streams: ActiveStreams = current_app.extensions["active_streams"]
+    return streams
+
+
+def refuse_ended(answer: Unfinished) -> None:
+    """Raise CancelledError for a stopped answer, ChatbotError for a failed one."""
+    if answer.state == "stopped":
+        raise CancelledError(STOPPED)
+    if answer.state == "failed":
+        raise ChatbotError(LOST)
+
+
+def replay(
+    unfinished: UnfinishedRepository, message_id: str, owner: str, last: int, client: Cancellation
+) -> Iterator[str]:
+    """Yield the events of an answer after the number ``last``, those still to come too; all but `done`.
+
+    Raises:
+        NotFoundError: there is no such answer, or it was removed meanwhile.
+        CancelledError: it was stopped.
+        ChatbotError: it failed, or its process has gone.
+    """
+    beat, beat_at, listened_at = -1, time.monotonic(), 0.0
+    while not client.cancelled:
+        answer, now = unfinished.find(message_id, owner), time.monotonic()
+        for number, text in unfinished.events(message_id, last):
+            last = number
+            yield text
+        if not answer.state:
+            return
+        refuse_ended(answer)
+        if answer.beat != beat:
+            beat, beat_at = answer.beat, now
+        elif now - beat_at > LOST_SECONDS:
+            unfinished.end(message_id, "failed")
+            raise ChatbotError(LOST)
+        if now - listened_at > TICK_SECONDS * POLL_TICKS:
+            listened_at = now
+            unfinished.listen(message_id)
+        client.wait(TICK_SECONDS)

@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from ...domain import Message
 from ...domain.chat import Cited
@@ -46,21 +48,22 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationRecord:
-    """A conversation in a list. Times are ISO (UTC); ``share`` is the token of its link, "" = not shared."""
+class Conversation:
+    """A conversation in a list. Times are ISO (UTC); ``share`` is the token of its link, None = not shared."""
 
-    id: str
+    id: Annotated[str, Field(serialization_alias="conversation_id")]
     title: str
     created_at: str
     updated_at: str
-    share: str = ""
+    share: str | None = None
 
     @classmethod
-    def of(cls, row: Json | None) -> ConversationRecord:
+    def of(cls, row: Json | None) -> Conversation:
         """Read a row; rows from before titles were stored have none. Raises NotFoundError: there is no row."""
         if row is None:
             raise NotFoundError("There is no such conversation.")
-        return cls(row["_id"], *(row.get(name, "") for name in ("title", "created_at", "updated_at", "share")))
+        title, created_at, updated_at = (row.get(name, "") for name in ("title", "created_at", "updated_at"))
+        return cls(row["_id"], title, created_at, updated_at, row.get("share") or None)
 
 
 class ConversationRepository:
@@ -184,7 +187,7 @@ class ConversationRepository:
         """Add to the usage of the conversation, atomically; do nothing where it is gone."""
         self._conversations.update_one({"_id": conversation_id}, {"$inc": increments(sums)})
 
-    def page(self, owner: str, *, search: str, after: str, limit: int) -> tuple[list[ConversationRecord], str]:
+    def page(self, owner: str, *, search: str, after: str, limit: int) -> tuple[list[Conversation], str]:
         """Return the owner's conversations, last written first, and the cursor of the next page ("" = last page).
 
         ``search``: words in the title or a question, in any case; ``after``: the cursor of the previous page.
@@ -205,22 +208,22 @@ class ConversationRepository:
         if text:
             questions = self._messages.find({"owner": owner, "role": "user"}, {"conversation_id": 1, "content": 1})
             ids = {row["conversation_id"] for row in questions if text in row["content"].casefold()}
-        records: list[ConversationRecord] = []
+        records: list[Conversation] = []
         for row in self._conversations.find(condition, sort=[("updated_at", -1), ("_id", -1)]):
             if text in row.get("title", "").casefold() or row["_id"] in ids:
                 if len(records) == limit:
                     return records, f"{records[-1].updated_at}~{records[-1].id}"
-                records.append(ConversationRecord.of(row))
+                records.append(Conversation.of(row))
         return records, ""
 
-    def get(self, conversation_id: str, owner: str) -> ConversationRecord:
+    def get(self, conversation_id: str, owner: str) -> Conversation:
         """Raises NotFoundError."""
-        return ConversationRecord.of(self._conversations.find_one(visible(conversation_id, owner)))
+        return Conversation.of(self._conversations.find_one(visible(conversation_id, owner)))
 
-    def shared(self, token: str) -> ConversationRecord:
+    def shared(self, token: str) -> Conversation:
         """Return the conversation whose link has this token. Raises NotFoundError."""
         condition = {"share": token, "deleted_at": None}
-        return ConversationRecord.of(self._conversations.find_one(condition) if token else None)
+        return Conversation.of(self._conversations.find_one(condition) if token else None)
 
     def rows(self, conversation_id: str, *, before: str = "", limit: int = 0) -> tuple[list[Json], bool]:
         """Return the rows of the last ``limit`` messages (0 = all), oldest first, and whether there are earlier ones.
@@ -244,7 +247,7 @@ class ConversationRepository:
             raise NotFoundError("There is no such message any more.")
         return row
 
-    def rename(self, conversation_id: str, owner: str, title: str) -> ConversationRecord:
+    def rename(self, conversation_id: str, owner: str, title: str) -> Conversation:
         """Change the title. Raises NotFoundError."""
         return self._change(visible(conversation_id, owner), {"$set": {"title": title_of(title)}})
 
@@ -252,12 +255,12 @@ class ConversationRepository:
         """Hide a conversation until it is restored or purged. Raises NotFoundError."""
         self._change(visible(conversation_id, owner), {"$set": {"deleted_at": now()}})
 
-    def restore(self, conversation_id: str, owner: str) -> ConversationRecord:
+    def restore(self, conversation_id: str, owner: str) -> Conversation:
         """Undo `delete`; a conversation that is not deleted stays as it is. Raises NotFoundError: it was purged."""
         condition = {"_id": conversation_id, "owner": own_or_nobodys(owner)}
         return self._change(condition, {"$unset": {"deleted_at": ""}})
 
-    def share(self, conversation_id: str, owner: str) -> ConversationRecord:
+    def share(self, conversation_id: str, owner: str) -> Conversation:
         """Give a conversation a link, which stays the same until it is revoked. Raises NotFoundError."""
         record = self.get(conversation_id, owner)
         if record.share:
@@ -268,8 +271,8 @@ class ConversationRepository:
         """Revoke the link of a conversation. Raises NotFoundError."""
         self._change(visible(conversation_id, owner), {"$unset": {"share": ""}})
 
-    def _change(self, condition: Json, update: Json) -> ConversationRecord:
-        return ConversationRecord.of(self._conversations.find_one_and_update(condition, update))
+    def _change(self, condition: Json, update: Json) -> Conversation:
+        return Conversation.of(self._conversations.find_one_and_update(condition, update))
 
     def owners(self) -> dict[str, int]:
         """Return the number of conversations of each owner; "" = nobody."""

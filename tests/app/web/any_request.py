@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from flask import Flask
 
-from chatbot.app.web.payloads import ChatRequest
+from chatbot.app.web.asking import ChatRequest
 
 ODD: tuple[Any, ...] = (
     "", " ", "Kenya", "kenya", "\x00", "a\x00b", "é\u0301", "\u202e", "\ud800", "😀" * 50, "'; drop table x; --",

@@ -21,7 +21,7 @@ from werkzeug.test import TestResponse
 
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.web import streaming
-from chatbot.app.web.payloads import MOST_ATTACHMENTS
+from chatbot.app.web.asking import MOST_ATTACHMENTS
 from chatbot.config.settings import Settings
 from chatbot.models.caches import KnownVectors
 from tests.app.web.conftest import error_of, fields_of

@@ -7,7 +7,7 @@ import json
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.app.web.request import LONGEST_NAME, MOST_FILES, csv_response, safe_name
+from chatbot.app.web.files import LONGEST_NAME, MOST_FILES, csv_response, safe_name
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION, error_of, fields_of
 from tests.app.web.knowledge import KENYA, MALI_CSV, added, ended, post_form, rows, upload

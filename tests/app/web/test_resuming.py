@@ -12,7 +12,7 @@ from flask import Flask
 
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
-from chatbot.app.web import resuming
+from chatbot.app.web import streaming
 from chatbot.config.settings import Settings
 from chatbot.domain import TokenEvent
 from tests.app.web.conftest import QUESTION, error_of
@@ -152,14 +152,14 @@ def ended(app: Flask, message_id: str) -> None:
 def test_one_whose_process_has_gone_is_told_to_be_lost(
     app: Flask, cookie: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resuming, "LOST_SECONDS", 0.3)
+    monkeypatch.setattr(streaming, "LOST_SECONDS", 0.3)
     client = app.test_client(use_cookies=False)
     owner = client.get("/api/session", headers=cookie).get_json()["owner"]
     repository = app.extensions["services"].storage.conversations
     lost = repository.begin(None, {"role": "user", "content": QUESTION}, owner)
     said = client.get(f"/api/messages/{lost.message_id}/stream", headers=cookie).get_data(as_text=True)
     assert "event: error" in said
-    assert resuming.LOST in said
+    assert streaming.LOST in said
     opened = client.get(f"/api/conversations/{lost.conversation_id}", headers=cookie).get_json()
     assert [message["state"] for message in opened["messages"]] == ["failed", "failed"]
 
@@ -181,8 +181,9 @@ def test_what_is_being_written_at_its_end_is_removed_too(services: Services, mon
     """It stayed for good, and who resumed the answer was told its second half as the whole."""
     unfinished = services.storage.unfinished
     kept = services.storage.conversations.begin(None, {"role": "user", "content": QUESTION}, "visitor:a")
-    answer = resuming.ActiveStreams(services).add(kept)
-    keep, ending = unfinished.keep, threading.Thread(target=answer.end)
+    streams, client = streaming.ActiveStreams(services), streaming.Connection()
+    answer = streaming.ResumableStream(kept, streams, lambda cancel: iter(()), client)
+    keep, ending = unfinished.keep, threading.Thread(target=streams.end, args=(answer,))
 
     def late(*events: Any) -> None:
         ending.start()
@@ -190,7 +191,7 @@ def test_what_is_being_written_at_its_end_is_removed_too(services: Services, mon
         keep(*events)
 
     monkeypatch.setattr(unfinished, "keep", late)
-    answer.note(TokenEvent("It "), "event: token\n\n")
+    answer.number(TokenEvent("It "), "event: token\n\n")
     patience = time.monotonic() + 10.0
     while ending.ident is None and time.monotonic() < patience:
         time.sleep(0.02)

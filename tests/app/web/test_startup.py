@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from chatbot.app.services import Services
-from chatbot.app.web.startup import Startup
+from chatbot.app.web.server import Startup
 from chatbot.domain import Document
 from chatbot.domain.protocols import Loader
 from chatbot.library.loaders import loader_for

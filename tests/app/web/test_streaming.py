@@ -182,7 +182,7 @@ class TestLateFailures:
         assert set(error) == ERROR
         assert error["code"] == code
         assert "broken" not in str(error)
-        told = [each.getMessage() for each in caplog.records if each.name == "chatbot.app.web.observing"]
+        told = [each.getMessage() for each in caplog.records if each.name == "chatbot.app.web.monitoring"]
         assert told == [f"Request {error['request_id']}: {error['message']}"]
         assert stored(services) == (0, 0)
 

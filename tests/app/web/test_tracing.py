@@ -8,7 +8,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from chatbot.app.web.observing import Tracing, tracing_of
+from chatbot.app.web.monitoring import Tracing, tracing_of
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION
 

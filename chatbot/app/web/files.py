@@ -1,0 +1,150 @@
+"""Files that requests send, checked, and files that are sent back."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import quote
+
+from flask import Response, request
+from werkzeug.datastructures import FileStorage
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from ...config.settings import MEGABYTE
+from ...domain.errors import InvalidRequestError
+from ...library.loaders import suffixes
+from .routes import parse_json, services
+
+FORM_BYTES = 1_000_000
+"""What the fields of a form may take besides its files."""
+MOST_FILES = 200
+FILES = "files"
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
+LONGEST_NAME = 200
+"""Bytes: file systems hold 255 for a name."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Prefixes that spreadsheets read as formulas."""
+
+
+def is_form(*, most: int) -> bool:
+    """Return whether this is a form, which may then be as large as ``most`` files."""
+    if request.mimetype != "multipart/form-data":
+        return False
+    request.max_content_length = FORM_BYTES + most * services().settings.max_upload_mb * MEGABYTE
+    request.max_form_memory_size = FORM_BYTES
+    return True
+
+
+def form_json(field: str) -> Any:
+    """Return the JSON of a form's only field. Raises InvalidRequestError."""
+    for name in request.form:
+        if name != field:
+            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {field}, {FILES}.", [field, FILES])
+    try:
+        return parse_json(request.form.get(field, ""))
+    except (ValueError, RecursionError):
+        message = "must be JSON: the text of the body that is sent as application/json where there are no files."
+        raise InvalidRequestError.for_field(field, message) from None
+
+
+def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
+    """Return the files of a form, each of a readable format and not too large.
+
+    Raises:
+        InvalidRequestError: no file, too many, or one that cannot be read; names it.
+        RequestEntityTooLarge: a file, or all together, are too large.
+    """
+    max_mb = services().settings.max_upload_mb
+    for field in request.files:
+        if field != FILES:
+            raise InvalidRequestError.for_field(field, f"files are taken from the field `{FILES}` only.", [FILES])
+    files = [file for file in request.files.getlist(FILES) if file.filename]
+    if not files:
+        raise InvalidRequestError.for_field(FILES, f"send at least one file in the field `{FILES}`.")
+    if len(files) > most:
+        raise InvalidRequestError.for_field(FILES, f"at most {most} files at a time, these are {len(files)}.")
+    readable = suffixes()
+    names = [safe_name(file.filename) for file in files]
+    for file, name in zip(files, names, strict=True):
+        if PurePosixPath(name).suffix.lower() not in readable:
+            message = f"{name}: this format is not read. Readable: {', '.join(readable)}."
+            raise InvalidRequestError.for_field(FILES, message, readable)
+        if size_of(file) > max_mb * MEGABYTE:
+            raise RequestEntityTooLarge(f"{name} is larger than {max_mb} MB, the limit (MAX_UPLOAD_MB).")
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InvalidRequestError.for_field(FILES, f"the same name twice: {', '.join(sorted(twice))}.")
+    return files
+
+
+def size_of(file: FileStorage) -> int:
+    size = int(file.stream.seek(0, 2))
+    file.stream.seek(0)
+    return size
+
+
+def digest_of(file: FileStorage) -> str:
+    """Return the SHA-256 of the content, its id in the store."""
+    digest = hashlib.sha256()
+    while piece := file.stream.read(MEGABYTE):
+        digest.update(piece)
+    file.stream.seek(0)
+    return digest.hexdigest()
+
+
+@contextmanager
+def on_disk(file: FileStorage) -> Iterator[Path]:
+    """Save the file under its own name in a temporary folder."""
+    with TemporaryDirectory(prefix="report-chat-") as folder:
+        path = Path(folder) / last_part(file.filename)
+        file.save(path)
+        yield path
+
+
+def safe_name(given: str | None) -> str:
+    """Return a file's name for people and for its document's identity: relative, printable, short enough for a disk."""
+    composed = unicodedata.normalize("NFC", (given or "").replace("\\", "/"))  # macOS sends accents separately
+    kept = [part for part in PurePosixPath(_UNSAFE.sub("_", composed)).parts if part not in {"/", ".", ".."}]
+    name = "/".join(kept).strip("/. ") or "file"
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    # The end has the suffix; the digest distinguishes names with the same end.
+    digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+    return f"{digest}-{name.encode()[-LONGEST_NAME + len(digest) + 1 :].decode(errors='ignore')}"
+
+
+def last_part(given: str | None) -> str:
+    """Return the `safe_name` without its folders."""
+    return PurePosixPath(safe_name(given)).name
+
+
+def disposition(way: str, name: str) -> str:
+    """Return the Content-Disposition of a file, in ASCII and one line for any name (RFC 6266)."""
+    name = last_part(name)
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    full = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
+    return f'{way}; filename="{plain}"{full}'
+
+
+def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Return a table for spreadsheets. None is an empty cell; a text that begins like a formula gets a quote."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    for row in rows:
+        cells = ["" if (value := row.get(column)) is None else value for column in columns]
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in cells])
+    return text.getvalue()
+
+
+def csv_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str) -> Response:
+    """Return a table as a file to download."""
+    headers = {"Content-Disposition": disposition("attachment", name)}
+    return Response(csv_text(rows, columns), mimetype="text/csv", headers=headers)
