@@ -1,19 +1,46 @@
 """PDF: the text of each page in reading order, headings as section paths, tables as lines.
 
-`document` opens the file. `page` reads one page: its `drawing` (from the operators in `content`) to `words`, `tables`
-and columns. `outline` makes sections of all pages. No permissively licensed library kept as many table rows whole
-(benchmarks/table_structure.py).
+`page` reads one page: its `drawing` to `words`, `tables` and columns. `outline` makes sections of all pages. No
+permissively licensed library kept as many table rows whole (benchmarks/table_structure.py).
 """
 
 from __future__ import annotations
 
+import logging
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import SEEK_END, BufferedReader
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ....domain import Loaded
-from ..formats import Fit, Sample
+from ....domain import Loaded, lay_out
+from ....domain.errors import LoadError
+from ..formats import FAULTS, Fit, Sample
+from ..text import unreadable
+
+if TYPE_CHECKING:
+    from .page import PageText
+
+# pdfminer reports each oddity of a file, thousands for some. The serious ones arrive as exceptions.
+logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
+logging.getLogger("pdfplumber").setLevel(logging.CRITICAL)
 
 _HEAD_BYTES = 1024
 """Other programs put mail headers and the like before a PDF."""
+_TAIL_BYTES = 4096  # in which a complete file has its end mark
+_MIN_LETTERS = 25  # a page with fewer has no real text layer
+_SCANNED = 0.3  # of a page: with a picture of this size and few letters it is a scan
+_NO_TITLE = re.compile(
+    r"(?:untitled|microsoft|powerpoint|document|slide|title|\(?unspecified|\(?anonymous|https?:|file:|about:\S)"
+    r"|.*\.(?:docx?|pdf|xlsx?|pptx?|indd|qxd|tex|dvi|ps|rtf|odt|wpd|txt|html?|fm|pub|ai|eps)$",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"[^\W\d_]{3}")
+_CODE = re.compile(r"[\d_]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffd]+")
 
 
 class PdfLoader:
@@ -31,6 +58,80 @@ class PdfLoader:
 
     def load(self, path: Path) -> Loaded:
         """``Section.page`` counts the pages of the file from 1."""
-        from .document import read_pdf
+        from .outline import sections_of
+        from .page import without_running_lines
 
-        return read_pdf(path)
+        try:
+            with path.open("rb") as file:
+                title, pages = _read(file, path)
+        except OSError as error:
+            raise unreadable(path, error) from error
+        without_running_lines(pages)
+        _check_text(pages, path)
+        title = " ".join(_CONTROL.sub(" ", title).split())
+        no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
+        if len(title) > 200 or no_words or _NO_TITLE.match(title) or title == path.stem:
+            title = ""  # a program filled it in with a file's name or its own
+        title, sections = sections_of(pages, title)
+        return Loaded(title or path.stem, lay_out(sections), pages=len(pages))
+
+
+def _read(file: BufferedReader, path: Path) -> tuple[str, list[PageText]]:
+    """Return the title in the file's metadata, and its pages.
+
+    Raises:
+        LoadError: damaged, cut short or protected.
+    """
+    import pdfplumber
+    from pdfminer.pdfdocument import PDFXRefFallback
+
+    from .drawing import pages_of
+    from .page import PdfPageReader
+
+    with _damage_named(path):
+        pdf = pdfplumber.open(file)
+        drawn = list(pages_of(pdf))
+        # If the file's end is missing, pages may be too: pdfminer then reads what it still finds.
+        file.seek(max(file.seek(0, SEEK_END) - _TAIL_BYTES, 0))
+        rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
+        whole = bool(drawn) and not (rebuilt and b"%%EOF" not in file.read())
+    if not whole:
+        raise _damaged(path)
+    reader = PdfPageReader()
+    pages = []
+    for page in drawn:
+        with _damage_named(path):  # only while pdfminer works: our own faults must not look like a damaged file
+            _ = page.objects, page.edges  # pdfplumber keeps them until the page is closed
+        pages.append(reader.read(page))
+    return str(pdf.metadata.get("Title") or ""), pages
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """Turn pdfminer's errors about a damaged file, which pdfplumber wraps when it opens one, into a LoadError."""
+    from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
+    from pdfminer.psexceptions import PSException
+    from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
+
+    try:
+        yield
+    except (PdfminerException, MalformedPDFException, PSException, struct.error, zlib.error, *FAULTS) as error:
+        cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
+        if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
+            advice = "Save it without one and load that file."
+            raise LoadError(f"{path.name} is protected with a password. {advice}") from error
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> LoadError:
+    return LoadError(f"{path.name} cannot be read as a PDF: it is damaged or cut short. Save or export it again.")
+
+
+def _check_text(pages: Sequence[PageText], path: Path) -> None:
+    """Raise LoadError for a scan: most pages are pictures without text."""
+    scanned = sum(page.letters < _MIN_LETTERS and page.pictured >= _SCANNED for page in pages)
+    remedy = "Run OCR on it first, for example: ocrmypdf in.pdf out.pdf."
+    if not any(page.columns for page in pages) or scanned == len(pages):
+        raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
+    if 2 * scanned > len(pages):
+        raise LoadError(f"{path.name}: {scanned} of {len(pages)} pages are scans without text. {remedy}")

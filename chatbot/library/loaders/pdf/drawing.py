@@ -1,7 +1,8 @@
-"""The characters that a reader of a PDF page sees, and its lines and pictures as pdfplumber has them.
+"""What the drawing operators of a PDF page draw: the characters that a reader sees, and lines and pictures.
 
-pdfminer interprets the page. pdfplumber's own page makes a dictionary of every attribute of every character, which
-takes ten times as long as reading them: here a character has only what words are made of, and a shape what edges are.
+pdfminer interprets the page. Its own lexer took half the time of a page: here one expression separates the same tokens
+(ISO 32000-1, 7.2 and 7.3) into the same values. pdfplumber makes a dictionary of every attribute of every character,
+which takes ten times as long as reading them: here a character has only what words are made of.
 PDFium's characters were measured too: on 33 files they took as long as all of this (2.7 s to 2.9 s for 163 pages,
 without shapes and visibility) and differed on 19 of them, up to 223 of 364 characters missing.
 """
@@ -10,32 +11,52 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
+from pdfminer.converter import PDFPageAggregator
 from pdfminer.encodingdb import name2unicode
-from pdfminer.layout import LTChar, LTComponent, LTContainer, LTCurve, LTImage, LTItem, LTLine, LTRect
+from pdfminer.layout import LTChar, LTComponent, LTCurve, LTImage, LTItem, LTLine, LTPage, LTRect
 from pdfminer.pdfcolor import PDFColorSpace
 from pdfminer.pdfdevice import PDFTextSeq
 from pdfminer.pdffont import PDFFont, PDFUnicodeNotDefined
-from pdfminer.pdfinterp import PDFGraphicState, PDFPageInterpreter, PDFResourceManager, PDFTextState
+from pdfminer.pdfinterp import PDFGraphicState, PDFPageInterpreter, PDFResourceManager, PDFStackT, PDFTextState
 from pdfminer.pdfpage import PDFPage
-from pdfminer.pdftypes import resolve1
-from pdfminer.psparser import PSLiteral
+from pdfminer.pdftypes import resolve1, stream_value
+from pdfminer.psparser import ESC_STRING, LIT, PSLiteral
 from pdfminer.utils import Matrix
 from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
 
-from .content import ContentDevice, ContentInterpreter, UnusualError
-
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
+_TOKEN = re.compile(
+    rb"""[\0\s]*+ (?: %[^\r\n]*[\r\n] [\0\s]*+ )*+ (?:
+      ( [-+]?(?: \d+(?:\.\d*)? | \.\d+) )                # 1: a number
+    | ( [A-Za-z][^\#/%\[\]()<>{}\s]* | ['"] )            # 2: an operator
+    | \( ( [^()\\]*(?: \\.[^()\\]* )* ) \)               # 3: a string
+    | < ( (?: [0-9A-Fa-f]{2} | \s )* ) >                 # 4: one in hexadecimal digits
+    | (\[) | (\])                                        # 5, 6: an array, nearly always of strings and numbers
+    | / ( [^\#/%\[\]()<>{}\s]*+ ) (?!\#)                 # 7: a name
+    | ( <<(?: [^<>()] | \([^()\\]*(?:\\.[^()\\]*)*\) | <[0-9A-Fa-f\s]*> )*>> )  # 8: properties of marked content
+    | ( \Z ) )""",
+    re.VERBOSE | re.DOTALL,
+)
+_NUMBER, _OPERATOR, _STRING, _HEXADECIMAL, _ARRAY, _ARRAY_END, _NAME, _PROPERTIES, _END = range(1, 10)
+_ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|.)", re.DOTALL)
+_UNSUPPORTED = {b"BI", b"ID", b"EI", b"true", b"false"}
+
+
 _KINDS = {LTLine: "line", LTRect: "rect", LTCurve: "curve", LTImage: "image"}
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, in points."""
 Glyph = tuple[str, bool, float, float]
 """Its text, whether it is bold, its width and the font's descent."""
+Shapes = Mapping[str, Sequence[Mapping[str, Any]]]
+"""pdfplumber's objects of a page by kind."""
 
 
 class Paint(IntEnum):
@@ -83,21 +104,17 @@ class DrawnPage(Page):
         self.letters: list[Char] = []
         self._fonts = fonts
 
-    def parse_objects(self) -> dict[str, list[dict[str, Any]]]:
+    @property
+    def layout(self) -> LTPage:
+        """Interpret the page. pdfplumber asks once, and makes its objects of the shapes in it."""
         device = _Device(self._fonts, self)
         try:
             ContentInterpreter(self._fonts, device).process_page(self.page_obj)
         except UnusualError:
             device = _Device(self._fonts, self)
             PDFPageInterpreter(self._fonts, device).process_page(self.page_obj)
-        shapes = list(_shapes(device.get_result()))
-        self.letters = device.letters
-        if not device.shaded:
-            self.letters = visible_characters(device.letters, shapes, self.bbox, self.cropbox)
-        objects: dict[str, list[dict[str, Any]]] = {}
-        for shape in shapes:
-            objects.setdefault(_KINDS[type(shape)], []).append(self.process_object(shape))
-        return objects
+        self.letters, self._shaded = device.letters, device.shaded
+        return device.get_result()
 
     def process_object(self, obj: LTItem) -> dict[str, Any]:
         """Return a shape with the attributes that pdfplumber makes edges and tables of."""
@@ -108,8 +125,14 @@ class DrawnPage(Page):
         shape |= {"top": top, "doctop": top, "bottom": (self.height - obj.y0) + above}
         shape |= {"width": obj.width, "height": obj.height}
         if isinstance(obj, LTCurve):
-            shape["pts"] = list(map(self.point2coord, obj.pts))
+            shape |= {"pts": list(map(self.point2coord, obj.pts)), "fill": obj.fill, "color": obj.non_stroking_color}
         return shape
+
+    def parse_objects(self) -> dict[str, list[dict[str, Any]]]:
+        shapes = super().parse_objects()
+        if not self._shaded:
+            self.letters = visible_characters(self.letters, shapes, self.bbox, self.cropbox)
+        return shapes
 
     def upright(self) -> list[Char]:
         """Return the characters in the page's main direction; a page printed sideways is turned."""
@@ -133,12 +156,72 @@ class DrawnPage(Page):
         self.letters = []
 
 
-def _shapes(container: LTContainer[Any]) -> Iterator[LTComponent]:
-    for item in container:
-        if isinstance(item, LTContainer):
-            yield from _shapes(item)
-        else:
-            yield item
+class UnusualError(Exception):
+    """The page needs pdfminer's own lexer: it has pictures within the operators, or damage."""
+
+
+class ContentInterpreter(PDFPageInterpreter):
+    """pdfminer's interpreter. Raises `UnusualError` for a page that it cannot read to its end."""
+
+    def execute(self, streams: Sequence[object]) -> None:
+        """Run the drawing operators; as in pdfminer, a form that contains itself is not drawn again."""
+        new = [each for each in map(stream_value, streams) if each.objid not in {None, *self.parent_stream_ids}]
+        self.stream_ids = {stream.objid for stream in new if stream.objid is not None}
+        content = b"\n".join(stream.get_data() for stream in new)
+        array: list[Any] | None = None
+        place, match, end = 0, _TOKEN.match, len(content)
+        while place < end:
+            token = match(content, place)
+            if token is None:
+                raise UnusualError
+            kind, place = token.lastindex or _END, token.end()
+            if kind == _OPERATOR and array is None:
+                operator = token[_OPERATOR]
+                if operator in _UNSUPPORTED:
+                    raise UnusualError
+                if operator == b"sh" and isinstance(self.device, _Device):
+                    self.device.shaded = True
+                method, count = _method(operator)
+                if method is not None and len(operands := self.pop(count)) == count:
+                    method(self, *operands)
+            elif kind == _ARRAY and array is None:
+                array = []
+            elif kind == _ARRAY_END and array is not None:
+                self.argstack.append(array)
+                array = None
+            elif kind in _OPERANDS:
+                (self.argstack if array is None else array).append(_OPERANDS[kind](token[kind]))
+            elif kind != _END:
+                raise UnusualError
+
+
+@lru_cache(maxsize=256)
+def _method(operator: bytes) -> tuple[Callable[..., None] | None, int]:
+    """Return pdfminer's method for the operator, if any, and its number of operands."""
+    name = operator.decode("latin-1").replace("*", "_a").replace('"', "_w").replace("'", "_q")
+    method = getattr(PDFPageInterpreter, f"do_{name}", None)
+    return method, method.__code__.co_argcount - 1 if method else 0
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    code = int(match[1], 8) if match[1][0] in b"01234567" else ESC_STRING.get(match[1])
+    return b"" if code is None else bytes((code,))
+
+
+def _name(text: bytes) -> PSLiteral:
+    try:
+        return LIT(text.decode())
+    except UnicodeDecodeError:
+        return LIT(text)
+
+
+_OPERANDS: dict[int, Callable[[bytes], PDFStackT]] = {
+    _NUMBER: lambda text: float(text) if b"." in text else int(text),
+    _STRING: lambda text: _ESCAPED.sub(_unescaped, text) if b"\\" in text else text,
+    _HEXADECIMAL: lambda text: bytes.fromhex(text.decode()),
+    _NAME: _name,
+    _PROPERTIES: lambda _: {},  # they are never used
+}
 
 
 _UNPAINTED_MODES = {3, 7}
@@ -147,8 +230,13 @@ _COLOR_SPACES = {"DeviceGray", "CalGray", "DeviceRGB", "CalRGB", "DeviceCMYK", "
 """In others, 1 may be the full ink of a printer's own colour."""
 
 
-class _Device(ContentDevice):
-    """Takes characters from pdfminer's interpreter; shapes go to the layout, as pdfminer does it."""
+class _Device(PDFPageAggregator):
+    """Takes characters from pdfminer's interpreter; shapes go to the layout, as pdfminer does it.
+
+    ``shaded``: whether something is filled with a gradient, which pdfminer does not report.
+    """
+
+    shaded = False
 
     def __init__(self, fonts: PDFResourceManager, page: DrawnPage) -> None:
         super().__init__(fonts, pageno=page.page_number)
@@ -173,7 +261,14 @@ class _Device(ContentDevice):
         ncs: PDFColorSpace, graphicstate: PDFGraphicState,
     ) -> float:  # fmt: skip
         """Place one glyph where `LTChar` would, and return the way to the next one. `LTChar` places turned ones."""
-        text, bold, width, descent = self._glyphs.get((font, cid)) or self._glyph(font, cid)
+        if (glyph := self._glyphs.get((font, cid))) is None:
+            try:
+                text = font.to_unichr(cid)
+            except PDFUnicodeNotDefined:
+                text = self.handle_undefined_char(font, cid)
+            bold = _BOLD.search(str(font.fontname)) is not None
+            glyph = self._glyphs[font, cid] = (text, bold, font.char_width(cid), font.get_descent())
+        text, bold, width, descent = glyph
         a, b, c, d, e, f = matrix
         turn, advance = 0, width * fontsize * scaling
         if b or c or min(a, d, scaling) <= 0 or min(advance, fontsize) < 0 or font.is_vertical():
@@ -189,47 +284,28 @@ class _Device(ContentDevice):
         self.letters.append(Char(text, x0 + self._left, x1 + self._left, top, bottom, size, bold, turn, self._paint))
         return advance
 
-    def _glyph(self, font: PDFFont, cid: int) -> Glyph:
-        try:
-            text = font.to_unichr(cid)
-        except PDFUnicodeNotDefined:
-            text = self.handle_undefined_char(font, cid)
-        bold = _BOLD.search(str(font.fontname)) is not None
-        glyph = self._glyphs[font, cid] = (text, bold, font.char_width(cid), font.get_descent())
-        return glyph
-
 
 class _MendedFonts(PDFResourceManager):
-    """pdfminer's font cache. The name of a ligature's glyph overrides a map that has lost letters of it."""
+    """pdfminer's font cache. The name of a ligature's glyph (``fi``, ``T_h``) overrides a map that has lost letters."""
 
     def get_font(self, objid: object, spec: Mapping[str, object]) -> PDFFont:
         font = super().get_font(objid, spec)
         letters = getattr(getattr(font, "unicode_map", None), "cid2unichr", None)
-        if letters:
-            for code, text in _ligatures(spec).items():
-                if letters.get(code, text[-1]) == text[-1]:
+        encoding = resolve1(spec.get("Encoding")) if letters else None
+        differences: Any = resolve1(encoding.get("Differences")) if isinstance(encoding, dict) else None
+        code = 0
+        for entry in differences if isinstance(differences, list) else []:
+            if isinstance(entry, int):
+                code = entry
+            elif isinstance(entry, PSLiteral):
+                try:
+                    text = unicodedata.normalize("NFKC", name2unicode(str(entry.name)))
+                except (KeyError, ValueError):  # a name of the font maker's own
+                    text = ""
+                if letters and len(text) > 1 and letters.get(code, text[-1]) == text[-1]:
                     letters[code] = text
+                code += 1
         return font
-
-
-def _ligatures(spec: Mapping[str, object]) -> dict[int, str]:
-    """Return the letters of the font's ligature glyphs by code, from their names (``fi``, ``f_f_i``, ``T_h``)."""
-    encoding = resolve1(spec.get("Encoding"))
-    differences: Any = resolve1(encoding.get("Differences")) if isinstance(encoding, dict) else None
-    ligatures: dict[int, str] = {}
-    code = 0
-    for entry in differences if isinstance(differences, list) else []:
-        if isinstance(entry, int):
-            code = entry
-        elif isinstance(entry, PSLiteral):
-            try:
-                text = unicodedata.normalize("NFKC", name2unicode(str(entry.name)))
-            except (KeyError, ValueError):  # a name of the font maker's own
-                text = ""
-            if len(text) > 1:
-                ligatures[code] = text
-            code += 1
-    return ligatures
 
 
 _MIN_WHITE = 0.95
@@ -240,11 +316,10 @@ _MIN_SIZE, _READABLE_SIZE = 1.0, 4.0
 _MAX_CELLS = 4_000_000
 
 
-def visible_characters(chars: list[Char], shapes: Iterable[LTComponent], page: Box, crop: Box) -> list[Char]:
+def visible_characters(chars: list[Char], shapes: Shapes, page: Box, crop: Box) -> list[Char]:
     """Return the characters that are on the page, of a size, painted, and not white on white.
 
-    ``shapes`` are measured from the page's lower left corner, in points. ``crop``: the visible part of the page. It is
-    ignored if nothing is in it, as in a damaged file.
+    ``crop``: the visible part of the page. It is ignored if nothing is in it, as in a damaged file.
     """
     on_page = _within(crop, chars) or _within(page, chars)
     tiny = [char for char in on_page if char.size < _MIN_SIZE]
@@ -272,7 +347,7 @@ def _is_white(color: object) -> bool:
 class _PaintedPlaces:
     """The places of a page that are not plain white paper."""
 
-    def __init__(self, shapes: Iterable[LTComponent], page: Box) -> None:
+    def __init__(self, shapes: Shapes, page: Box) -> None:
         import numpy as np  # few pages need it
 
         self._left, _, right, self._bottom = page
@@ -280,14 +355,13 @@ class _PaintedPlaces:
         measured = rows * columns <= _MAX_CELLS
         self._colored = np.full((rows, columns) if measured else (1, 1), not measured)
         self._pictured = self._colored.copy()
-        for shape in shapes if measured else ():
-            x0, x1, y0, y1 = (max(0, int(at / _CELL)) for at in (shape.x0, shape.x1, shape.y0, shape.y1))
-            if isinstance(shape, LTImage):
+        for shape in chain.from_iterable(shapes.values()) if measured else ():
+            sides = (shape["x0"] - self._left, shape["x1"] - self._left, shape["y0"], shape["y1"])
+            x0, x1, y0, y1 = (max(0, int(at / _CELL)) for at in sides)
+            if shape["object_type"] == "image":
                 self._pictured[y0 : y1 + 1, x0 : x1 + 1] = True
-            elif isinstance(shape, LTCurve) and shape.fill:
-                color = shape.non_stroking_color
-                if not (isinstance(color, tuple) and _is_white(color)):
-                    self._colored[y0 : y1 + 1, x0 : x1 + 1] = True
+            elif shape.get("fill") and not (isinstance(shape["color"], tuple) and _is_white(shape["color"])):
+                self._colored[y0 : y1 + 1, x0 : x1 + 1] = True
 
     def has_background(self, char: Char) -> bool:
         """Return whether the character stands on a picture, or is white on a coloured shape."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, pairwise
@@ -15,9 +15,8 @@ from statistics import median
 
 from ....domain import Section
 from ....domain.documents import PARAGRAPH
-from .grid import Table
 from .page import Block, PageText
-from .tables import CAPTION
+from .tables import CAPTION, Table
 from .words import Line, Style, compounds, join_lines
 
 _BULLET = re.compile(r"[•◦▪■●○‣►–—·*†‡§¶-]\s?\S")
@@ -124,20 +123,19 @@ class Styles:
         short = count <= _MAX_HEADING_LINES and len(text.split()) <= max_words
         return count if short and _LETTERS.search(text) and not _NO_HEADING.search(text) else 0
 
-    def level(self, line: Line) -> int:
-        return self.levels.index(line.style)
+
+def text_lines(pages: Iterable[PageText]) -> Iterator[Line]:
+    """Yield the lines outside of tables."""
+    return (block for page in pages for column in page.columns for block in column if isinstance(block, Line))
 
 
 def styles_of(pages: Sequence[PageText]) -> Styles:
     """Find the size that most letters have, and the styles that are larger or bolder."""
     letters: Counter[Style] = Counter()
     sizes: Counter[float] = Counter()
-    for page in pages:
-        for column in page.columns:
-            for block in column:
-                if isinstance(block, Line):
-                    letters[block.style] += len(block.text)
-                    sizes[block.size] += len(block.text)
+    for line in text_lines(pages):
+        letters[line.style] += len(line.text)
+        sizes[line.size] += len(line.text)
     body = max(sizes, key=sizes.__getitem__, default=0.0)
     bold_body = 2 * letters[body, True] > letters[body, False] + letters[body, True]
     levels = [
@@ -182,7 +180,12 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
     parts: list[Part] = []
     notes: list[Part] = []
     for at, column in enumerate(page.columns):
-        end = _footnotes(column, styles) if at + 1 < len(page.columns) else len(column)
+        end = len(column)
+        while end and isinstance(line := column[end - 1], Line) and line.size <= _FOOTNOTE * styles.body:
+            end -= 1
+        # Small print at the foot of a column is footnotes, unless all of the column is small, or it is below a table.
+        if at + 1 == len(page.columns) or not end or isinstance(column[end - 1], Table):
+            end = len(column)
         new = list(_parts(column[:end], styles, hyphenated))
         if parts and new:
             last, first = parts[-1], new[0]
@@ -194,35 +197,23 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
     return _with_captions(parts + notes)
 
 
-def _footnotes(column: Sequence[Block], styles: Styles) -> int:
-    """Return the index of the small print at the column's foot; the end if all is small, or it is below a table."""
-    start = len(column)
-    while start and isinstance(line := column[start - 1], Line) and line.size <= _FOOTNOTE * styles.body:
-        start -= 1
-    below_table = start and isinstance(column[start - 1], Table)
-    return start if start and not below_table else len(column)
-
-
 def _parts(column: Sequence[Block], styles: Styles, hyphenated: Collection[str]) -> Iterator[Part]:
     for _, blocks in groupby(column, type):
         run = list(blocks)
-        yield from _text_parts([block for block in run if isinstance(block, Line)], styles, hyphenated)
+        lines = [block for block in run if isinstance(block, Line)]
+        at = start = 0
+        while at < len(lines):
+            count = styles.heading(lines, at)
+            if count:
+                yield from paragraphs_of(lines[start:at], hyphenated)
+                heading = lines[at : at + count]
+                x = sum(line.x0 + line.x1 for line in heading) / (2 * count)
+                text = _joined(heading, hyphenated).rstrip(": ")
+                yield Heading(text, styles.levels.index(heading[0].style), heading[0].size, x)
+                start = at + count
+            at += count or 1
+        yield from paragraphs_of(lines[start:], hyphenated)
         yield from (block for block in run if isinstance(block, Table))
-
-
-def _text_parts(lines: Sequence[Line], styles: Styles, hyphenated: Collection[str]) -> Iterator[Part]:
-    at = start = 0
-    while at < len(lines):
-        count = styles.heading(lines, at)
-        if count:
-            yield from paragraphs_of(lines[start:at], hyphenated)
-            heading = lines[at : at + count]
-            x = sum(line.x0 + line.x1 for line in heading) / (2 * count)
-            text = _joined(heading, hyphenated).rstrip(": ")
-            yield Heading(text, styles.level(heading[0]), heading[0].size, x)
-            start = at + count
-        at += count or 1
-    yield from paragraphs_of(lines[start:], hyphenated)
 
 
 def _with_captions(parts: list[Part]) -> list[Part]:
@@ -235,8 +226,13 @@ def _with_captions(parts: list[Part]) -> list[Part]:
         if table is None or any(isinstance(between, Heading) for between in following[: following.index(table)]):
             continue
         numbered = CAPTION.match(part.text) and len(part.text) < 400
-        centred = isinstance(part, Heading) and following[0] is table and abs(2 * part.x - table.x0 - table.x1) < 10
-        if numbered or (centred and isinstance(part, Heading) and part.x - table.x0 > 1.5 * len(part.text)):
+        centred = (
+            isinstance(part, Heading)
+            and following[0] is table
+            and abs(2 * part.x - table.x0 - table.x1) < 10
+            and part.x - table.x0 > 1.5 * len(part.text)
+        )
+        if numbered or centred:
             parts[at] = Caption(part.text)
     return parts
 
@@ -248,18 +244,16 @@ def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Sectio
     that repeats the title is no section.
     """
     styles = styles_of(pages)
-    hyphenated = compounds(b.text for page in pages for column in page.columns for b in column if isinstance(b, Line))
-    outline: _SectionWriter | None = None
-    for page in pages:
-        parts = flow(page, styles, hyphenated)
-        if outline is None:
-            if not title and page.number == 1:
-                headings = [part for part in parts if isinstance(part, Heading) and not CAPTION.match(part.text)]
-                larger = [heading for heading in headings if heading.size >= styles.larger_than]
-                title = max(larger, key=lambda heading: heading.size).text if larger else ""
-            outline = _SectionWriter(title, styles)
-        outline.add(page.number, parts)
-    return title, outline.finished() if outline else []
+    hyphenated = compounds(line.text for line in text_lines(pages))
+    flows = [flow(page, styles, hyphenated) for page in pages]
+    if not title and flows:
+        headings = [part for part in flows[0] if isinstance(part, Heading) and not CAPTION.match(part.text)]
+        larger = [heading for heading in headings if heading.size >= styles.larger_than]
+        title = max(larger, key=lambda heading: heading.size).text if larger else ""
+    writer = _SectionWriter(title, styles)
+    for page, parts in zip(pages, flows, strict=True):
+        writer.add(page.number, parts)
+    return title, writer.finished()
 
 
 def _plain(text: str) -> str:

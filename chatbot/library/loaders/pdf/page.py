@@ -6,24 +6,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import fmean, median
 
 from .drawing import DrawnPage
-from .grid import Table
-from .tables import aligned_tables, bordered_tables, ruled_tables
-from .words import (
-    Line,
-    Span,
-    Word,
-    is_right_to_left,
-    line_of,
-    merge_spans,
-    page_rules,
-    page_words,
-    pieces_of,
-    rows_of,
-)
+from .tables import Table, aligned_tables, bordered_tables, ruled_tables
+from .words import Line, Span, Word, is_right_to_left, line_of, merge_spans, page_rules, page_words, pieces_of, rows_of
 
 Block = Line | Table
 _APART = 2.0  # times the font size
@@ -50,6 +38,11 @@ class PageText:
     columns: list[list[Block]]
     pictured: float
 
+    @property
+    def letters(self) -> int:
+        blocks = (block for column in self.columns for block in column)
+        return sum(len(block.text) if isinstance(block, Line) else sum(map(len, block.lines)) for block in blocks)
+
 
 class PdfPageReader:
     """Reads pages in order: columns and tables that began on one page help to read the next."""
@@ -67,21 +60,18 @@ class PdfPageReader:
         self._open_table = next((table for table in bordered if table.bottom > 0.75 * height), None)
         left, right = min((word.x0 for word in words), default=0.0), max((word.x1 for word in words), default=0.0)
         walls = [rule.y for rule in page_rules(page, joined=1.5) if rule.x1 - rule.x0 >= _ACROSS * (right - left)]
-        gutters = self._columns.gutters(words, [*tables, *_pictures(page, words)], walls)
+        # The pictures among the text, not those behind it.
+        pictures = (Gutter(image["x0"], image["x1"], image["top"], image["bottom"]) for image in page.images)
+        beside = [box for box in pictures if not any(_covers(box, word) for word in words)]
+        gutters = self._columns.gutters(words, [*tables, *beside], walls)
         columns = [_blocks(items) for items in order_columns([*words, *tables], gutters)]
         area = max((float(image["width"]) * float(image["height"]) for image in page.images), default=0.0)
         page.close()
         return PageText(page.page_number, height, columns, min(area / float(page.width * page.height), 1.0))
 
 
-def _pictures(page: DrawnPage, words: Sequence[Word]) -> list[Box]:
-    """Return the pictures among the text, not those behind it."""
-
-    def is_behind(box: Box) -> bool:
-        return any(box.x0 < word.x < box.x1 and box.top < word.y < box.bottom for word in words)
-
-    boxes = (Gutter(image["x0"], image["x1"], image["top"], image["bottom"]) for image in page.images)
-    return [box for box in boxes if not is_behind(box)]
+def _covers(box: Gutter, word: Word) -> bool:
+    return box.x0 < word.x < box.x1 and box.top < word.y < box.bottom
 
 
 def _blocks(items: Sequence[Box]) -> list[Block]:
@@ -104,22 +94,21 @@ def _blocks(items: Sequence[Box]) -> list[Block]:
 
 
 def _lines(words: Sequence[Word]) -> list[Block]:
+    """Return lines and tables without borders. Text of another size that stands apart in its row is another line."""
     blocks: list[Block] = []
     for part in aligned_tables(rows_of(words)):
-        blocks += [part] if isinstance(part, Table) else [line_of(piece) for piece in _by_size(part)]
+        if isinstance(part, Table):
+            blocks.append(part)
+            continue
+        first, *others = pieces_of(part, _APART)
+        lines = [first]
+        for piece in others:
+            if abs(piece[0].size - lines[-1][0].size) > 0.2 * piece[0].size:
+                lines.append(piece)
+            else:
+                lines[-1] += piece
+        blocks += map(line_of, lines)
     return blocks
-
-
-def _by_size(row: Sequence[Word]) -> list[list[Word]]:
-    """Split a row where text of another size stands apart from it."""
-    pieces = pieces_of(row, _APART)
-    lines = pieces[:1]
-    for piece in pieces[1:]:
-        if abs(piece[0].size - lines[-1][0].size) > 0.2 * piece[0].size:
-            lines.append(piece)
-        else:
-            lines[-1] += piece
-    return lines
 
 
 def order_columns(items: Sequence[Box], gutters: Sequence[Gutter]) -> list[list[Box]]:
@@ -179,7 +168,9 @@ class Columns:
         gutters = [gutter for gutter in stripes if self._is_supported(gutter, rows)]
         chosen: list[Gutter] = []
         for gutter in sorted(gutters, key=lambda g: (g.top - g.bottom, g.x0 - g.x1)):
-            if not any(_overlap(gutter, other) for other in chosen):
+            # Overlapping: beside each other without room for a column between them.
+            near = (g for g in chosen if max(gutter.x0 - g.x1, g.x0 - gutter.x1) <= _MIN_COLUMN)
+            if not any(gutter.top < other.bottom and other.top < gutter.bottom for other in near):
                 chosen.append(gutter)
         return [_without_centred(gutter, rows) for gutter in chosen]
 
@@ -233,7 +224,10 @@ def _white_stripes(rows: Sequence[_ColumnRow], left: float, right: float, min_wi
     for row in rows:
         still_open: dict[Span, float] = {}
         for stripe, top in ({(left, right): row.top} | open_stripes).items():
-            rest = _between(stripe, row.spans, min_width)
+            # The parts of the stripe that no span covers.
+            within = [span for span in row.spans if span[1] > stripe[0] and span[0] < stripe[1]]
+            edges = [stripe[0], *chain.from_iterable(within), stripe[1]]
+            rest = [(x0, x1) for x0, x1 in zip(edges[::2], edges[1::2], strict=True) if x1 - x0 >= min_width]
             if rest != [stripe]:
                 stripes.append(Gutter(*stripe, top, row.top))
             for piece in rest:
@@ -244,29 +238,11 @@ def _white_stripes(rows: Sequence[_ColumnRow], left: float, right: float, min_wi
     return [g for g in stripes if g.x0 > left and g.x1 < right and g.bottom - g.top > 2 * min_width]
 
 
-def _between(stripe: Span, spans: Sequence[Span], min_width: float) -> list[Span]:
-    """Return the parts of a stripe that no span covers, if they are at least ``min_width`` wide."""
-    pieces = []
-    start = stripe[0]
-    for x0, x1 in spans:
-        if x1 <= start or x0 >= stripe[1]:
-            continue
-        pieces.append((start, x0))
-        start = x1
-    pieces.append((start, stripe[1]))
-    return [(x0, x1) for x0, x1 in pieces if x1 - x0 >= min_width]
-
-
 def _together(words: Sequence[Word]) -> int:
     for count, (before, word) in enumerate(pairwise(words), start=1):
         if max(before.x0, word.x0) - min(before.x1, word.x1) > word.size:
             return count
     return len(words)
-
-
-def _overlap(one: Gutter, other: Gutter) -> bool:
-    beside = one.x0 - other.x1 > _MIN_COLUMN or other.x0 - one.x1 > _MIN_COLUMN
-    return not beside and one.top < other.bottom and other.top < one.bottom
 
 
 def _without_centred(gutter: Gutter, rows: Sequence[_ColumnRow]) -> Gutter:
@@ -301,7 +277,13 @@ def without_running_lines(pages: Sequence[PageText]) -> None:
     for page in pages:
         for line in _margin_lines(page):
             places[_key(line)].append((page.number, line.top))
-    offset = _number_offset(pages)
+    # The printed page number minus the page's place in the file, if most pages agree on it.
+    offsets: Counter[int] = Counter()
+    for page in pages:
+        numbers = {int(a or b) for line in _margin_lines(page) for a, b in _OUTER_NUMBER.findall(line.text)}
+        offsets.update(number - page.number for number in numbers)
+    ((offset, count),) = offsets.most_common(1) or [(0, 0)]
+    numbered = count > max(1, len(pages) / 2)
     needed = 2 if len(pages) > 3 else 1
     for page in pages:
         running = set()
@@ -312,7 +294,7 @@ def without_running_lines(pages: Sequence[PageText]) -> None:
                 for other, top in places[_key(line)]
                 if other != page.number and abs(other - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT
             }
-            is_page_number = number and number[1].isdigit() and int(number[1]) - page.number == offset
+            is_page_number = numbered and number and number[1].isdigit() and int(number[1]) - page.number == offset
             if is_page_number or len(repeated) >= needed:
                 running.add(id(line))
         if running:
@@ -321,25 +303,12 @@ def without_running_lines(pages: Sequence[PageText]) -> None:
 
 
 def _margin_lines(page: PageText) -> Iterator[Line]:
-    for column in page.columns:
-        for block in column:
-            low, high = _MARGIN * page.height, (1 - _MARGIN) * page.height
-            if isinstance(block, Line) and (block.bottom < low or block.top > high):
-                yield block
+    low, high = _MARGIN * page.height, (1 - _MARGIN) * page.height
+    for block in (block for column in page.columns for block in column):
+        if isinstance(block, Line) and (block.bottom < low or block.top > high):
+            yield block
 
 
 def _key(line: Line) -> str:
     """Return a line without its numbers, to compare it between pages; "" for a page number alone."""
     return "" if _PAGE_NUMBER.match(line.text) else _NO_LETTER.sub("", line.text).lower() or line.text
-
-
-def _number_offset(pages: Sequence[PageText]) -> int | None:
-    """Return the printed page number minus the page's place in the file, if most pages agree on it."""
-    offsets: Counter[int] = Counter()
-    for page in pages:
-        numbers = {int(a or b) for line in _margin_lines(page) for a, b in _OUTER_NUMBER.findall(line.text)}
-        offsets.update(number - page.number for number in numbers)
-    if not offsets:
-        return None
-    offset, count = offsets.most_common(1)[0]
-    return offset if count > max(1, len(pages) / 2) else None

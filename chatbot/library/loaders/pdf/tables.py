@@ -1,18 +1,22 @@
-"""Tables of a page: with borders around all cells, between horizontal rules, or by the alignment of figures alone."""
+"""Tables of a page: with borders around all cells, between horizontal rules, or by the alignment of figures alone.
+
+The words of a table become columns, a header, and one line of text per row.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, pairwise
 
-from .drawing import DrawnPage
-from .grid import WIDE, Rows, Span, Table, body_of, cells_of, columns_of, header_of, is_number, is_year, row_lines
-from .words import Rule, Word, join_lines, line_of, page_rules, pieces_of, rows_of, text_of
+from ....domain import SECTION_SEPARATOR
+from ..sections import LEVEL, empty_columns, row_text
+from .drawing import Box, DrawnPage
+from .words import Rule, Span, Word, join_lines, line_of, merge_spans, page_rules, pieces_of, rows_of, text_of
 
-Cell = tuple[float, float, float, float]
-"""x0, top, x1, bottom."""
 CAPTION = re.compile(r"(?:table|tabelle|tableau|tabla|tabela|tab\.)\s*[a-z]?\.?-?\d", re.IGNORECASE)
 
 _SAME = 6.0  # points: tolerance for two rules of one table
@@ -21,6 +25,144 @@ _MAX_HEADER_ROWS = 8  # more is text above a table
 _DRAWN = re.compile(r"[-_=–—.·*\s]{8,}")  # a rule of typed characters
 _MIN_ROWS = 3  # baselines in one row of borders: from here on, they may be rows without rules between them
 _MAX_LABEL_WORDS = 4  # on average: with more, it is text in two columns between two rules, not a table
+WIDE = 1.0  # of the font size: a wider gap is between two cells, not between two words
+_HEADER_GAP = 0.6
+_LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
+_NUMERIC_WORDS = re.compile(
+    r"^[\s(\[<>≤≥±+\-−–—$€£¥~]*(?:\d[\d\s.,:/%–−\-]*[)\]%*†‡§a-z]{0,2}|[–—\-.…]+|n/?a|ref\.?)[\s)\]%]*$", re.IGNORECASE
+)
+_YEAR_HEADING = re.compile(r"^(?:FY\s?)?(?:19|20)\d\d(?:[–/-]\d{2,4})?\W*$")
+
+Rows = Sequence[Sequence[Word]]
+
+
+@dataclass(slots=True)
+class Table:
+    """A table as text, a line per row, and its place. ``columns`` and ``header`` serve its continuation."""
+
+    lines: list[str]
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    header: list[str]
+    columns: list[Span]
+
+
+def is_number(text: str) -> bool:
+    """Return whether a cell is a figure, an interval, a share, or a sign for a missing one."""
+    return bool(_NUMERIC_WORDS.match(text))
+
+
+def is_year(text: str) -> bool:
+    """Return whether a cell is a year or a span of years: a column's heading as often as a figure."""
+    return bool(_YEAR_HEADING.match(text))
+
+
+def columns_of(rows: Rows) -> list[Span]:
+    """Return the columns: the parts between the white stripes that (nearly) all rows with several cells share."""
+    several = [row for row in rows if len(pieces_of(row, WIDE)) > 1]
+    if len(several) < 2:
+        return []
+    size = min(word.size for word in several[0])
+    left, right = min(row[0].x0 for row in rows), max(word.x1 for row in rows for word in row)
+    # How many rows cover each half point from the left.
+    rows_at = Counter(
+        chain.from_iterable(
+            {at for word in row for at in range(int(2 * (word.x0 - left)), int(2 * (word.x1 - left)) + 1)}
+            for row in several
+        )
+    )
+    width = int(2 * (right - left)) + 2
+    white = merge_spans(((at, at + 1) for at in range(width) if rows_at[at] <= len(several) // 40), 0)
+    min_width = (0.3 if len(several) > 5 else 0.7) * size
+    inner = [(left + a / 2, left + b / 2) for a, b in white if a > 0 and b < width - 1 and (b - a) / 2 >= min_width]
+    edges = [left, *chain.from_iterable(inner), right]
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
+    """Return the row's text in each column; a word belongs to the column nearest to its middle."""
+    limits = [(left[1] + right[0]) / 2 for left, right in pairwise(columns)]
+    cells: list[list[Word]] = [[] for _ in columns]
+    for word in row:
+        cells[sum(word.x > limit for limit in limits)].append(word)
+    return [_LEADERS.sub("", text_of(cell)).strip() for cell in cells]
+
+
+def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> list[str]:
+    """Return a name for each column. A heading with a rule below it names all columns over that rule."""
+    names: list[list[str]] = [[] for _ in columns]
+    for piece in (piece for row in rows for piece in pieces_of(row, _HEADER_GAP)):
+        x0, x1 = piece[0].x0, piece[-1].x1
+        bottom = max(word.bottom for word in piece)
+        for rule in rules:
+            if -3 < rule.y - bottom < piece[0].size and rule.x0 - 3 <= (x0 + x1) / 2 <= rule.x1 + 3:
+                x0, x1 = min(x0, rule.x0), max(x1, rule.x1)
+                break
+        x = (x0 + x1) / 2
+        inside = [at for at, (left, right) in enumerate(columns) if x0 <= (left + right) / 2 <= x1]
+        distances = [max(left - x, x - right, 0.0) for left, right in columns]
+        for at in inside or [distances.index(min(distances))]:
+            names[at].append(text_of(piece))
+    return [LEVEL.join(name) for name in names]
+
+
+def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
+    """Return the rows' cells. Wrapped cells are joined; a label alone in its row is added to the labels below it."""
+    body: list[list[str]] = []
+    groups: list[_Group] = []
+    label: Word | None = None
+    for row in rows:
+        cells = cells_of(row, columns)
+        filled = [cell for cell in cells if cell]
+        # Several figures without a label are a row of their own, not the rest of the row above.
+        if not cells[0] and body and not (len(filled) > 1 and all(map(is_number, filled))):
+            body[-1] = [join_lines(above, below) for above, below in zip(body[-1], cells, strict=True)]
+        elif any(cells[1:]):
+            for group in groups:
+                group.used = True
+            path = [group.name for group in groups] + [cells[0]] * bool(cells[0])
+            body.append([SECTION_SEPARATOR.join(path), *cells[1:]])
+            label = row[0]
+        elif (
+            label is not None  # it continues in this line: a little indented and close below
+            and 0.5 < row[0].x0 - label.x0 < 1.5 * label.size
+            and row[0].top - label.bottom < 0.6 * label.size
+            and row[0].bold == label.bold
+        ):
+            body[-1][0] = join_lines(body[-1][0], cells[0])
+        else:
+            label = None
+            kept = [group for group in groups if group.x < row[0].x0 - 0.4 * row[0].size]
+            body += [group.row(columns) for group in groups if group not in kept and not group.used]
+            groups = [*kept, _Group(row[0].x0, cells[0])]
+    # A total in the last row only is the table's, not its last group's.
+    totals = [at for at, row in enumerate(body) if row[0].lower().endswith(f"{SECTION_SEPARATOR}total")]
+    if totals == [len(body) - 1]:
+        body[-1][0] = body[-1][0].rpartition(SECTION_SEPARATOR)[2]
+    return body + [group.row(columns) for group in groups if not group.used]
+
+
+@dataclass(eq=False, slots=True)
+class _Group:
+    """A label above rows. ``used``: a row has it in its own label."""
+
+    x: float
+    name: str
+    used: bool = False
+
+    def row(self, columns: Sequence[Span]) -> list[str]:
+        return [self.name] + [""] * (len(columns) - 1)
+
+
+def row_lines(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+    """Return ``Header: value; Header: value`` for each row; a Markdown table if there is no header."""
+    if not any(header):
+        lines = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in body]
+        return lines[:1] + [f"|{'---|' * lines[0].count(' | ')}---|"] * bool(lines) + lines[1:]
+    rows = list(body)
+    return [*(row_text(header, row) for row in rows), *empty_columns(header, rows)]
 
 
 def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[Word]]:
@@ -33,7 +175,7 @@ def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[
             table, last = _between(rules[at:], exact, words)
             if table is not None:
                 tables.append(table)
-                words = [w for w in words if not (_within(w, rules[at], rules[at + last]))]
+                words = [w for w in words if not _within(w, rules[at], rules[at + last])]
             at += max(last, 1)
     return tables, words
 
@@ -51,11 +193,19 @@ def _chains(rules: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
                 break
         else:
             chains.append([rule])
-    closed = [group + _open_end(group[-1], page) for group in _widened(chains)]
-    return [group for group in closed if len(group) > 1]
+    _widen(chains)
+    borders = sorted(page.vertical_edges, key=lambda edge: edge["top"])
+    for group in chains:
+        last, end = group[-1], group[-1].y
+        for edge in borders:
+            if last.x0 < edge["x0"] < last.x1 and edge["top"] - end < _SAME:
+                end = max(end, edge["bottom"])
+        if end - last.y > _SAME:  # only the borders of the columns close the table
+            group.append(Rule(last.x0, last.x1, end))
+    return [group for group in chains if len(group) > 1]
 
 
-def _widened(chains: Sequence[list[Rule]]) -> list[list[Rule]]:
+def _widen(chains: Sequence[list[Rule]]) -> None:
     """Extend chains to the left along a single longer rule through them: labels stand there, between no rules."""
     for group in chains:
         if len(group) < _MIN_ROWS:
@@ -65,16 +215,6 @@ def _widened(chains: Sequence[list[Rule]]) -> list[list[Rule]]:
             if through and wide.x0 < group[0].x0 - _SAME:
                 rules = sorted([*group, wide], key=lambda rule: rule.y)
                 group[:] = [Rule(wide.x0, rule.x1, rule.y) for rule in rules]
-    return list(chains)
-
-
-def _open_end(last: Rule, page: DrawnPage) -> list[Rule]:
-    """Return a rule where the column borders end, for a table that only these close."""
-    end = last.y
-    for edge in sorted(page.vertical_edges, key=lambda edge: edge["top"]):
-        if last.x0 < edge["x0"] < last.x1 and edge["top"] - end < _SAME:
-            end = max(end, edge["bottom"])
-    return [Rule(last.x0, last.x1, end)] if end - last.y > _SAME else []
 
 
 def _within(word: Word, top: Rule, bottom: Rule) -> bool:
@@ -121,7 +261,7 @@ def _split_header(rows: Rows) -> tuple[Rows, Rows]:
     return rows[:start], rows[start:]
 
 
-def _table(head: Rows, body: Rows, spanners: Sequence[Rule], place: Cell, *, has_header: bool) -> Table | None:
+def _table(head: Rows, body: Rows, spanners: Sequence[Rule], place: Box, *, has_header: bool) -> Table | None:
     """Return the rows as a table; None if they are text. Without a sure header, most rows must be figures."""
     columns = columns_of(body)
     if len(columns) < 2:
@@ -208,7 +348,7 @@ def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) ->
     return tables, words
 
 
-def _grid(rows: Sequence[Sequence[Cell | None]], words: Sequence[Word]) -> tuple[list[list[str]], set[int]]:
+def _grid(rows: Sequence[Sequence[Box | None]], words: Sequence[Word]) -> tuple[list[list[str]], set[int]]:
     """Return the cells' texts, and the ids of the words in them. A cell over several rows is repeated as a label."""
     grid: list[list[str]] = []
     used: set[int] = set()
@@ -230,7 +370,7 @@ def _grid(rows: Sequence[Sequence[Cell | None]], words: Sequence[Word]) -> tuple
     return [row for row in grid if any(row)], used
 
 
-def _rows_without_rules(cells: Sequence[Cell | None], inside: Sequence[Sequence[Word]]) -> list[list[str]]:
+def _rows_without_rules(cells: Sequence[Box | None], inside: Sequence[Sequence[Word]]) -> list[list[str]]:
     """Return the rows in one row of borders, line by line; [] if its lines are one row.
 
     They are rows if each line has figures, and no column of figures has a line of words.

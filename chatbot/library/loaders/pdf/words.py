@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -66,50 +66,74 @@ class Line(Word):
 
 def page_words(page: DrawnPage) -> list[Word]:
     """Return the page's words, unordered, without text across the reading direction (stamps in a margin)."""
-    chars = page.upright()
-    # Letters that are printed twice, slightly shifted, to look bold.
-    alike: dict[str, list[Char]] = defaultdict(list)
-    for char in chars:
-        alike[char.text].append(char)
-    doubled = {id(char) for group in alike.values() for char in _doubled(sorted(group, key=attrgetter("x0")))}
-    if doubled:
-        chars = [char for char in chars if id(char) not in doubled]
-    chars = _without_covered_spaces(chars)
+    chars = _without_covered_spaces(_without_doubled(page.upright()))
     if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
     spaced = sum(char.text == " " for char in chars) > _SPACES * len(chars)
-    gap = _SPREAD if spaced else _SPACE
-    words = [_word(letters) for line in _char_lines(chars) for letters in _word_letters(line, gap)]
-    return _with_spread_figures([word for word in words if word.text])
-
-
-def _char_lines(chars: Sequence[Char]) -> list[list[Char]]:
-    """Return lines from top to bottom, each from left to right. The tops of a line lie within a few points."""
-    line_at: dict[float, int] = {}
-    last = -inf
-    for top in sorted({char.top for char in chars}):
-        line_at[top] = len(line_at) and line_at[last] + (top > last + _LINE)
-        last = top
-    lines: list[list[Char]] = [[] for _ in range(line_at[last] + 1)] if chars else []
-    for char in chars:
-        lines[line_at[char.top]].append(char)
+    gap = _SPREAD if spaced else _SPACE  # times the font size
+    # The tops of a line lie within a few points.
+    starts = [top for before, top in pairwise([-inf, *sorted({char.top for char in chars})]) if top > before + _LINE]
+    lines: list[list[Char]] = [[] for _ in starts]
+    for char in sorted(chars, key=attrgetter("x0")):
+        lines[bisect_right(starts, char.top) - 1].append(char)
+    groups: list[list[Char]] = []
     for line in lines:
-        line.sort(key=attrgetter("x0"))
-    return lines
+        last: Char | None = None
+        for char in line:
+            if not char.text or char.text.isspace():
+                last = None
+                continue
+            if last is None or char.x0 > last.x1 + gap * last.size or abs(char.top - last.top) > _LINE:
+                groups.append([])
+            groups[-1].append(char)
+            last = char
+    return _with_spread_figures([word for word in map(_word, groups) if word.text])
 
 
-def _word_letters(line: Sequence[Char], gap: float) -> Iterator[list[Char]]:
-    """Split a line at white space, at gaps of ``gap`` times the font size and at steps up or down."""
-    word: list[Char] = []
-    for char in line:
-        blank = not char.text or char.text.isspace()
-        if word and (blank or char.x0 > (last := word[-1]).x1 + gap * last.size or abs(char.top - last.top) > _LINE):
-            yield word
-            word = []
-        if not blank:
-            word.append(char)
-    if word:
-        yield word
+def _without_doubled(chars: list[Char]) -> list[Char]:
+    """Drop letters that are printed a second time, slightly shifted, to look bold."""
+    alike: dict[str, list[Char]] = defaultdict(list)
+    for char in sorted(chars, key=attrgetter("x0")):
+        alike[char.text].append(char)
+    repeated: set[int] = set()
+    for group in alike.values():
+        for at, char in enumerate(group, start=1):
+            near = max(_DOUBLED * char.size, 0.1)
+            while id(char) not in repeated and at < len(group) and (other := group[at]).x0 < char.x0 + near:
+                at += 1  # noqa: PLW2901
+                if abs(char.top - other.top) < near and abs(char.size - other.size) < near:
+                    repeated.add(id(other))
+    return [char for char in chars if id(char) not in repeated]
+
+
+def _without_covered_spaces(chars: list[Char]) -> list[Char]:
+    """Drop spaces that continue under the next cell, whose digits would be read one by one."""
+    letters: dict[int, list[Span]] = defaultdict(list)
+    for char in chars:
+        if not char.text.isspace():
+            letters[round(char.bottom)].append((char.x0, char.x1))
+    for line in letters.values():
+        line.sort()
+
+    def is_covered(space: Char) -> bool:
+        minimum = _COVERED * (space.x1 - space.x0)
+        for line in (letters.get(round(space.bottom) + aside, []) for aside in (-1, 0, 1)):
+            # Of the letters that begin before the space ends, the last two may cover it.
+            end = bisect_left(line, (space.x1,))
+            shared = sum(max(min(x1, space.x1) - max(x0, space.x0), 0.0) for x0, x1 in line[max(end - 2, 0) : end])
+            if shared > minimum > 0:
+                return True
+        return False
+
+    return [char for char in chars if not (char.text.isspace() and is_covered(char))]
+
+
+def _word(chars: Sequence[Char]) -> Word:
+    text = mend_word(_UNREADABLE.sub("", "".join(char.text for char in chars)))
+    x0, x1 = min(char.x0 for char in chars), max(char.x1 for char in chars)
+    top, bottom = min(char.top for char in chars), max(char.bottom for char in chars)
+    bold = 2 * sum(char.bold for char in chars) > len(chars)
+    return Word(text, x0, x1, top, bottom, max(char.size for char in chars), bold)
 
 
 def _with_spread_figures(words: list[Word]) -> list[Word]:
@@ -132,42 +156,6 @@ def _with_spread_figures(words: list[Word]) -> list[Word]:
     return [word for word in words if id(word) not in used] + joined
 
 
-def _doubled(alike: Sequence[Char]) -> Iterator[Char]:
-    """Yield the repetitions among one letter's characters, given from left to right."""
-    repeated: set[int] = set()
-    for at, char in enumerate(alike, start=1):
-        near = max(_DOUBLED * char.size, 0.1)
-        top, end = char.top, char.x0 + near
-        while at < len(alike) and (other := alike[at]).x0 < end:
-            at += 1  # noqa: PLW2901
-            if -near < other.top - top < near and abs(char.size - other.size) < near and id(char) not in repeated:
-                repeated.add(id(other))
-                yield other
-
-
-def _without_covered_spaces(chars: list[Char]) -> list[Char]:
-    """Drop spaces that continue under the next cell, whose digits would be read one by one."""
-    letters: dict[int, list[Span]] = defaultdict(list)
-    for char in chars:
-        if not char.text.isspace():
-            letters[round(char.bottom)].append((char.x0, char.x1))
-    for line in letters.values():
-        line.sort()
-    return [char for char in chars if not (char.text.isspace() and _covered(char, letters))]
-
-
-def _covered(space: Char, letters: Mapping[int, list[Span]]) -> bool:
-    minimum = _COVERED * (space.x1 - space.x0)
-    bottom = round(space.bottom)
-    for line in (letters.get(bottom + aside, []) for aside in (-1, 0, 1)):
-        # Of the letters that begin before the space ends, the last two may cover it.
-        end = bisect_left(line, (space.x1,))
-        shared = sum(max(min(x1, space.x1) - max(x0, space.x0), 0.0) for x0, x1 in line[max(end - 2, 0) : end])
-        if shared > minimum > 0:
-            return True
-    return False
-
-
 def _with_marks(chars: list[Char]) -> list[Char]:
     """Put vowel signs on their letters and reverse letters of several signs; `logical` reverses everything back."""
     marks = [char for char in chars if all(map(unicodedata.combining, char.text))]
@@ -182,14 +170,6 @@ def _with_marks(chars: list[Char]) -> list[Char]:
             letter = min(below, key=lambda char: abs(char.x0 + char.x1 - mark.x0 - mark.x1))
             letter.text = mark.text + letter.text
     return letters
-
-
-def _word(chars: Sequence[Char]) -> Word:
-    text = mend_word(_UNREADABLE.sub("", "".join(char.text for char in chars)))
-    x0, x1 = min(char.x0 for char in chars), max(char.x1 for char in chars)
-    top, bottom = min(char.top for char in chars), max(char.bottom for char in chars)
-    bold = 2 * sum(char.bold for char in chars) > len(chars)
-    return Word(text, x0, x1, top, bottom, max(char.size for char in chars), bold)
 
 
 def rows_of(words: Iterable[Word]) -> list[list[Word]]:
@@ -221,13 +201,11 @@ def line_of(row: Sequence[Word]) -> Line:
     sizes: Counter[float] = Counter()
     for word in row:
         sizes[round(2 * word.size) / 2] += len(word.text)
-    letters = sum(sizes.values())
     lettered = [word.bold for word in row if any(map(str.isalpha, word.text))]
     bold = bool(lettered) and all(lettered)
-    text = text_of(row)
     top, bottom = min(word.top for word in row), max(word.bottom for word in row)
-    size = max(size for size, count in sizes.items() if count >= _SIZE_SHARE * letters)
-    return Line(text, row[0].x0, max(word.x1 for word in row), top, bottom, size, bold)
+    size = max(size for size, count in sizes.items() if count >= _SIZE_SHARE * sizes.total())
+    return Line(text_of(row), row[0].x0, max(word.x1 for word in row), top, bottom, size, bold)
 
 
 def pieces_of(row: Sequence[Word], gap: float) -> list[list[Word]]:
