@@ -18,7 +18,7 @@ RECIPES = re.findall(
     re.MULTILINE,
 )
 """Kind, place without suffix, line, name, tests and example of each row of the table."""
-NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "data", "node_modules")
+NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "node_modules")
 
 
 @pytest.fixture(scope="module")

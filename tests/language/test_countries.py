@@ -6,28 +6,9 @@ import pycountry
 import pytest
 
 from chatbot.language.countries import ALIASES, country_code, country_names, normalise, takes_article, usual_name
+from tests.data import cases
 
-SAME = {
-    "KEN": ("Kenya", "kenya", "KE", "ke", "KEN", " Kenya ", "Republic of Kenya"),
-    "CIV": ("Côte d'Ivoire", "Côte d’Ivoire", "Cote d'Ivoire", "COTE DIVOIRE", "Ivory Coast", "CI"),
-    "COD": ("Congo, Democratic Republic of the", "DRC", "DR Congo", "Congo (Kinshasa)", "zaire", "CD"),
-    "COG": ("Congo, Republic of the", "Congo-Brazzaville", "Congo", "CG"),
-    "USA": ("United States", "US", "U.S.", "usa", "United States of America", "America"),
-    "GBR": ("UK", "United Kingdom", "Great Britain", "GB"),
-    "KOR": ("South Korea", "Korea, South", "Korea, Republic of", "KR"),
-    "PRK": ("North Korea", "Korea, North"),
-    "TUR": ("Turkey", "Türkiye", "TR", "Turkey (Turkiye)"),
-    "MMR": ("Burma", "Myanmar", "MM"),
-    "CZE": ("Czechia", "Czech Republic"),
-    "GMB": ("Gambia", "The Gambia", "Gambia, The"),
-    "BHS": ("Bahamas", "The Bahamas", "Bahamas, The"),
-    "CPV": ("Cape Verde", "Cabo Verde"),
-    "SWZ": ("Eswatini", "Swaziland"),
-    "XKX": ("Kosovo", "XK"),
-    "LCA": ("Saint Lucia", "St. Lucia", "St Lucia"),
-    "VAT": ("Holy See", "Vatican City", "Holy See (Vatican City)"),
-    "TTO": ("Trinidad and Tobago", "Trinidad & Tobago"),
-}
+SAME = cases(__file__)
 
 
 @pytest.mark.parametrize(("code", "name"), [(code, name) for code, names in SAME.items() for name in names])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,16 +12,14 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories import files as file_repository
 from chatbot.domain import DocumentRecord
-from chatbot.domain.cancellation import Cancellation
-from chatbot.domain.errors import CancelledError, EmbeddingError
+from chatbot.domain.errors import EmbeddingError
 from chatbot.jobs import queue as repository
 from chatbot.jobs import worker
 from chatbot.jobs.queue import Ingestion, IngestionFile
 from chatbot.jobs.worker import MAX_TRIES, IngestionWorker
 from chatbot.library import control, versions
 from chatbot.library.control import Retries
-from chatbot.library.loaders.isolation import LoaderPool
-from chatbot.library.sources import Source, document_id, folder_sources
+from chatbot.library.sources import document_id, folder_sources
 from tests.library.helpers import (
     Embedding,
     KilledError,
@@ -196,29 +193,6 @@ def test_three_workers_share_a_job(settings: Settings, services: Services, start
         assert_consistent(services, document_id(f"uploads/f{n}.md"))
 
 
-def test_versions_of_one_document_by_two_workers_and_the_command_line_end_with_one(
-    settings: Settings, services: Services, start: Start, tmp_path: Path
-) -> None:
-    versions_of = {"zebra": "zebra1 zebra2 zebra3", "lion": "lion1 lion2", "ant": "ant1 ant2 ant3 ant4"}
-    for words in list(versions_of.values())[:2]:
-        start(a=words)
-    path = write(tmp_path / "cli", passages_of(*versions_of["ant"].split()), "a.md")
-
-    def work() -> None:
-        with Services(settings) as other:
-            work_all(other)
-
-    def command() -> None:
-        with Services(settings) as other:
-            other.ingesting.service.ingest(Source(path, "uploads/a.md"))
-
-    run_together(work, work, command)
-    record = registered(services, UPLOAD)
-    assert_consistent(services, record.id)
-    words = [chunk.text.split()[1] for chunk in services.runtime.store.get(record.chunk_ids())]
-    assert " ".join(words) in versions_of.values()
-
-
 def test_a_dead_workers_file_is_gone_on_with_where_it_ended(
     services: Services, settings: Settings, start: Start, embedding: Embedding
 ) -> None:
@@ -314,39 +288,6 @@ def test_a_stopped_worker_lets_go_and_the_next_goes_on(
     assert "The zebra lives here." not in embedding.taken()
     assert states(services, job) == ["done"]
     assert_consistent(services, UPLOAD)
-
-
-def test_what_a_stopped_worker_had_begun_is_taken_back_when_it_is_cancelled(
-    services: Services, settings: Settings, start: Start, embedding: Embedding
-) -> None:
-    job = start(a="zebra lion ant ibex")
-    embedding.at("ant", services.ingesting.worker.close)
-    services.ingesting.worker.run()
-    assert record_of(services) is not None
-    services.storage.ingestions.cancel(job.id)
-    with Services(settings) as other:
-        other.ingesting.worker.work_once()
-    assert states(services, job) == ["cancelled"]
-    assert record_of(services) is None
-
-
-def test_a_worker_stopped_while_a_file_is_read_lets_go_too(
-    services: Services, settings: Settings, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = start(a="zebra")
-
-    def stopping(loader: LoaderPool, path: Path, *, cancel: Cancellation) -> Any:
-        services.ingesting.worker.close()
-        assert cancel.cancelled
-        raise CancelledError(f"{path.name} was not read: it was cancelled.")  # as it does in a process of its own
-
-    with monkeypatch.context() as patch:
-        patch.setattr(LoaderPool, "load", stopping)
-        services.ingesting.worker.run()
-    assert services.storage.ingestions.get(job.id).state == "running"
-    with Services(settings) as other:
-        other.ingesting.worker.work_once()
-    assert states(services, job) == ["done"]
 
 
 # The originals

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -11,21 +10,17 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Scope, Values
-from chatbot.domain.errors import CancelledError, InvalidRequestError, LoadError
-from chatbot.library.control import JobControl
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.isolation import LoaderPool
-from chatbot.library.sources import Source, folder_sources
+from chatbot.library.sources import Source
 from tests.library.helpers import (
     IDENTITY,
     REPORT_ID,
     Embedding,
-    KilledError,
     assert_consistent,
     ingest,
     leases,
     passages_of,
-    raising,
     record_of,
     run_together,
     stored,
@@ -177,35 +172,6 @@ def test_what_a_person_says_wins_and_holds_without_being_said_again(services: Se
     assert record_of(services).metadata == record.metadata
 
 
-def test_none_takes_away_what_the_file_says(services: Services, tmp_path: Path) -> None:
-    front = "---\ncountry: Kenya\nyear: 2019\nlabels: [file]\ndescription: From the file\n---\n"
-    path = write(tmp_path, front + passages_of("zebra"))
-    ingest(services, path, {"country_name": None, "labels": None, "description": None})
-    record = record_of(services)
-    assert (record.labels, record.description) == ((), "")
-    assert record.metadata == {"year": 2019, "type": "year_in_review"}
-    ingest(services, path, {"year": None})
-    assert record_of(services).metadata == {}
-    assert services.storage.documents.values("country_name") == []
-
-
-def test_a_country_is_spelled_as_the_data_has_it(services: Services, tmp_path: Path) -> None:
-    ingest(services, write(tmp_path, passages_of("zebra")), {"country_name": "Turkey (Turkiye)"})
-    path = write(tmp_path, "---\ncountry: TR\n---\n" + passages_of("lion"), "other.md")
-    ingest(services, path, identity="uploads/other.md")
-    assert services.storage.documents.values("country_name") == ["Turkey (Turkiye)"]
-    assert len(services.storage.documents.all(Scope.of({"country_name": Values(("Turkey (Turkiye)",))}))) == 2
-
-
-def test_a_chunk_size_that_cannot_be_is_refused_before_anything_is_written(services: Services, tmp_path: Path) -> None:
-    path = write(tmp_path, passages_of("zebra"))
-    for said in ({"chunk_size": 100, "chunk_overlap": 100, "chunk_strategy": "recursive"}, {"collection": "elsewhere"}):
-        with pytest.raises(InvalidRequestError):
-            ingest(services, path, said)
-    assert services.storage.documents.all() == []
-    assert leases(services) == []
-
-
 def test_another_collection_moves_the_passages(services: Services, tmp_path: Path) -> None:
     """R-D7: in one of the two, never in both."""
     general, reports = services.settings.chunk_collections
@@ -237,61 +203,7 @@ def test_a_changed_row_is_embedded_alone(services: Services, tmp_path: Path, emb
     assert_consistent(services)
 
 
-# Folders
-
-
-def test_a_folder_is_read_with_its_manifest_and_the_names_of_its_files(services: Services, tmp_path: Path) -> None:
-    """The later wins: the file's name, the file, the manifest, a person."""
-    front = "---\nyear: 2011\n---\n"
-    write(tmp_path / "a", passages_of("zebra"), "kenya-2010.md")
-    write(tmp_path / "a", front + passages_of("lion"), "mali-2010.md")
-    write(tmp_path / "b", front + passages_of("ant"), "chad-2010.md")
-    (tmp_path / "b/manifest.json").write_text(json.dumps([{"file": "chad-2010.md", "year": 2012}]), encoding="utf-8")
-    found = {}
-    for source in [*folder_sources(tmp_path / "a", prefix="a"), *folder_sources(tmp_path / "b", prefix="b")]:
-        result = services.ingesting.service.ingest(source, overrides={"type": "said"} if source.listed else None)
-        found[source.identity] = dict(record_of(services, result.document_id).metadata)
-    assert found == {
-        "a/kenya-2010.md": {"country_name": "Kenya", "year": 2010},
-        "a/mali-2010.md": {"country_name": "Mali", "year": 2011},
-        "b/chad-2010.md": {"year": 2012, "type": "said"},
-    }
-
-
 # Ends
-
-
-def test_an_ingestion_that_nobody_goes_on_with_is_taken_back(
-    services: Services, tmp_path: Path, embedding: Embedding
-) -> None:
-    old = write(tmp_path, passages_of("zebra"))
-    embedding.before = raising(KilledError())
-    with pytest.raises(KilledError):
-        ingest(services, old)
-    assert record_of(services).status == "pending"
-    services.ingesting.service.abandon(IDENTITY)
-    assert services.storage.documents.get(REPORT_ID) is None
-    embedding.plain()
-    ingest(services, old)
-    embedding.before = raising(KilledError())
-    with pytest.raises(KilledError):
-        ingest(services, write(tmp_path, passages_of("lion")))
-    assert record_of(services).replacing
-    services.ingesting.service.abandon(IDENTITY)
-    assert_consistent(services)
-    assert [chunk.text for chunk in stored(services)] == ["The zebra lives here."]
-    services.ingesting.service.abandon(IDENTITY)
-    services.ingesting.service.abandon("uploads/unknown.md")
-    assert_consistent(services)
-
-
-def test_a_cancelled_watch_ends_before_the_file_is_read(services: Services, tmp_path: Path, read: list[str]) -> None:
-    control = JobControl()
-    control.cancel.cancel()
-    with pytest.raises(CancelledError):
-        ingest(services, write(tmp_path, passages_of("zebra")), control=control)
-    assert services.storage.documents.all() == []
-    assert leases(services) == []
 
 
 def test_the_same_document_by_many_at_once_is_written_once(settings: Settings, tmp_path: Path) -> None:

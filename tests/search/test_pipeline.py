@@ -92,14 +92,6 @@ def test_vector_alone_agrees_with_the_naive_loop(services: Services, fill: Fill,
     assert ids(retrieve(services, "vector", top_k=5)) == [name for name in top if scores[name] > tenths / 10]
 
 
-def test_an_empty_database_ends_at_once(services: Services) -> None:
-    """R-D5: an empty list is not relaxed."""
-    for method in ("vector", "hybrid"):
-        found = retrieve(services, method)
-        assert found.hits == ()
-        assert found.threshold == Threshold(0.7, 0.7, relaxed=False)
-
-
 def test_hybrid_keeps_what_passes_the_threshold_or_is_among_the_first_keyword_hits(
     services: Services, fill: Fill
 ) -> None:
@@ -274,37 +266,6 @@ def test_it_is_searched_no_further_than_there_is_anything_or_a_bound(monkeypatch
     search = Search([id_of("a", "v2", n) for n in range(100)])
     near, _ = settled_search(search, 5, always(a="v1"))
     assert (near, search.asked[-1]) == ([], 50)
-
-
-def test_the_result_is_no_longer_than_asked_for() -> None:
-    search = Search([id_of("b", "v1", n) for n in range(20)], [id_of("a", "v2", n) for n in range(40)])
-    near, worded = settled_search(search, 5, always(a="v1"))
-    assert (ids_of(near), worded) == ([id_of("b", "v1", n) for n in range(5)], [])
-
-
-def changing(*answers: Mapping[str, str]) -> Callable[[], Mapping[str, str]]:
-    """The answers in turn; the last one stays."""
-    left: Iterator[Mapping[str, str]] = iter(answers)
-    return lambda: next(left, answers[-1])
-
-
-def test_a_report_that_is_replaced_meanwhile_is_searched_again() -> None:
-    search = Search([id_of("a", "v1"), id_of("a", "v2")])
-    near, _ = settled_search(search, 5, changing({"a": "v1"}, {"a": "v2"}))
-    assert ids_of(near) == [id_of("a", "v2")]
-    assert len(search.asked) == 2
-
-
-def test_a_report_replaced_too_quickly_to_be_noticed_is_searched_again() -> None:
-    """Settled before and after, but the two searches found different versions."""
-    answers = iter([([id_of("a", "v1")], [id_of("a", "v2")]), ([id_of("a", "v2")], [id_of("a", "v2")])])
-
-    def search(count: int) -> tuple[list[Match], list[Match]]:
-        near, worded = next(answers)
-        return [Match(id, 1.0) for id in near], [Match(id, 1.0) for id in worded]
-
-    near, worded = settled_search(search, 5, always())
-    assert ids_of(near) == ids_of(worded) == [id_of("a", "v2")]
 
 
 def test_a_report_replaced_there_and_back_while_it_is_searched_is_searched_again() -> None:

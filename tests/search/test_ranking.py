@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from itertools import pairwise
 
 import pytest
@@ -162,53 +161,7 @@ def test_thresholds_are_exact_tenths(tenth: int) -> None:
     assert adaptive(tenth / 10 + 0.05).used == tenth / 10
 
 
-def test_the_floor_is_used_as_it_is_even_where_no_step_meets_it() -> None:
-    assert adaptive(0.34, floor=0.35) == Threshold(0.7, 0.35, relaxed=True)
-    assert adaptive(0.36, floor=0.35) == Threshold(0.7, 0.35, relaxed=True)
-    assert adaptive(0.95, start=0.35, floor=0.35) == Threshold(0.35, 0.35, relaxed=False)
-
-
-def test_a_floor_at_the_start_never_relaxes() -> None:
-    assert adaptive(0.5, floor=0.7) == Threshold(0.7, 0.7, relaxed=False)
-
-
-def naive(scores: list[float], start: Decimal, step: Decimal, floor: Decimal) -> Threshold:
-    """The seed's loop, in exact decimals and with its resolution."""
-    threshold = start
-    while scores and not any(score > float(threshold) for score in scores) and threshold > floor:
-        threshold = max(threshold - step, floor)
-    return Threshold(float(start), float(threshold), relaxed=threshold != start)
-
-
-hundredths = st.integers(0, 100).map(lambda n: Decimal(n) / 100)
 scores = st.lists(st.one_of(st.floats(0, 1), st.integers(0, 10).map(lambda n: n / 10)), max_size=6)
-
-
-@given(scores, hundredths, st.integers(1, 100).map(lambda n: Decimal(n) / 100), hundredths)
-def test_it_agrees_with_the_naive_loop(found: list[float], one: Decimal, step: Decimal, other: Decimal) -> None:
-    start, floor = max(one, other), min(one, other)
-    assert adaptive(*found, start=float(start), step=float(step), floor=float(floor)) == naive(
-        found, start, step, floor
-    )
-
-
-@given(scores)
-def test_what_passes_is_not_empty_unless_the_floor_is_reached(found: list[float]) -> None:
-    threshold = adaptive(*found)
-    assert 0.0 <= threshold.used <= 0.7
-    assert threshold.relaxed == (threshold.used != 0.7)
-    if found and not any(score > threshold.used for score in found):
-        assert threshold.used == 0.0
-
-
-@pytest.mark.parametrize(
-    ("keep", "used"),
-    [(1, 0.7), (2, 0.6), (3, 0.4), (4, 0.4), (9, 0.4)],
-)
-def test_it_descends_until_so_many_pass(keep: int, used: float) -> None:
-    """THRESHOLD_KEEP: where there are fewer, until all of them do."""
-    found = adaptive_threshold([0.95, 0.65, 0.45, 0.41], start=0.7, step=0.1, floor=0.0, keep=keep)
-    assert (found.used, found.relaxed) == (used, used < 0.7)
 
 
 # RELEVANCE_FLOOR: a number, what was measured on this database, or what is shipped for the model.

@@ -69,10 +69,6 @@ def test_what_differs_in_what_it_says_stays(said: WrittenSentences, first: str, 
     assert second(said, first, then) == then
 
 
-def test_within_one_text_too(said: WrittenSentences) -> None:
-    assert said.without_repetition(f"{DROUGHT} The harvest failed.\n\n{DROUGHT}") == f"{DROUGHT} The harvest failed."
-
-
 def test_numbers_after_the_full_stop_go_with_their_sentence(said: WrittenSentences) -> None:
     sentence = DROUGHT.replace(" [1].", ". [1]")
     assert second(said, sentence, f"It is so. [2] {sentence} [3] Elections are due in 2027. [4][5]") == (
@@ -128,28 +124,15 @@ class TestLayout:
     def test_no_gap_is_left(self, said: WrittenSentences) -> None:
         assert second(said, DROUGHT, f"Before it.\n\n{DROUGHT}\n\nAfter it.") == "Before it.\n\nAfter it."
 
-    @pytest.mark.parametrize("text", ["", "   ", "\n\n"])
-    def test_nothing_stays_nothing(self, said: WrittenSentences, text: str) -> None:
-        assert said.without_repetition(text) == ""
-
 
 class TestAbout:
     def test_it_tells_what_is_near_in_the_order_of_the_report(self, said: WrittenSentences) -> None:
         said.without_repetition(f"Hunger in Kenya is severe [3]. Tea is exported to Pakistan [2].\n\n{DROUGHT}")
         assert said.sentences_about("Food insecurity in Kenya") == ["Hunger in Kenya is severe [3].", DROUGHT]
 
-    def test_nothing_is_written_yet(self, said: WrittenSentences) -> None:
-        assert said.sentences_about("Food insecurity in Kenya") == []
-        assert said.take_usage().embedding_tokens == 0
-
     def test_it_is_bounded(self, said: WrittenSentences) -> None:
         said.without_repetition("\n".join(f"In {year} many people of Kenya were hungry." for year in range(2000, 2020)))
         assert len(said.sentences_about("Hunger in Kenya")) == MOST_SHOWN
-
-    def test_what_it_took_is_told_once(self, said: WrittenSentences) -> None:
-        said.without_repetition(DROUGHT)
-        assert said.take_usage().embedding_tokens > 10
-        assert said.take_usage().embedding_tokens == 0
 
 
 class Strict:

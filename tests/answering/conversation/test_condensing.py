@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from chatbot.answering.conversation import MAX_REWRITTEN_CHARACTERS, Condenser, without_errors
+from chatbot.answering.conversation import MAX_REWRITTEN_CHARACTERS, Condenser
 from chatbot.app.services import Services
 from chatbot.domain import Document, Message, Question
 from chatbot.domain.request import RequestContext
@@ -100,24 +100,3 @@ class TestByRule:
             question("What does page one say of rivers?"), attachments=(Document("a", "a", "A", "a", {}),)
         )
         assert condense(services, attached) == ("", [], 0)
-
-
-class TestWithoutErrors:
-    @pytest.mark.parametrize("content", [
-        "", "  ", '{"error": {"code": "x"}}', "Error: it broke", "error 503: no model", "An error occurred.",
-        "An error: x",
-    ])  # fmt: skip
-    def test_errors_and_empty_answers_are_dropped(self, content: str) -> None:
-        assert without_errors([Message("user", "a"), Message("assistant", content)]) == [Message("user", "a")]
-
-    @pytest.mark.parametrize(
-        "said",
-        [
-            Message("assistant", "Errors of measurement are 2% [1]."),
-            Message("assistant", "It is 2%."),
-            Message("assistant", "The error rate is 2%."),
-            Message("user", "Error: what is that?"),
-        ],
-    )
-    def test_answers_and_questions_are_kept(self, said: Message) -> None:
-        assert without_errors([said]) == [said]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,26 +11,8 @@ import pytest
 
 from chatbot.app.evaluation.comparison import configurations, regressions, track
 from chatbot.config.settings import Settings
-from chatbot.domain.errors import DependencyError, InvalidRequestError, MissingPackageError
+from chatbot.domain.errors import DependencyError, InvalidRequestError
 from tests.app.evaluation import fake_mlflow
-
-
-def names(compared: dict[str, Any], **settings: object) -> list[str]:
-    return [configuration.name for configuration in configurations(Settings(**settings), **compared)]
-
-
-def test_the_own_one_is_first_then_the_other_methods() -> None:
-    assert names({}) == ["hybrid (as configured)", "bm25", "vector"]
-    assert names({}, retrieval_method="bm25") == ["bm25 (as configured)", "hybrid", "vector"]
-
-
-def test_only_what_was_asked_for_is_compared() -> None:
-    assert names({"methods": ("vector", "hybrid", "vector")}) == ["hybrid (as configured)", "vector"]
-    every = {"methods": ["bm25"], "weights": [0.4, 0.65], "chunkers": ["recursive"], "presets": ["adaptive"]}
-    assert names(every) == [
-        "hybrid (as configured)", "bm25", "hybrid, weight 0.4", "hybrid, weight 0.65", "chunker recursive",
-        "preset adaptive",
-    ]  # fmt: skip
 
 
 def test_each_configuration_is_settings() -> None:
@@ -141,10 +122,3 @@ def test_a_server_that_does_not_answer_is_said_without_the_password(mlflow: Path
         track(uri, TRACKED, parameters={})
     assert shown in raised.value.message
     assert ("secret" in raised.value.message) is ("@" not in uri)
-
-
-@pytest.mark.skipif("mlflow" in sys.modules, reason="it is installed here")
-def test_without_the_package_its_name_is_said() -> None:
-    with pytest.raises(MissingPackageError, match="'mlflow' is not installed") as raised:
-        track("http://tracker", TRACKED, parameters={})
-    assert "pip install mlflow" in raised.value.remedy

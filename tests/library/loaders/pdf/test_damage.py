@@ -34,20 +34,6 @@ def outcome(path: Path) -> Loaded | str:
         return error.message
 
 
-@pytest.mark.parametrize("content", [b"", b"%PDF-1.4\n", b"<html>no PDF</html>", b"\0" * 500, b"%PDF-1.7\n%%EOF\n"])
-def test_what_is_no_pdf_is_named(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "report.pdf"
-    path.write_bytes(content)
-    assert outcome(path) == MESSAGE
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.98])
-def test_a_file_that_was_cut_short_is_refused_rather_than_read_in_part(report: Path, share: float) -> None:
-    content = report.read_bytes()
-    report.write_bytes(content[: int(share * len(content))])
-    assert outcome(report) == MESSAGE
-
-
 def test_a_wrong_index_in_a_whole_file_is_no_obstacle(report: Path) -> None:
     content = report.read_bytes()
     report.write_bytes(re.sub(rb"startxref\n\d+", b"startxref\n7", content))
