@@ -152,7 +152,6 @@ def require_samples() -> None:
 def wake_worker() -> None:
     """Have a worker read the queued files now."""
     current_app.extensions["run_worker"]()
-    services().ingesting.worker.wake()
 
 
 def json_body() -> Any:
