@@ -24,8 +24,7 @@ from ...database.repositories.caches import request_cache
 from ...domain import Scope
 from ...domain.access import Need
 from ...domain.errors import LONGEST_SHOWN, IngestingError, InvalidRequestError, SettingsError
-from ...domain.json import to_json
-from ...domain.validation import POSITION, parse
+from ...domain.json import POSITION, parse, to_json
 
 if TYPE_CHECKING:
     from ...library.samples import SampleReports
