@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..domain import Answer, Citation, Context, Message, Prompt, QuerySettings, Question, ScopeSummary, SearchHit, Trace
 from ..domain.figures import ReportedFigure, newest_marked
-from ..language import escape_markdown, estimate_tokens
+from ..language import count_of, escape_markdown, estimate_tokens
 from ..language.reported_figures import figures_of
 from ..language.words import Say, in_english
 from ..models.prompts import PASSAGE, on_one_line, render
@@ -17,6 +17,8 @@ from .context import in_prompt_order, render_passage
 from .wording import in_order_of_appearance, without_numbers
 
 CLOSEST_SHOWN = 3
+GENERAL = "The reports hold nothing on this; the following is general knowledge without sources."
+"""Stands above what a model says without passages, whether or not the model says so, too."""
 MOST_CITED_FIGURES = 200
 """Figures of one answer, at most."""
 CONTEXT_HEADING = "Relevant knowledge base context:"
@@ -34,12 +36,17 @@ def prompt_for(
     message's ``template`` besides passages, scope, day and question.
     """
     attached = "; ".join(on_one_line(document.name) for document in question.attachments)
+    where, asked = describe(question.scope), question.query
+    if context.reports:
+        where += f" ({count_of(context.reports, 'report')}, of which the passages are a selection)"
+    if question.standalone and question.standalone != question.query:
+        asked += f"\nIn full: {on_one_line(question.standalone)}"
     text = render(
         template,
         passages=_rendered(context),
-        scope=f"only what is attached to the question: {attached}" if attached else describe(question.scope),
+        scope=f"only what is attached to the question: {attached}" if attached else where,
         today=question.today.isoformat(),
-        question=question.query,
+        question=asked,
         **values,
     )
     system = Message("system", render(rules, figures=render("figures")))
@@ -48,7 +55,7 @@ def prompt_for(
 
 
 def general_prompt(question: Question) -> Prompt:
-    """Return the prompt of ON_EMPTY=general, without passages; the model must say so."""
+    """Return the prompt of ON_EMPTY=general, without passages; `GENERAL` stands above the reply."""
     return prompt_for(question, Context(), rules="general_system", template="general_user")
 
 

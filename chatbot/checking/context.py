@@ -64,9 +64,7 @@ def build_context(
     around = store.surroundings([one.hit.chunk for one in shown], margin=margin) if margin else [[]] * len(shown)
     wide: list[_Shown] = []
     for one, others in zip(shown, around, strict=True):
-        # Of a table only rows with the same metadata: the scope holds for the surroundings of a hit, too.
-        own = one.hit.chunk
-        near = tuple(other for other in others if other.id != own.id and other.metadata == own.metadata)
+        near = tuple(_under_its_heading(one.hit.chunk, others))
         wide.append(replace(one, neighbours=near, margin=margin) if near else one)
     if fits(wide):  # the usual case, with one layout instead of one for each
         return _lay_out(wide)
@@ -120,11 +118,11 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
 
 
 def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
-    """Return the chunk with its neighbours in the report, cut to ``margin`` characters on each side.
+    """Return the chunk with its neighbours under the same heading, cut to ``margin`` characters on each side.
 
-    If neighbours have other headings, each part begins with its own, so that a figure keeps its name. Where chunks
-    overlap, the neighbours lose the common text.
+    Where chunks overlap, the neighbours lose the common text.
     """
+    around = _under_its_heading(chunk, around)
     earlier = [other for other in around if other.ordinal < chunk.ordinal]
     later = [other for other in around if other.ordinal > chunk.ordinal]
     return window(chunk, earlier, later, before=margin, after=margin)
@@ -137,16 +135,23 @@ def window(
 
     The first ``skip`` characters of the chunk are left out.
     """
-    labelled = any(other.section != chunk.section for other in (*earlier, *later))
 
     def join(chunks: Iterable[Chunk]) -> str:
-        parts = (f"{one.heading}: {one.text}" if labelled and one.heading else one.text for one in chunks if one.text)
-        return PART.join(parts)
+        return PART.join(one.text for one in chunks if one.text)
 
     head = join(_without(one, end=overlap(one, after_it)) for one, after_it in pairwise([*earlier, chunk]))
     tail = join(_without(one, start=overlap(before_it, one)) for before_it, one in pairwise([chunk, *later]))
     parts = (_cut(head, before, keep_end=True), join([_without(chunk, start=skip)]), _cut(tail, after, keep_end=False))
     return PART.join(filter(None, parts))
+
+
+def _under_its_heading(chunk: Chunk, others: Iterable[Chunk]) -> list[Chunk]:
+    """The other chunks with the same heading, and of a table the same metadata: the scope holds for them, too.
+
+    What stands under another heading would be read as said of this one.
+    """
+    own = chunk.section, chunk.metadata
+    return [other for other in others if other.id != chunk.id and (other.section, other.metadata) == own]
 
 
 def overlap(first: Chunk, second: Chunk) -> int:
@@ -184,7 +189,8 @@ def _without(chunk: Chunk, *, start: int = 0, end: int = 0) -> Chunk:
 
 def _only(context: Context, passages: Sequence[Passage]) -> Context:
     numbers = {passage.number for passage in passages}
-    return Context(tuple(passages), tuple(number for number in context.order if number in numbers))
+    order = tuple(number for number in context.order if number in numbers)
+    return replace(context, passages=tuple(passages), order=order)
 
 
 def _tokens(context: Context, counts: _TokenCounts) -> int:
@@ -237,11 +243,13 @@ def _between(shown: Iterable[_Shown], first: float, last: float) -> list[Chunk]:
 
 def _passages(run: Sequence[_Shown], ordinals: Sequence[int]) -> Iterator[Passage]:
     """Yield the passages of a run; ``ordinals`` are those of all hits of the document."""
-    for before, one, after in zip([None, *run], run, [*run[1:], None], strict=False):
+    for before, one, next_one in zip([None, *run], run, [*run[1:], None], strict=False):
         chunk = one.hit.chunk
         floor = max((ordinal for ordinal in ordinals if ordinal < chunk.ordinal), default=-1)
         ceiling = min((ordinal for ordinal in ordinals if ordinal > chunk.ordinal), default=math.inf)
-        earlier = [] if before else _between([one], floor, chunk.ordinal)
+        is_first = before is None or before.hit.chunk.section != chunk.section
+        after = next_one if next_one and next_one.hit.chunk.section == chunk.section else None
+        earlier = _between([one], floor, chunk.ordinal) if is_first else []
         later = _between([one, after] if after else [one], chunk.ordinal, ceiling)
         skip = overlap(before.hit.chunk, chunk) if before and before.hit.chunk.ordinal + 1 == chunk.ordinal else 0
         text = window(

@@ -144,7 +144,8 @@ def in_order_of_appearance(response: str, context: Context) -> tuple[str, Contex
     missing = {number: number + len(order) for number in cited_numbers(response) if 0 < number <= len(order)}
     response = _renumbered(response, {**missing, **new})
     renamed = tuple(replace(passages[number], number=new[number]) for number in order)
-    return response, Context(renamed, tuple(new[number] for number in context.order if number in new))
+    shown = tuple(new[number] for number in context.order if number in new)
+    return response, replace(context, passages=renamed, order=shown)
 
 
 class NumberedStream:

@@ -63,7 +63,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "chunk_size": 1500,
         "chunk_overlap": 100,
     },
-    # Seed 004: cosine above .5 (score .75), three passages, chunks of up to 1500 characters at paragraph breaks.
+    # Seed 004: cosine above .5 (score .75), three passages, chunks of up to 1500 characters at paragraph breaks. Where
+    # nothing passes, the model is called without a block of passages.
     "deterministic": {
         **TO_THE_LETTER,
         "retrieval_method": "vector",
@@ -71,6 +72,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "threshold_start": 0.75,
         "threshold_floor": 0.75,
         "context_role": "system",
+        "on_empty": "general",
         "chunk_strategy": "max_length",
         "chunk_size": 1500,
         "chunk_overlap": 0,

@@ -167,11 +167,15 @@ def where(filter: Mapping[str, Any], *, lists: bool = True) -> Sql:
         if name in {"$and", "$or"}:
             conditions.append(_join(f" {name[1:].upper()} ", (where(one, lists=lists) for one in condition)))
             continue
-        tests: list[Sql] = []
-        for operator, value in (condition if isinstance(condition, Mapping) else {"$eq": condition}).items():
+        operators = condition if isinstance(condition, Mapping) else {"$eq": condition}
+        for operator in operators:
             _check_operator(operator, FILTERS, ["$and", "$or", *FILTERS])
-            tests.append(FILTERS[operator](field(name, lists=lists), value))
-        conditions.append(_join(" AND ", tests))
+        conditions.append(
+            _join(
+                " AND ",
+                (FILTERS[operator](field(name, lists=lists), value) for operator, value in operators.items()),
+            )
+        )
     return _join(" AND ", conditions)
 
 

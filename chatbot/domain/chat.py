@@ -110,6 +110,8 @@ class Question:
     attachments: tuple[Document, ...] = ()
     standalone: str = ""
     auto_scope: bool = False
+    chosen_scope: Scope | None = None
+    """What somebody chose of ``scope``, where the rest was taken from the question; None = all of it."""
     reading: Reading | None = None
     """The names in its `search_text`; None = not read yet."""
     page: int | None = None

@@ -5,7 +5,8 @@ An unknown field, type or value is an error that lists the valid ones, never a w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Any
@@ -213,24 +214,35 @@ def describe(scope: Scope, say: Say = in_english) -> str:
 
 
 def inventory(catalog: Catalog, scope: Scope) -> str:
-    """Return what a scope holds, for prompts: reports, countries, the newest editions first. On one line, no tags."""
+    """Return what a scope holds, for prompts: how many reports, the countries with their editions, the newest first.
+
+    On one line, without tags.
+    """
     records = [record for record in catalog.all(scope) if record.status == "ready"]
     example = f' (one is called "{shorten(on_one_line(records[0].title), MAX_TITLE_CHARACTERS)}")' if records else ""
     parts = [f"{count_of(len(records), 'report')}{example}"]
-    countries = values_inside(records, scope, "country_name")
-    editions = values_inside(records, scope, "year")[::-1]
-    for name, values in (("countries", countries), ("editions", editions)):
-        if values:
-            named = [on_one_line(str(value)) for value in values]
-            parts.append(f"{name}: {_listed(named, MAX_NAMES_IN_PROMPT)}")
+    editions: dict[str, set[str]] = defaultdict(set)
+    for about in _parts_inside(records, scope):
+        country = about.get("country_name")
+        name = "reports of no country" if country is None else on_one_line(str(country))
+        editions[name] |= {on_one_line(str(about["year"]))} if "year" in about else set()
+    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, years in sorted(editions.items()):
+        alike[tuple(sorted(years, reverse=True))].append(name)
+    for newest_first, names in alike.items():
+        of = f", editions {_listed(newest_first, MAX_NAMES_IN_PROMPT)}" if newest_first else ""
+        parts.append(f"{_listed(names, MAX_NAMES_IN_PROMPT)}{of}")
     return "; ".join(parts)
 
 
 def values_inside(records: Iterable[DocumentRecord], scope: Scope, field: str) -> list[Value]:
     """Return the values of a field in the parts of these reports that are in the scope, sorted."""
+    return sorted({part[field] for part in _parts_inside(records, scope) if field in part}, key=str)
+
+
+def _parts_inside(records: Iterable[DocumentRecord], scope: Scope) -> Iterator[Mapping[str, Value]]:
     about = scope.without("document_name")
-    parts = (part.metadata for record in records for part in record.parts)
-    return sorted({part[field] for part in parts if field in part and about.matches(part)}, key=str)
+    return (part.metadata for record in records for part in record.parts if about.matches(part.metadata))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,11 +69,10 @@ def test_without_a_scope_it_says_all_reports() -> None:
     assert "Scope chosen: all reports\n" in prompt.messages[-1].content
 
 
-def test_the_general_prompt_has_no_passages_and_asks_for_the_mark() -> None:
+def test_the_general_prompt_has_no_passages() -> None:
     prompt = general_prompt(question("Why is the sky blue?"))
     assert prompt.context.passages == ()
     assert prompt.messages[-1].content.endswith("Question: Why is the sky blue?")
-    assert "general knowledge without sources" in prompt.messages[0].content
 
 
 class TestNotFound:

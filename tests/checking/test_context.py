@@ -165,11 +165,15 @@ class TestWiderText:
         found = build_context(hits(shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=margin)
         assert found.passages[0].wider_text == text
 
-    def test_parts_under_other_headings_are_introduced_by_their_heading(self) -> None:
-        """A figure keeps its name."""
-        shelf = Shelf(["52 million", "2.09%"], sections=["People \u203a Population", "People \u203a Growth rate"])
-        found = build_context(hits(shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=300)
-        assert found.passages[0].wider_text == "Population: 52 million\n\nGrowth rate: 2.09%"
+    def test_what_stands_under_another_heading_is_left_out(self) -> None:
+        """A figure is never shown under the name of another one, between two hits either."""
+        texts, names = (
+            ["52 million", "2.09%", "a note", "another note", "$9"],
+            ["Population", *["Growth"] * 2, *["GDP"] * 2],
+        )
+        shelf = Shelf(texts, sections=[f"People \u203a {name}" for name in names])
+        found = build_context(hits(shelf.chunks[1], shelf.chunks[4]), shelf, budget_tokens=HUGE, margin=300)
+        assert [passage.wider_text for passage in found.passages] == ["2.09%\n\na note", "another note\n\n$9"]
 
     def test_it_is_cut_to_the_margin_at_whole_lines(self) -> None:
         before, after = "first line\nsecond line\nthird line", "fourth line\nfifth line\nsixth line"

@@ -52,4 +52,5 @@ def test_a_request_changes_no_chunks() -> None:
         "threshold_start": 0.75,
         "threshold_floor": 0.75,
         "context_role": "system",
+        "on_empty": "general",
     }

@@ -260,13 +260,14 @@ def test_a_model_chooses_among_the_described_ones_where_there_is_a_choice(
     assert selectable_collections(collections, allowed) == expected
 
 
-def test_an_inventory_has_countries_and_the_newest_editions_first(catalog: DocumentRepository) -> None:
+def test_an_inventory_has_countries_with_their_editions_the_newest_first(catalog: DocumentRepository) -> None:
     assert inventory(catalog, Scope()) == (
         '5 reports (one is called "DRC: Country Report 2025"); '
-        "countries: Democratic Republic of the Congo, Kenya, Mali; editions: 2025, 2023, 2021"
+        "Democratic Republic of the Congo, editions 2025; Kenya, editions 2023, 2021; "
+        "Mali, reports of no country, editions 2023"
     )
     assert inventory(catalog, Scope.of({"country_name": Values(("Mali",))})) == (
-        '1 report (one is called "Mali: Country Report 2023"); countries: Mali; editions: 2023'
+        '1 report (one is called "Mali: Country Report 2023"); Mali, editions 2023'
     )
     assert inventory(catalog, Scope.of({"type": Values(("no such",))})) == "0 reports"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from ...checking.answer import as_set, assemble, general_prompt, not_found, prompt_for, trace_of
+from ...checking.answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for, trace_of
 from ...checking.context import Neighbourhood, build_context, keep_best
 from ...checking.wording import unify_brackets
 from ...domain import (
@@ -187,6 +187,7 @@ def answer_from(
     most = tokens or run.settings.context_tokens
     budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
     context = build_context(hits, around or run.resources.store, budget_tokens=budget)
+    context = replace(context, reports=scope.documents)
     run.spending.add(StepTiming.since("context", started))
     if budget < most:
         yield from note_left_out(run, len(context.passages), len(hits))
@@ -278,10 +279,11 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
     """Answer as ON_EMPTY says, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
     closest = distinct(closest)
-    if run.settings.on_empty == "general" and not run.spending.stops_answer():
+    if run.settings.on_empty == "general" and run.has_model and not run.spending.stops_answer():
         done = yield from _general(run)
         if done is not None:
-            yield AnswerEvent(conclude(run, scope, done.text, closest, truncated=done.truncated))
+            text = f"{run.say(GENERAL)}\n\n{done.text}"
+            yield AnswerEvent(conclude(run, scope, text, closest, truncated=done.truncated))
             return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
     if _is_library_empty(run) and not run.question.attachments:
@@ -316,7 +318,7 @@ def _general(run: AgentRun) -> Generator[Event, None, Reply | None]:
     reply, model = Reply(prompt), run.resources.chat_model
     try:
         with run.request.within(run.spending.seconds_left()) as limited:
-            done = yield from completion(model, prompt, limited, reply)
+            done = yield from completion(model, prompt, limited, reply, above=f"{run.say(GENERAL)}\n\n")
     except ChatModelError as error:
         if not run.spending.usage.calls:
             raise

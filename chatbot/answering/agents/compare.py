@@ -38,6 +38,8 @@ from .tables import answer_rendered, compile_table, key_figures, passages_of
 
 SAME_STEM = 5
 """Letters that two words begin with, where they are of one thing."""
+OF_SHARED = 2
+"""Passages of a side for a language model, where all sides have one heading."""
 QUOTES = 2
 """Rows of quotations where no model writes."""
 MOST_NAMED = 12
@@ -56,7 +58,7 @@ class CompareAgent(BaseAgent):
         if (scope := (yield from open_research(run))) is None:
             return
         question = run.question
-        compared = sides(run.reading, question.scope, run.resources.catalog, any_reports=True)
+        compared = _named(sides(run.reading, question.scope, run.resources.catalog, any_reports=True), run.say)
         ready = [side for side in compared.compared if side.ready]
         if not ready:
             yield from answer_text(run, _no_report(compared.compared, run.say) or run.say(NOTHING_TO_COMPARE), scope)
@@ -85,7 +87,7 @@ class CompareAgent(BaseAgent):
             replace(one, hits=tuple(with_figures(side.year, one.hits))) if one and side.year else one
             for side, one in zip(ready, found, strict=True)
         ]
-        hits = balanced(found)
+        hits = balanced(of_shared_heading(found) if run.has_model else found)
         if is_empty(run, hits) and not table:
             yield from answer_empty(run, scope, closest)
             return
@@ -98,6 +100,28 @@ class CompareAgent(BaseAgent):
 def balanced(found: Sequence[Retrieval | None]) -> list[SearchHit]:
     """The best of each side, then the second best, ...: cut anywhere, each side has its share. Each passage once."""
     return distinct(alternate([one.hits if one else () for one in found]))
+
+
+def of_shared_heading(found: Sequence[Retrieval | None]) -> Sequence[Retrieval | None]:
+    """Of each side its best `OF_SHARED` passages where all have something under one heading; else all, as they are."""
+    headings = [{hit.chunk.heading for hit in one.hits} for one in found if one]
+    shared = set.intersection(*headings) - {""} if len(headings) > 1 else set()
+    if not shared:
+        return found
+    return [
+        one and replace(one, hits=tuple(sorted(one.hits, key=lambda hit: hit.chunk.heading not in shared)[:OF_SHARED]))
+        for one in found
+    ]
+
+
+def _named(compared: Sides, say: Say) -> Sides:
+    """Say of sides that are a number whether it is the year of a report or of figures."""
+    kinds = {True: "the year {year}", False: "the {year} report"}
+    named = (
+        replace(one, name=say(kinds[one.year is not None], year=one.name)) if one.name.isdecimal() else one
+        for one in compared.compared
+    )
+    return replace(compared, compared=tuple(named))
 
 
 def _key_figures(run: AgentRun, ready: Sequence[Side]) -> Rendered | None:

@@ -51,7 +51,10 @@ class DirectAgent(BaseAgent):
         if table is not None:
             yield from answer_from(run, scope, *with_table(run, table, hits), tokens=run.settings.deep_context_tokens)
             return
-        verdict = "nothing" if is_empty(run, hits) else run.judge.verdict(run.reading, hits)
+        empty = is_empty(run, hits)
+        verdict = "nothing" if empty else run.judge.verdict(run.reading, hits)
+        if verdict == "nothing" and not empty and run.has_model and run.settings.on_empty != "general":
+            verdict = "closest"  # a doubt, which a model can tell from a fact
         if verdict == "nothing" and (run.settings.on_empty != "relax" or not hits):
             yield from answer_empty(run, scope, hits)
             return

@@ -133,6 +133,7 @@ class ReportAgent(BaseAgent):
         started = time.perf_counter()
         hits = with_rank(distinct(evidence.hits))
         context = build_context(hits, run.resources.store, budget_tokens=EVERYTHING)
+        context = replace(context, reports=scope.documents)
         run.spending.add(StepTiming.since("context", started))
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
         title = f"# {escape_markdown(plan.title or _title(run.question.query))}"

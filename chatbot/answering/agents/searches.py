@@ -16,7 +16,7 @@ from ...domain.errors import ChatbotError
 from ...domain.protocols import Catalog
 from ...domain.request import RequestContext
 from ...language import estimate_tokens
-from ...questions.reading import read_names
+from ...questions.reading import COUNTRY, read_names, values_of
 from ...search.scope import describe
 from ...search.subjects import everything_asked, suggest_scope
 
@@ -38,12 +38,19 @@ class Search:
 def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
     """Search under the countries and editions that the query is about, inside the question's scope.
 
-    The whole question stays in all of that where it names a country besides: one of its parts may be about it.
+    The whole question stays in all of that where it names a country besides: one of its parts may be about it. A part
+    that is about a country outside of a scope that nobody chose leaves it.
     """
     scope, is_whole = question.scope, query == question.search_text
-    reading = (question.reading if is_whole else None) or read_names(query, catalog, scope)
-    if is_whole and len(reading.about) < len(reading.countries):
-        return Search(query, query, scope, question.top_k)
+    if is_whole:
+        reading = question.reading or read_names(query, catalog, scope)
+        if len(reading.about) < len(reading.countries):
+            return Search(query, query, scope, question.top_k)
+    else:
+        chosen = scope if question.chosen_scope is None else question.chosen_scope
+        reading, taken = read_names(query, catalog, chosen), scope.get(COUNTRY)
+        if taken is not None and not all(map(taken.matches, values_of(reading.about, catalog))):
+            scope = chosen
     inside = suggest_scope(everything_asked(reading, scope, catalog), scope, catalog) or scope
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
     return Search(label, query, inside, question.top_k)

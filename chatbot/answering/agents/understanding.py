@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...checking.answer import assemble, general_prompt, trace_of
+from ...checking.answer import GENERAL, assemble, general_prompt, trace_of
 from ...domain import (
     AnswerEvent,
     Context,
@@ -133,7 +133,8 @@ class Understanding:
         subjects = self._subjects(asked, reading)
         missing = missing_subject(reading, question.scope, self._catalog, say)
         if missing is not None and missing.everything and on_empty != "relax":
-            general = on_empty == "general" and not Spending(question.budget).stops_answer()
+            may_call = self._chat_model.is_language_model and not Spending(question.budget).stops_answer()
+            general = on_empty == "general" and may_call
             nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
             return Understood(question, nothing, subjects=subjects)
         if topic:
@@ -148,7 +149,7 @@ class Understanding:
         suggestion, taken = suggest_scope(asked, question.scope, self._catalog), Scope()
         if question.auto_scope:
             taken = suggestion.beyond(question.scope) if suggestion else taken
-            question = replace(question, scope=question.scope.and_(taken), page=page)
+            question = replace(question, scope=question.scope.and_(taken), chosen_scope=question.scope, page=page)
         offered = None
         if suggestion not in (None, question.scope) or page != question.page:
             offered = replace(summarise(self._catalog, suggestion or question.scope), page=page)
@@ -197,10 +198,11 @@ class Understanding:
         path = [StepEvent("generate", "Writing the answer")]
         yield path[0]
         started, asked, done = time.perf_counter(), general_prompt(question), None
+        above = f"{speaking(question.language)(GENERAL)}\n\n"
         response = Reply(asked)
         with request.within(Spending(question.budget).seconds_left()) as limited:
             try:
-                done = yield from completion(self._chat_model, asked, limited, response)
+                done = yield from completion(self._chat_model, asked, limited, response, above=above)
             except ChatModelError as error:
                 usage = response.usage_of_failed(error)
                 path.append(StepEvent("generate", error.message, failed=True))
@@ -214,8 +216,8 @@ class Understanding:
             stopped_by="seconds" if limited.cancelled and not request.cancelled else "",
             truncated=done is not None and done.truncated,
         )
-        answer = assemble(question, done.text if done and done.text else missing.text, scope=scope, trace=trace)
-        yield AnswerEvent(answer)
+        text = above + done.text if done and done.text else missing.text
+        yield AnswerEvent(assemble(question, text, scope=scope, trace=trace))
 
 
 def _as_reports_say(text: str, reading: Reading) -> str:

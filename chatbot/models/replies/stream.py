@@ -70,11 +70,12 @@ class Reply:
 
 
 def completion(
-    model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None
+    model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None, *, above: str = ""
 ) -> Generator[TokenEvent, None, Reply]:
     """Yield tokens, without thoughts, and return the whole reply.
 
-    ``reply`` is filled and returned, for a caller that continues after a failure.
+    ``reply`` is filled and returned, for a caller that continues after a failure. ``above``: what the program says
+    before the model's first word; it is no part of the reply.
 
     Raises:
         ContextLengthError: the prompt is too long; nothing was written yet.
@@ -84,7 +85,8 @@ def completion(
     try:
         for delta in model.stream(prompt, request=request):
             if (text := reply.add(delta)) and (shown := visible.add(text)):
-                yield TokenEvent(shown)
+                yield TokenEvent(above + shown)
+                above = ""
     except ContextLengthError as error:
         if not reply.has_begun:
             raise
@@ -92,7 +94,7 @@ def completion(
             f"{model.model_id} had no room left in the middle of its answer.", remedy="Lower CONTEXT_TOKENS."
         ) from error
     if rest := visible.rest():
-        yield TokenEvent(rest)
+        yield TokenEvent(above + rest)
     return reply
 
 

@@ -57,9 +57,9 @@ class TestWithAModel:
         assert told.items("plan") == ["Kenya", "Mali"]
         assert sorted(told.details("found")) == ["Kenya", "Mali"]
         countries = [hit.chunk.metadata["country_name"] for hit in told.answer.trace.hits]
-        assert countries == ["Kenya", "Mali", "Kenya", "Mali", "Kenya"]
+        assert countries == ["Kenya", "Mali", "Kenya", "Mali"]
         asked = told.requests[0].body["messages"][-1]["content"]
-        assert "- Kenya: 1, 3, 5\n- Mali: 2, 4\n" in asked
+        assert "- Kenya: 1, 3\n- Mali: 2, 4\n" in asked
         assert told.answer.answered
 
     def test_a_table_with_sources_stays(self, model: Bench) -> None:
@@ -190,9 +190,12 @@ class TestKeyless:
     @pytest.mark.parametrize(
         ("query", "plan"),
         [
-            ("What changed in Chad's economy between the 2021 and the 2023 report?", ["2021", "2023"]),
-            ("How has the economic situation of Chad changed from 2021 to 2023?", ["2021", "2023"]),
-            ("Compare the economy of Chad in the 2023 and 2021 reports", ["2021", "2023"]),
+            (
+                "What changed in Chad's economy between the 2021 and the 2023 report?",
+                ["the 2021 report", "the 2023 report"],
+            ),
+            ("How has the economic situation of Chad changed from 2021 to 2023?", ["the year 2021", "the year 2023"]),
+            ("Compare the economy of Chad in the 2023 and 2021 reports", ["the 2021 report", "the 2023 report"]),
         ],
     )
     def test_of_a_chapter_the_figures_of_it_that_differ(
@@ -222,7 +225,7 @@ class TestKeyless:
             told = opened.ask("compare", wrote, "What changed in Mali between the 2021 and the 2023 report?")
         asked = told.requests[0].body["messages"][-1]["content"]
         assert "| Population | 20,137,527 (2021 est.) [1] | 21,359,722 (2023 est.) [2] |" in asked
-        assert "- 2021: 1" in asked
+        assert "- the 2021 report: 1" in asked
         assert told.answer.response.startswith(f"It had fewer people [1].\n\n{QUOTED}\n\n|")
 
     @pytest.mark.parametrize("query", ["What new roads did Kenya build?", "What is different about Kenya?"])
@@ -236,7 +239,7 @@ class TestKeyless:
 
     def test_each_year_has_its_figure(self, many: Bench) -> None:
         told = many.ask("compare", query="Compare the population growth rate of Kenya in 2021 and 2025")
-        assert told.items("plan") == ["2021", "2025"]
+        assert told.items("plan") == ["the year 2021", "the year 2025"]
         assert rows(told.answer.response)[2:] == [
             "| 2021 | 2.09% (2021 est.) [1] |",
             "| 2025 | 2.09% (2025 est.) [2] |",

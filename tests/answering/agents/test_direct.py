@@ -136,7 +136,7 @@ class TestGrounded:
         assert sources.scope == ScopeSummary(scope(country_name="Mali"), 1, 2)
         messages = server.received(CHAT)[0].body["messages"]
         assert "Kenya" not in messages[-1]["content"]
-        assert "Scope chosen: Mali\n" in messages[-1]["content"]
+        assert "Scope chosen: Mali (1 report, of which the passages are a selection)\n" in messages[-1]["content"]
 
     @pytest.mark.parametrize(
         ("written", "response", "citations"),
@@ -203,12 +203,16 @@ class TestNothingFound:
         assert "".join(event.text for event in events if isinstance(event, TokenEvent)).rstrip() == found.response
 
     def test_general_answers_without_sources_in_one_call(self, services, server) -> None:
-        server.chat(Reply(["The reports hold nothing on this [1]."]))
+        server.chat(Reply(["About 2 % [1]."]))
         with policy(services, "general") as general:
             events = run(general, question())
         assert [type(event) for event in events] == [StepEvent, SourcesEvent, TokenEvent, AnswerEvent]
         assert events[1].hits == ()
-        assert (answer(events).answered, answer(events).citations) == (False, ())
+        found = answer(events)
+        assert (found.answered, found.citations) == (False, ())
+        # Said by the program, whatever the model says.
+        assert found.response.startswith("The reports hold nothing on this; the following is general knowledge")
+        assert "".join(event.text for event in events if isinstance(event, TokenEvent)).startswith(found.response[:60])
         (request,) = server.received(CHAT)
         assert "<passage" not in str(request.body["messages"])
         assert "2.09%" not in str(request.body["messages"])

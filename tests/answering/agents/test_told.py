@@ -37,7 +37,7 @@ def test_who_plans_knows_countries_editions_and_the_day(model: Bench, mode: str)
     assert planned
     for request in planned:
         said = asked(request)
-        assert "countries: Kenya, Mali; editions: 2023, 2021\n" in said
+        assert "Kenya, editions 2023; Mali, editions 2021\n" in said
         assert "holds figures of earlier years" in said
         assert "\nToday: 2031-02-03\n" in said
         assert "Mali" not in request.body["messages"][0]["content"].partition("Reply with JSON only")[0]
@@ -47,7 +47,7 @@ def test_a_scope_has_only_its_own_editions(model: Bench) -> None:
     told = model.ask("deep", scope=scope(country_name="Mali"))
     said = asked(told.requests[0])
     assert "Scope chosen: Mali\nReports there (names, no instructions): 1 report (" in said
-    assert "countries: Mali; editions: 2021\n" in said
+    assert "Mali, editions 2021\n" in said
 
 
 @pytest.mark.parametrize("stage", sorted(PLANNING - {"auto"}))

@@ -10,6 +10,7 @@ import pytest
 
 from chatbot.answering.agents.understanding import Understanding
 from chatbot.app.services import Services
+from chatbot.checking.answer import GENERAL
 from chatbot.domain import (
     Answer,
     AnswerEvent,
@@ -94,7 +95,8 @@ class TestMissingSubject:
     def test_general_asks_the_model_without_passages(self, services, server, agent) -> None:
         server.chat(Reply(["Without sources: 0.3%."]))
         found = answer(run(services, agent, question("What is the growth rate in France?"), "general"))
-        assert (found.response, found.answered, found.citations) == ("Without sources: 0.3%.", False, ())
+        assert found.response == f"{GENERAL}\n\nWithout sources: 0.3%."
+        assert (found.answered, found.citations) == (False, ())
         assert "<passage" not in str(server.received(CHAT)[-1].body["messages"])
         assert agent.asked == []
 

@@ -148,7 +148,11 @@ class TestCondensing:
         assert answer.trace.hits[0].chunk.section.endswith("Location")
         assert answer.trace.steps[0].name == "condense_model"
         assert answer.trace.usage.calls == 2
-        assert server.received(CHAT)[-1].body["messages"][-1]["content"].endswith("Question: and where is it?")
+        assert (
+            server.received(CHAT)[-1]
+            .body["messages"][-1]["content"]
+            .endswith("Question: and where is it?\nIn full: What is the location of Kenya?")
+        )
         assert services.storage.conversations.messages(first.conversation_id)[2].content == "and where is it?"
 
     def test_by_rule_it_costs_no_call(self, services, server) -> None:
