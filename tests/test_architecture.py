@@ -144,42 +144,11 @@ def test_the_rooms_are_all_there_is() -> None:
 
 
 PLANTED = {
-    "a later room, relative": ("domain/a.py", "\nfrom ..stores import x", 2, "domain imports stores, a later room"),
-    "a later room, absolute": ("stores/a.py", "import chatbot.app.web", 1, "stores imports app, a later room"),
-    "a later room, from the root": ("search/a.py", "from .. import app", 1, "search imports app, a later room"),
-    "a later room, in a function": (
-        "language/text.py",
-        "def f():\n    from ..answering.direct import g",
-        2,
-        "language imports answering, a later room",
-    ),
-    "a later room, by a registry": (
-        "library/loaders/__init__.py",
-        'R = {"x": "chatbot.answering.x"}',
-        1,
-        "library imports answering, a later room",
-    ),
-    "in the else of TYPE_CHECKING": (
-        "domain/errors.py",
-        "if TYPE_CHECKING:\n    pass\nelse:\n    from ..config import settings",
-        4,
-        "domain imports config, a later room",
-    ),
+    "a later room": ("search/a.py", "\nfrom .. import app", 2, "search imports app, a later room"),
+    "by a registry": ("library/a.py", 'R = {"x": "chatbot.answering.x"}', 1, "library imports answering, a later room"),
     "a file outside of the rooms": ("misc.py", "x = 1", 1, "misc is not a room"),
-    "a room that is none": ("app/a.py", "from ..misc import x", 1, "misc is not a room"),
-    "flask": ("answering/a.py", "from flask import g", 1, "flask may not be imported here"),
-    "pymongo": ("stores/a.py", "import pymongo.errors", 1, "pymongo may not be imported here"),
-    "bson": ("library/a.py", "\n\nfrom bson import ObjectId", 3, "bson may not be imported here"),
-    "openai": ("models/embed/other.py", "from openai import OpenAI", 1, "openai may not be imported here"),
-    "the environment": ("app/a.py", "import os\nos.environ['HOME']", 2, "only config/settings reads the environment"),
-    "the environment, by name": ("app/a.py", "from os import getenv", 1, "only config/settings reads the environment"),
-    "except Exception": ("app/cli/a.py", "try:\n    f()\nexcept Exception:\n    pass", 3, "catches everything"),
-    "except Exception in a tuple": (
-        "app/cli/a.py",
-        "try:\n    f()\nexcept (OSError, Exception):\n    pass",
-        3,
-        "catches everything",
-    ),
+    "a driver": ("stores/a.py", "import pymongo.errors", 1, "pymongo may not be imported here"),
+    "the environment": ("app/a.py", "from os import getenv", 1, "only config/settings reads the environment"),
     "a bare except": ("app/cli/a.py", "try:\n    f()\nexcept:\n    pass", 3, "catches everything"),
 }
 
@@ -192,24 +161,3 @@ def test_a_planted_violation_is_reported_with_file_and_line(
     path.parent.mkdir(parents=True)
     path.write_text(source, encoding="utf-8")
     assert violations(tmp_path / "chatbot") == [f"chatbot/{file}:{line}: {expected}"]
-
-
-ALLOWED = {
-    "an earlier room": ("app/web/api.py", "from ...domain import x\nfrom ...search import y\nimport flask"),
-    "its own room": ("stores/a.py", "from .chunks import x\nfrom . import chunks\nfrom .atlas import y"),
-    "the version": ("app/cli/a.py", "from ... import __version__"),
-    "only for the type checker": ("domain/a.py", "if TYPE_CHECKING:\n    from ..app.web import x"),
-    "the error page of the web": ("app/web/errors.py", "try:\n    f()\nexcept Exception:\n    pass"),
-    "tidying up": ("app/cli/a.py", "try:\n    f()\nexcept BaseException:\n    g()\n    raise"),
-    "a driver at home": ("database/a.py", "import bson\nfrom pymongo import MongoClient"),
-    "the SDK at home": ("models/chat/openai.py", "import openai"),
-    "the environment at home": ("config/settings.py", "import os\nx = os.environ"),
-}
-
-
-@pytest.mark.parametrize(("file", "source"), ALLOWED.values(), ids=ALLOWED)
-def test_what_is_allowed_is_not_reported(tmp_path: Path, file: str, source: str) -> None:
-    path = tmp_path / "chatbot" / file
-    path.parent.mkdir(parents=True)
-    path.write_text(source, encoding="utf-8")
-    assert violations(tmp_path / "chatbot") == []

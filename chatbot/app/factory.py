@@ -21,7 +21,7 @@ from .web.documents import documents
 from .web.jobs import jobs
 from .web.mcp import mcp
 from .web.middleware import BehindProxies, register_error_handlers, register_request_hooks
-from .web.monitoring import monitoring, tracing_of
+from .web.monitoring import monitoring, tracer_provider
 from .web.openai_protocol import openai_protocol
 from .web.openapi import openapi
 from .web.pages import assets, pages
@@ -44,7 +44,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     services = app.extensions["services"] = Services(settings)
-    app.extensions["tracing"] = tracing_of(settings)
+    app.extensions["tracing"] = tracer_provider(settings)
     app.extensions["active_streams"] = ActiveStreams(services)
     for views in (
         assets, pages, asking, openai_protocol, mcp, conversations, catalog, documents, jobs,
@@ -70,29 +70,33 @@ def create_app(settings: Settings | None = None) -> Flask:
 
 
 def _start(app: Flask, services: Services) -> None:
+    startup: Startup = app.extensions["startup"]
     services.check()
     services.prepare()
     if services.storage.engine.traits.has_search_indexes and services.settings.create_indexes:
-        startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     services.ingesting.clear_up()
     if services.ingesting.finish_deletions() or services.storage.ingestions.unfinished():
         _run_worker(app)
-    if _wants_samples(services):
+    mode, storage = services.settings.sample_data, services.storage
+    # auto: only an embedded database without other reports gets them.
+    automatic = mode == "auto" and storage.database.embedded
+    if mode == "on" or (automatic and all(report.sample for report in storage.documents.all())):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
-    app.extensions["startup"].background("figures", lambda stop: _derive_figures(services, stop))
-    app.extensions["startup"].background("retention", services.retention.run)
-    if (foreign := services.storage.foreign_changes) is not None:
-        app.extensions["startup"].background("foreign-changes", foreign.follow)
+    startup.background("figures", lambda stop: _derive_figures(services, stop))
+    startup.background("retention", services.retention.run)
+    if (foreign := storage.foreign_changes) is not None:
+        startup.background("foreign-changes", foreign.follow)
 
 
 def _run_worker(app: Flask) -> None:
-    """Start the threads that read queued files, unless they run already."""
+    """Have threads read the queued files now; start them, unless they run already."""
     startup: Startup = app.extensions["startup"]
     services: Services = app.extensions["services"]
     for number in range(services.settings.ingestion_workers):
         startup.supervise(f"ingestion-{number}", services.ingesting.worker.run)
+    services.ingesting.worker.wake()
 
 
 def stop_work(app: Flask) -> None:
@@ -102,9 +106,11 @@ def stop_work(app: Flask) -> None:
 
 def close_app(app: Flask) -> None:
     stop_work(app)
-    for name in ("active_streams", "startup", "samples", "services", "tracing"):
+    for name in ("active_streams", "startup", "samples", "services"):
         if (part := app.extensions.get(name)) is not None:
             part.close()
+    if (provider := app.extensions["tracing"]) is not None:
+        provider.shutdown()
 
 
 def _create_indexes(services: Services, stop: threading.Event) -> None:
@@ -127,11 +133,3 @@ def _derive_figures(services: Services, stop: threading.Event) -> None:
             log.info("The figures of %d reports were stored.", count)
     except ChatbotError as error:
         log.warning("The figures were not stored: %s The next start tries again.", error.message)
-
-
-def _wants_samples(services: Services) -> bool:
-    """Return whether to load the sample reports; with SAMPLE_DATA=auto, into an embedded database without others."""
-    mode = services.settings.sample_data
-    if mode != "auto":
-        return mode == "on"
-    return services.storage.database.embedded and all(record.sample for record in services.storage.documents.all())

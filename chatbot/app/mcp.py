@@ -26,8 +26,7 @@ from ..domain import Question, Report, Scope, SearchHit, StepEvent
 from ..domain.access import ANYBODY, Caller
 from ..domain.cancellation import Cancellation
 from ..domain.errors import ChatbotError, InvalidRequestError, NotFoundError
-from ..domain.json import to_json
-from ..domain.validation import parse
+from ..domain.json import parse, to_json
 from ..language import evenly_spaced
 from ..library.pipeline import passages
 from .services import Services

@@ -38,7 +38,7 @@ Parameters = Sequence[Any]
 Result = TypeVar("Result")
 
 
-class Written(NamedTuple):
+class WriteResult(NamedTuple):
     """PyMongo's result of an update or a deletion."""
 
     matched_count: int = 0
@@ -156,7 +156,7 @@ class SqliteCollection:
         text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
         self._write(lambda db: db.executemany(text, rows).rowcount, several=len(rows) > 1)
 
-    def update_one(self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False) -> Written:
+    def update_one(self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False) -> WriteResult:
         return self._update(filter, update, upsert=upsert)[0]
 
     def find_one_and_update(
@@ -166,19 +166,19 @@ class SqliteCollection:
         assert return_document
         return self._update(filter, update, upsert=upsert)[1]
 
-    def _update(self, filter: Mapping[str, Any], update: Update, *, upsert: bool) -> tuple[Written, Json | None]:
+    def _update(self, filter: Mapping[str, Any], update: Update, *, upsert: bool) -> tuple[WriteResult, Json | None]:
         check_update(update)
         if upsert and set(filter) != {"_id"}:
             raise DatabaseError("The embedded database upserts by the _id alone.")
         condition = self._where(filter)
 
-        def run(db: sqlite3.Connection) -> tuple[Written, Json | None]:
+        def run(db: sqlite3.Connection) -> tuple[WriteResult, Json | None]:
             document = self._change(db, condition, update)
             if document is None and upsert:
                 document = apply({"_id": filter["_id"]}, update, inserting=True)
                 db.execute(self._insert, to_row(document))
-                return Written(0, document["_id"]), document
-            return Written(int(document is not None)), document
+                return WriteResult(0, document["_id"]), document
+            return WriteResult(int(document is not None)), document
 
         return self._write(run, several=True)
 
@@ -202,10 +202,10 @@ class SqliteCollection:
 
         self._write(run, several=True)
 
-    def delete_many(self, filter: Mapping[str, Any]) -> Written:
+    def delete_many(self, filter: Mapping[str, Any]) -> WriteResult:
         condition, values = self._where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"
-        return Written(deleted_count=self._write(lambda db: db.execute(text, values).rowcount))
+        return WriteResult(deleted_count=self._write(lambda db: db.execute(text, values).rowcount))
 
     def create_index(self, keys: str | Sequence[tuple[str, int]]) -> None:
         """Create an index of the fields' values, and one of the rows whose first field holds a list, if it may."""

@@ -167,15 +167,11 @@ def where(filter: Mapping[str, Any], *, lists: bool = True) -> Sql:
         if name in {"$and", "$or"}:
             conditions.append(_join(f" {name[1:].upper()} ", (where(one, lists=lists) for one in condition)))
             continue
-        operators = condition if isinstance(condition, Mapping) else {"$eq": condition}
-        for operator in operators:
+        tests: list[Sql] = []
+        for operator, value in (condition if isinstance(condition, Mapping) else {"$eq": condition}).items():
             _check_operator(operator, FILTERS, ["$and", "$or", *FILTERS])
-        conditions.append(
-            _join(
-                " AND ",
-                (FILTERS[operator](field(name, lists=lists), value) for operator, value in operators.items()),
-            )
-        )
+            tests.append(FILTERS[operator](field(name, lists=lists), value))
+        conditions.append(_join(" AND ", tests))
     return _join(" AND ", conditions)
 
 

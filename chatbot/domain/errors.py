@@ -1,36 +1,7 @@
 """Every error this package raises on purpose.
 
-    ChatbotError
-    ├── SettingsError            a setting has a wrong value; the start stops and names the valid ones
-    ├── InvalidRequestError      the request is wrong (400); names the fields
-    │   └── UnknownNameError     no registry has this name; lists the valid ones
-    ├── UnauthorizedError        a key is needed, or the key sent is not valid (401)
-    ├── ForbiddenError           the key's role is not enough for this (403)
-    ├── ForbiddenHostError       the Host header has a name that is not in ALLOWED_HOSTS (403)
-    ├── ForbiddenOriginError     the page of another web site, not in CORS_ORIGINS, sends a change (403)
-    ├── NotFoundError            the id does not exist, or is not visible to the caller (404)
-    ├── LoadError                a file or page cannot become a document (422); says what to do
-    │   └── ReaderFailedError    the reader failed: a bug of ours, the file may be sound
-    ├── BudgetExhaustedError     today's tokens are used up (429)
-    ├── TooManyRequestsError     over REQUESTS_PER_MINUTE, or QUESTIONS_PER_CALLER at once (429)
-    ├── ConflictError            another request is changing it (409); retry in a few seconds
-    ├── SupersededError          a newer upload of the same file is registered and stays (409)
-    ├── DocumentExistsError      a report of that name exists; nothing was stored (409)
-    ├── CancelledError           a person stopped the work, and it was undone (409)
-    │   └── StoppedError         this process ends; another one continues the work
-    ├── IngestingError           the reports are registered, their passages are still being indexed (503)
-    ├── EmbedderMismatchError    the database was written with another embedding model (503)
-    └── DependencyError          something outside this process failed (503)
-        ├── DatabaseError            MongoDB or the embedded file
-        │   └── DiskFullError        no space to write (507); reading continues
-        ├── SearchEngineError        $vectorSearch, $search, FAISS, pgvector
-        ├── EmbeddingError           the embedding model
-        ├── ChatModelError           the chat model
-        │   └── ContextLengthError   the prompt is longer than the model reads
-        └── MissingPackageError      an optional package is not installed
-
-Adapters translate foreign exceptions once, at their edge, with ``raise ... from``. Messages
-say what is wrong and what to do, and never contain a secret; ``code`` is stable and machine-readable.
+Adapters translate foreign exceptions once, at their edge, with ``raise ... from``. Messages say what is wrong and what
+to do, and never contain a secret; ``code`` is stable and machine-readable.
 """
 
 from __future__ import annotations
@@ -50,12 +21,17 @@ class ChatbotError(Exception):
     """Base of the tree. ``details`` is JSON-serialisable and safe to show.
 
     ``retry_after``: the seconds after which trying again may help, None where it does not or only a person can mend it.
+    A class names its ``code`` and its HTTP ``status``, and what it does not name is that of its base.
     """
 
     code: ClassVar[str] = "internal_error"
     status: ClassVar[int] = 500
-    """The HTTP status."""
     retry_after: int | None = None
+
+    def __init_subclass__(cls, **attributes: Any) -> None:
+        super().__init_subclass__()
+        for name, value in attributes.items():
+            setattr(cls, name, value)
 
     def __init__(
         self, message: str, *, details: Sequence[Mapping[str, Any]] = (), retry_after: int | None = None
@@ -67,15 +43,12 @@ class ChatbotError(Exception):
             self.retry_after = retry_after
 
 
-class SettingsError(ChatbotError):
-    code = "invalid_setting"
+class SettingsError(ChatbotError, code="invalid_setting"):
+    """A setting has a wrong value; the start stops and names the valid ones."""
 
 
-class InvalidRequestError(ChatbotError):
-    """``details`` has one entry per field: field, message, valid_values."""
-
-    code = "invalid_request"
-    status = 400
+class InvalidRequestError(ChatbotError, code="invalid_request", status=400):
+    """The request is wrong. ``details`` has one entry per field: field, message, valid_values."""
 
     @classmethod
     def for_field(cls, field: str, message: str, valid_values: Iterable[object] | None = None) -> Self:
@@ -86,8 +59,8 @@ class InvalidRequestError(ChatbotError):
         return cls(f"{field}: {message}", details=[detail])
 
 
-class UnknownNameError(InvalidRequestError):
-    code = "unknown_name"
+class UnknownNameError(InvalidRequestError, code="unknown_name"):
+    """No registry has this name; lists the valid ones."""
 
     @classmethod
     def among(cls, field: str, kind: str, name: str, valid: Iterable[str]) -> Self:
@@ -98,45 +71,36 @@ class UnknownNameError(InvalidRequestError):
         )
 
 
-class UnauthorizedError(ChatbotError):
-    code = "unauthorized"
-    status = 401
+class UnauthorizedError(ChatbotError, code="unauthorized", status=401):
+    """A key is needed, or the key sent is not valid."""
 
 
-class ForbiddenError(ChatbotError):
-    code = "forbidden"
-    status = 403
+class ForbiddenError(ChatbotError, code="forbidden", status=403):
+    """The key's role is not enough for this."""
 
 
-class ForbiddenHostError(ChatbotError):
-    code = "forbidden_host"
-    status = 403
+class ForbiddenHostError(ChatbotError, code="forbidden_host", status=403):
+    """The Host header has a name that is not in ALLOWED_HOSTS."""
 
 
-class ForbiddenOriginError(ChatbotError):
-    code = "forbidden_origin"
-    status = 403
+class ForbiddenOriginError(ChatbotError, code="forbidden_origin", status=403):
+    """The page of another web site, not in CORS_ORIGINS, sends a change."""
 
 
-class NotFoundError(ChatbotError):
-    code = "not_found"
-    status = 404
+class NotFoundError(ChatbotError, code="not_found", status=404):
+    """The id does not exist, or is not visible to the caller."""
 
 
-class LoadError(ChatbotError):
-    code = "unreadable_document"
-    status = 422
+class LoadError(ChatbotError, code="unreadable_document", status=422):
+    """A file or page cannot become a document; says what to do."""
 
 
-class ReaderFailedError(LoadError):
-    code = "reader_failed"
+class ReaderFailedError(LoadError, code="reader_failed"):
+    """The reader failed: a bug of ours, the file may be sound."""
 
 
-class BudgetExhaustedError(ChatbotError):
-    """DAILY_TOKEN_LIMIT is reached; ``retry_after`` is the seconds until the next day (UTC)."""
-
-    code = "budget_exhausted"
-    status = 429
+class BudgetExhaustedError(ChatbotError, code="budget_exhausted", status=429):
+    """Today's tokens are used up; ``retry_after`` is the seconds until the next day (UTC)."""
 
     def __init__(self, *, used: int, limit: int, retry_after: int, whose: str = "Today's") -> None:
         hours = f"{retry_after // 3600} h {retry_after % 3600 // 60} min"
@@ -147,57 +111,44 @@ class BudgetExhaustedError(ChatbotError):
         )
 
 
-class TooManyRequestsError(ChatbotError):
-    code = "too_many_requests"
-    status = 429
+class TooManyRequestsError(ChatbotError, code="too_many_requests", status=429):
+    """Over REQUESTS_PER_MINUTE, or QUESTIONS_PER_CALLER at once."""
 
 
-class DocumentExistsError(ChatbotError):
-    """``details`` name the reports, and the ``choices`` for ``on_conflict``."""
-
-    code = "document_exists"
-    status = 409
+class DocumentExistsError(ChatbotError, code="document_exists", status=409):
+    """A report of that name exists; nothing was stored. ``details`` name it and the ``choices`` for ``on_conflict``."""
 
 
-class ConflictError(ChatbotError):
-    code = "conflict"
-    status = 409
-    retry_after = 5
+class ConflictError(ChatbotError, code="conflict", status=409, retry_after=5):
+    """Another request is changing it."""
 
 
-class SupersededError(ChatbotError):
-    code = "superseded"
-    status = 409
+class SupersededError(ChatbotError, code="superseded", status=409):
+    """A newer upload of the same file is registered and stays."""
 
 
-class CancelledError(ChatbotError):
-    code = "cancelled"
-    status = 409
+class CancelledError(ChatbotError, code="cancelled", status=409):
+    """A person stopped the work, and it was undone."""
 
 
-class StoppedError(CancelledError):
-    code = "stopped"
+class StoppedError(CancelledError, code="stopped"):
+    """This process ends; another one continues the work."""
 
 
-class IngestingError(ChatbotError):
-    code = "ingesting"
-    status = 503
-    retry_after = 3
+class IngestingError(ChatbotError, code="ingesting", status=503, retry_after=3):
+    """The reports are registered, their passages are still being indexed."""
 
 
-class EmbedderMismatchError(ChatbotError):
-    code = "embedder_mismatch"
-    status = 503
+class EmbedderMismatchError(ChatbotError, code="embedder_mismatch", status=503):
+    """The database was written with another embedding model."""
 
 
-class DependencyError(ChatbotError):
-    """``dependency`` names what failed, ``remedy`` says what helps.
+class DependencyError(ChatbotError, code="dependency_unavailable", status=503):
+    """Something outside this process failed. ``dependency`` names it, ``remedy`` says what helps.
 
     ``reason`` is a machine-readable word where the doctor tells causes apart (``auth_refused``, ...).
     """
 
-    code = "dependency_unavailable"
-    status = 503
     dependency: ClassVar[str] = "dependency"
 
     def __init__(self, message: str, *, remedy: str = "", retry_after: int | None = None, reason: str = "") -> None:
@@ -208,38 +159,32 @@ class DependencyError(ChatbotError):
         self.reason = reason
 
 
-class DatabaseError(DependencyError):
-    code = "database_unavailable"
-    dependency = "database"
+class DatabaseError(DependencyError, code="database_unavailable", dependency="database"):
+    """MongoDB or the embedded file failed."""
 
 
-class DiskFullError(DatabaseError):
-    code = "no_space"
-    status = 507
+class DiskFullError(DatabaseError, code="no_space", status=507):
+    """There is no space to write; reading continues."""
 
     def __init__(self, message: str, *, remedy: str = "Free some space on the disk of DATA_DIR.") -> None:
         super().__init__(message, remedy=remedy, retry_after=60)
 
 
-class SearchEngineError(DependencyError):
-    code = "search_unavailable"
-    dependency = "vector_search"
+class SearchEngineError(DependencyError, code="search_unavailable", dependency="vector_search"):
+    """$vectorSearch, $search, FAISS or pgvector failed."""
 
 
-class EmbeddingError(DependencyError):
-    code = "embedder_unavailable"
-    dependency = "embedder"
+class EmbeddingError(DependencyError, code="embedder_unavailable", dependency="embedder"):
+    """The embedding model failed."""
 
 
-class ChatModelError(DependencyError):
-    code = "chat_model_unavailable"
-    dependency = "chat_model"
+class ChatModelError(DependencyError, code="chat_model_unavailable", dependency="chat_model"):
+    """The chat model failed."""
 
 
-class ContextLengthError(ChatModelError):
-    code = "context_too_long"
+class ContextLengthError(ChatModelError, code="context_too_long"):
+    """The prompt is longer than the model reads."""
 
 
-class MissingPackageError(DependencyError):
-    code = "missing_package"
-    dependency = "python_package"
+class MissingPackageError(DependencyError, code="missing_package", dependency="python_package"):
+    """An optional package is not installed."""

@@ -29,7 +29,7 @@ from pydantic_core import PydanticCustomError
 from ..config.presets import CHUNKING
 from ..domain import YEAR_IN_REVIEW, Document, Loaded, Section, Value
 from ..domain.errors import InvalidRequestError, LoadError
-from ..domain.validation import NOT_BLANK, parse
+from ..domain.json import NOT_BLANK, parse
 from ..language import LETTERS_PATTERN
 from ..language.countries import ISO_CODE_LENGTH, country_code, resolve_country
 from .chunkers import CHUNKERS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot.domain.errors import InvalidRequestError
-from chatbot.domain.validation import parse
+from chatbot.domain.json import parse
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.library.sources import Overrides, check_overrides
 

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from chatbot.app.evaluation.dataset import Dataset, EvaluationQuery, Expectation
+from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation
 from chatbot.app.evaluation.runner import measure_retrieval
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services

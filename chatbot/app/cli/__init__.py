@@ -26,7 +26,7 @@ COMMANDS = {
     "ask": ("ask", "Answer QUESTION from the reports, or the questions of a table."),
     "chat": ("ask", "Ask one question after the other, each with the ones before as..."),
     "documents": ("documents", "The reports in the database."),
-    "glossary": ("glossary", "The terms of the library: import, export, list, clear."),
+    "glossary": ("documents", "The terms of the library: import, export, list, clear."),
     "keys": ("access", "The API keys: create, list, revoke."),
     "conversations": ("access", "The stored conversations: list, delete."),
     "audit": ("access", "Show who changed what, the newest first."),

@@ -10,7 +10,7 @@ import click
 from ...domain.access import KEY_ROLES, ApiKey, KeyRole
 from ...domain.errors import InvalidRequestError
 from ...language import count_of
-from ..evaluation.dataset import COLUMNS, RATED, SEVERAL
+from ..evaluation import COLUMNS, RATED, SEVERAL
 from ..web.files import csv_text
 from . import write_text
 

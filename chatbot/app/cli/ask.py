@@ -21,13 +21,12 @@ from ...domain.access import ANYBODY
 from ...domain.cancellation import Cancellation
 from ...domain.chat import question_problem
 from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
-from ...domain.json import to_json
-from ...domain.validation import parse
+from ...domain.json import parse, to_json
 from ...language import count_of
 from ...library.loaders.csv import read_table
 from ...library.loaders.text import read_text
 from ...search.scope import describe
-from ..evaluation.dataset import split_cell
+from ..evaluation import split_cell
 from ..services import Services
 from ..web.asking import ChatRequest
 from ..web.files import csv_text

@@ -25,6 +25,7 @@ from ...domain.request import RequestContext
 from ...library.pipeline import Registration
 from ...library.sources import Source, make_document
 from ...search.ranking import SHIPPED
+from ..evaluation import Dataset, QuestionReader, read_dataset, register_reports
 from ..evaluation.comparison import (
     Configuration,
     configurations,
@@ -35,7 +36,6 @@ from ..evaluation.comparison import (
     table,
     track,
 )
-from ..evaluation.dataset import Dataset, QuestionReader, read_dataset, register_reports
 from ..evaluation.injections import broken
 from ..evaluation.injections import injections as injection_cases
 from ..evaluation.runner import (

@@ -1,1 +1,241 @@
-"""Retrieval quality, measured offline."""
+"""Questions with known answers.
+
+They come from a folder in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in the metadata), or from a
+CSV file about the reports in a database.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ...database.repositories.documents import DocumentRepository
+from ...domain import Chunk, DocumentRecord, Scope, Value, Values
+from ...domain.errors import InvalidRequestError, LoadError
+from ...domain.protocols import Catalog
+from ...library.loaders.csv import read_table
+from ...search.scope import ScopeResolver
+
+COLUMNS = ("question", "expected_document", "page", "answer", "answerable", "note")
+"""A column for each filter field may follow: together they are the scope of the question."""
+RATED = ("rating", "reason", "comment", "cited", "at")
+"""What `feedback export` adds about the answer, which says nothing about the expected one."""
+SEVERAL = ";"
+"""Separates several expected documents, or several values of a filter field."""
+YES, NO = ("", "yes", "y", "true", "1"), ("no", "n", "false", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What retrieval should find: a document, a page of it, or a passage with the words of the answer."""
+
+    document_id: str
+    page: int | None = None
+    answer: str = ""
+
+    @property
+    def key(self) -> str:
+        page = f", page {self.page}" if self.page is not None else ""
+        return f"{self.document_id}{page}" + (f": {self.answer}" if self.answer else "")
+
+    def holds(self, chunk: Chunk) -> bool:
+        """Return whether a passage is the expected one; case and line breaks of the answer do not matter."""
+        if chunk.document_id != self.document_id or self.page not in (None, chunk.page):
+            return False
+        return " ".join(self.answer.split()).casefold() in " ".join(chunk.text.split()).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationQuery:
+    """A question and its expected results; without ``targets`` the product should abstain."""
+
+    id: str
+    text: str
+    scope: Scope
+    targets: tuple[Expectation, ...]
+
+    @property
+    def answerable(self) -> bool:
+        return bool(self.targets)
+
+    @property
+    def relevant(self) -> frozenset[str]:
+        return frozenset(target.key for target in self.targets)
+
+    def ranking(self, chunks: Sequence[Chunk]) -> list[str]:
+        """Return, for each passage, the key of the target that it is the first to contain, else ""."""
+        left = list(self.targets)
+        keys = []
+        for chunk in chunks:
+            match = next((target for target in left if target.holds(chunk)), None)
+            if match is not None:
+                left.remove(match)
+            keys.append(match.key if match else "")
+        return keys
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """``chunks`` of a BEIR folder; none if the questions are about the reports of a database."""
+
+    name: str
+    chunks: list[Chunk] = field(repr=False)
+    queries: list[EvaluationQuery] = field(repr=False)
+
+    @property
+    def answerable(self) -> list[EvaluationQuery]:
+        return [query for query in self.queries if query.answerable]
+
+
+def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
+    """Read a folder in BEIR layout; questions without judgements are left out.
+
+    Raises:
+        LoadError: a file is missing, a line does not follow the layout, or no question has a judgement.
+    """
+    relevant: dict[str, list[str]] = {}
+    for number, line in enumerate(_lines(folder / "qrels" / "test.tsv")[1:], start=2):
+        try:
+            query_id, document_id, score = line.split("\t")
+            is_relevant = float(score) > 0
+        except ValueError as error:
+            message = f"{folder}/qrels/test.tsv, line {number}: expected query-id, corpus-id and score."
+            raise LoadError(message) from error
+        if is_relevant:
+            relevant.setdefault(query_id, []).append(document_id)
+    chunks = []
+    for row in _rows(folder / "corpus.jsonl"):
+        metadata = {name: value for name, value in (row.get("metadata") or {}).items() if name in filter_fields}
+        id, title = row["_id"], row.get("title") or ""
+        chunks.append(Chunk(id, id, title or id, title, row["text"], metadata=metadata))
+    queries = []
+    for row in _rows(folder / "queries.jsonl"):
+        if row["_id"] in relevant:
+            filters: dict[str, Value | list[Value]] = (row.get("metadata") or {}).get("filters") or {}
+            scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
+            targets = tuple(Expectation(document_id) for document_id in dict.fromkeys(relevant[row["_id"]]))
+            queries.append(EvaluationQuery(row["_id"], row["text"], scope, targets))
+    if not queries:
+        raise LoadError(f"{folder}: no question has a judgement in qrels/test.tsv.")
+    return Dataset(folder.name, chunks, queries)
+
+
+def register_reports(documents: DocumentRepository, chunks: Sequence[Chunk]) -> int:
+    """Register a report for each set of metadata that passages share, and return how many.
+
+    Questions are then understood as with real reports.
+    """
+    passages = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
+    for number, (metadata, count) in enumerate(passages.items(), start=1):
+        name = ", ".join(str(value) for _, value in metadata) or f"Report {number}"
+        id = f"data-set-{number}"
+        documents.put(DocumentRecord(id, name, name, "", "", "ready", "", dict(metadata), chunks=count))
+    return len(passages)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise LoadError(f"{path}, line {number}: not JSON.") from error
+        if not isinstance(row, dict) or not isinstance(row.get("_id"), str) or not isinstance(row.get("text"), str):
+            raise LoadError(f"{path}, line {number}: _id and text are required.")
+        yield row
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        # splitlines() would also split at separators that JSON Lines allows within a line.
+        return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    except OSError as error:
+        raise LoadError(
+            f"{path} cannot be read: {error.strerror}. A data set has corpus.jsonl, queries.jsonl and qrels/test.tsv."
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReader:
+    """Reads a CSV file of questions about the reports of a catalog."""
+
+    catalog: Catalog
+    scopes: ScopeResolver
+    filter_fields: Sequence[str]
+
+    def read(self, path: Path) -> Dataset:
+        """Return the questions of a file; ids are its line numbers. Rated answers without an expectation are left out.
+
+        Raises:
+            LoadError: it is not a table with a column ``question``, a row is wrong (its line is named), or no question
+                has an expected document.
+        """
+        queries = []
+        for line, row in self._rows(path):
+            if row.get("rating") and not (row.get("expected_document") or row.get("answerable")):
+                continue
+            try:
+                queries.append(self._query(str(line), row))
+            except (InvalidRequestError, LoadError) as error:
+                raise LoadError(f"{path.name}, line {line}: {error.message}") from error
+        if not any(query.answerable for query in queries):
+            raise LoadError(f"{path.name}: no question has an expected_document.")
+        return Dataset(path.stem, [], queries)
+
+    def _rows(self, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+        table, known = read_table(path), (*COLUMNS, *self.filter_fields, *RATED)
+        _, names = next(table, (0, list[str]()))
+        header = [name.casefold().replace(" ", "_") for name in names]
+        # An unknown column is an error: a misspelt filter would widen the search unnoticed.
+        unknown = [name for name in header if name not in known]
+        if unknown or "question" not in header or len(set(header)) < len(header):
+            flaw = f"unknown column {unknown[0]!r}" if unknown else "question is missing or a column is repeated"
+            raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(known)}.")
+        for line, cells in table:
+            yield line, dict(zip(header, cells, strict=False))
+
+    def _query(self, id: str, row: dict[str, str]) -> EvaluationQuery:
+        text = row.get("question", "")
+        if not text:
+            raise LoadError("the question is missing.")
+        chosen = {name: values for name in self.filter_fields if (values := split_cell(row.get(name, "")))}
+        scope = self.scopes.resolve(chosen)
+        names = split_cell(row.get("expected_document", ""))
+        answerable, page = row.get("answerable", "").casefold(), row.get("page", "")
+        if answerable not in (*YES, *NO):
+            raise LoadError(f"answerable: {row['answerable']!r} should be yes or no.")
+        if (answerable in YES) != bool(names):
+            raise LoadError("a question needs either an expected_document or answerable = no.")
+        if page and not page.isdecimal():
+            raise LoadError(f"page: {page!r} is not a page number.")
+        answer = row.get("answer", "")
+        targets = tuple(Expectation(self._find(name, scope).id, int(page) if page else None, answer) for name in names)
+        return EvaluationQuery(id, text, scope, targets)
+
+    def _find(self, name: str, scope: Scope) -> DocumentRecord:
+        """Return the report with this id, title, name or file name; if there are several, the one inside the scope."""
+        records = _named(name, self.catalog.all())
+        if len(records) > 1 and scope:
+            records = _named(name, self.catalog.all(scope)) or records
+        if not records:
+            raise LoadError(f"expected_document: no report is called {name!r}. See: python -m chatbot documents list.")
+        if len(records) > 1:
+            ids = ", ".join(record.id for record in records)
+            raise LoadError(f"expected_document: {len(records)} reports are called {name!r}. Use the id: {ids}.")
+        return records[0]
+
+
+def _named(name: str, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
+    def names(record: DocumentRecord) -> Iterator[str]:
+        file = PurePosixPath(record.source.replace("\\", "/"))
+        yield from (record.id, record.title, record.name, record.source, file.name, file.stem)
+
+    return [record for record in records if name.casefold() in map(str.casefold, names(record))]
+
+
+def split_cell(cell: str) -> list[str]:
+    """Return the values of a cell, which `SEVERAL` separates."""
+    return [part.strip() for part in cell.split(SEVERAL) if part.strip()]

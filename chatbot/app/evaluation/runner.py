@@ -27,7 +27,7 @@ from ...questions.reading import read_names
 from ...search.pipeline import Retriever
 from ...search.relevance import best_score
 from ...search.subjects import everything_asked, suggest_scope
-from .dataset import Dataset, EvaluationQuery
+from . import Dataset, EvaluationQuery
 
 if TYPE_CHECKING:
     from ..services import Services

@@ -23,7 +23,7 @@ from ...models.chat import CHAT_MODELS, ManagedChatModel
 from ...models.chat.extractive import ExtractiveChatModel
 from ...questions.follow_ups import FollowUps
 from ...search.indicators import Glossary
-from .lifetime import close_lazy, lazy
+from .storage import close_lazy, lazy
 
 if TYPE_CHECKING:
     from . import Services

@@ -21,7 +21,7 @@ from ...library.samples import SampleReports
 from ...library.sources import About, Cutting, check_collection, check_overrides
 from ...library.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
 from ..migration.figures import FigureDerivation, no_progress
-from .lifetime import close_lazy, lazy
+from .storage import close_lazy, lazy
 
 LOAD_SECONDS = 300.0
 """Time limit for reading one file."""

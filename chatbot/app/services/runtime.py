@@ -35,8 +35,7 @@ from ...search.ranking import relevance_bounds
 from ...search.relevance import Bounds
 from ...stores import STORES
 from ...stores.atlas.definitions import SearchTarget, index_plans
-from .lifetime import close, close_lazy, lazy
-from .storage import Storage
+from .storage import Storage, close, close_lazy, lazy
 
 if TYPE_CHECKING:
     from .answering import Answering
@@ -72,7 +71,7 @@ class Runtime:
         """Return whether this runtime can search a database whose embedder is ``stored``."""
         if stored is None or stored == self.stored:
             return True
-        embedder = Runtime.embedder.built(self) if self.stored is None else None
+        embedder: CachedEmbedder | None = vars(self).get("embedder") if self.stored is None else None
         return embedder is not None and stored.same_vectors(embedder.model_id, embedder.dimensions, slot="")
 
     # The embedding model

@@ -1,4 +1,4 @@
-"""The database, its repositories, and the deletion of what has expired."""
+"""The database, its repositories, and the deletion of what has expired; properties that are built on first use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...config.settings import Settings
 from ...database import open_database
@@ -28,7 +29,6 @@ from ...search.scope import KnowledgeCollection, ScopeResolver
 from ...stores import Engine, choose_engine
 from ...stores.chunks import ensure_ordinary_indexes
 from ..migration.schema import migrate
-from .lifetime import close_lazy, lazy
 
 log = logging.getLogger(__name__)
 CACHE_ENTRIES = 5000
@@ -41,6 +41,40 @@ AUDIT_DAYS = 365
 FIRST_PURGE_SECONDS = 60.0
 """Pause after a start, which is busy enough."""
 T = TypeVar("T")
+
+
+class lazy(cached_property[T]):  # noqa: N801  # used like `property`
+    """A property that is built once, on first use, also with several threads, and kept.
+
+    A build that raises is tried again at the next use. Objects must not build each other in a circle.
+    """
+
+    if not TYPE_CHECKING:
+
+        def __get__(self, instance: object | None, owner: type) -> Any:
+            if instance is None:
+                return self
+            # Once built, Python finds the value in the instance before it asks here: the lock costs first uses only.
+            kept = vars(instance)
+            with kept.setdefault("_building", threading.RLock()):
+                if self.attrname not in kept:
+                    kept[self.attrname] = self.func(instance)
+                return kept[self.attrname]
+
+
+def close_lazy(instance: object, *names: str) -> None:
+    """Close these lazy properties in order, if they were built and can be closed; then forget all lazy properties."""
+    for name in names:
+        close(vars(instance).get(name))
+    for name, value in list(vars(type(instance)).items()):
+        if isinstance(value, lazy):
+            vars(instance).pop(name, None)
+
+
+def close(one: object) -> None:
+    """Close an object if it can be closed: most adapters hold nothing open."""
+    if close_it := getattr(one, "close", None):
+        close_it()
 
 
 def _on_database(repository: Callable[[Database], T]) -> lazy[T]:
@@ -94,19 +128,13 @@ class Storage:
 
     @lazy
     def figures(self) -> FigureRepository:
-        """The table of figures."""
-        documents = self.documents
+        reports, fields = self.documents, self.settings.filter_fields
         return FigureRepository(
-            self.database,
-            self.settings.filter_fields,
-            documents.unsettled,
-            lambda scope: [record.id for record in documents.all(scope)],
+            self.database, fields, reports.unsettled, lambda scope: [one.id for one in reports.all(scope)]
         )
 
     conversations = _on_database(ConversationRepository)
-    """Conversations and their messages."""
     feedback = _on_database(FeedbackRepository)
-    """What people think of answers."""
     unfinished = _on_database(UnfinishedRepository)
     """The events of answers that are still being written."""
 
@@ -116,13 +144,9 @@ class Storage:
         return CacheRepository(self.database, seconds=self.settings.cache_seconds, entries=CACHE_ENTRIES)
 
     glossary = _on_database(GlossaryRepository)
-    """The terms of the library."""
     usage = _on_database(UsageRepository)
-    """Tokens, calls and costs by day."""
     keys = _on_database(KeyRepository)
-    """API keys, and the secret that signs cookies."""
     audit = _on_database(AuditLog)
-    """The log of who changed what in the library."""
     counters = _on_database(Counters)
     """Tokens and requests of each account, counted for all workers together."""
 
@@ -140,7 +164,6 @@ class Storage:
         return StorageQuota(self.database, self.files, quota=self.settings.upload_quota_mb)
 
     ingestions = _on_database(IngestionQueue)
-    """The queue of ingestion jobs."""
 
     @lazy
     def engine(self) -> Engine:
@@ -158,17 +181,10 @@ class Storage:
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
         ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
-        indexed = (
-            self.figures,
-            self.conversations,
-            self.feedback,
-            self.ingestions,
-            self.cache,
-            self.keys,
-            self.counters,
+        for repository in (
+            self.figures, self.conversations, self.feedback, self.ingestions, self.cache, self.keys, self.counters,
             self.facts,
-        )
-        for repository in indexed:
+        ):  # fmt: skip
             repository.ensure_indexes()
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ from ...database.repositories.access import PREFIX
 from ...domain import Scope
 from ...domain.access import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
 from ...domain.errors import DatabaseError, ForbiddenError, TooManyRequestsError, UnauthorizedError
-from ...domain.validation import NOT_BLANK
+from ...domain.json import NOT_BLANK
 from ..services import Services
 from ..services.library import Library
 from .routes import COLLECTIONS, Body, ScopeQuery, current_route, query_filters, route, services

@@ -46,8 +46,7 @@ from ...domain import (
 from ...domain.cancellation import Cancellation
 from ...domain.chat import QUERY_CHARACTERS, SearchTrace, question_problem
 from ...domain.errors import DiskFullError, InvalidRequestError
-from ...domain.json import to_json
-from ...domain.validation import ADDRESS, IDENTIFIER, parse
+from ...domain.json import ADDRESS, IDENTIFIER, parse, to_json
 from ...language import evenly_spaced
 from ...language.words import ENGLISH, Language
 from ...search import RETRIEVAL_METHODS

@@ -20,8 +20,7 @@ from ...domain import Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsuppor
 from ...domain.cancellation import Cancellation
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
-from ...domain.json import to_json
-from ...domain.validation import NOT_BLANK
+from ...domain.json import NOT_BLANK, to_json
 from .access import caller, library, whose
 from .asking import STREAM, stream_response, with_passages
 from .files import disposition

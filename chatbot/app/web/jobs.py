@@ -19,8 +19,7 @@ from pydantic import ConfigDict, Field
 from ...database.core import Json
 from ...domain import DocumentRecord
 from ...domain.errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
-from ...domain.json import to_json
-from ...domain.validation import parse
+from ...domain.json import parse, to_json
 from ...jobs.queue import Ingestion, IngestionFile
 from ...library.control import JobControl, lease
 from ...library.sources import METADATA, UPLOADS, Cutting, Overrides, Year, document_id, uploaded_name

@@ -18,10 +18,9 @@ from pydantic import BaseModel, ConfigDict, StrictInt, StrictStr
 
 from ...database.core import Json
 from ...domain.access import Caller
-from ...domain.errors import ChatbotError
 from ..services import Services
 from .access import caller, question_slot
-from .monitoring import log_failure, unexpected
+from .monitoring import failure_of
 from .routes import EVENTS, JSON, require_samples, route, services
 from .streaming import ClientGoneError, connection, refuse_more
 
@@ -73,11 +72,11 @@ def _scope(product: Services, who: Caller) -> dict[str, Any]:
         try:
             with question_slot(product, who):
                 return work()
-        except ChatbotError as error:
-            log_failure(error)
-            raise
         except Exception as error:  # the web layer's border: it goes to the client
-            raise MCPError(INTERNAL_ERROR, unexpected(error).message) from error
+            failure = failure_of(error)
+            if failure is error:
+                raise
+            raise MCPError(INTERNAL_ERROR, failure.message) from error
 
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers]
     if "Accept" not in request.headers:

@@ -27,7 +27,7 @@ from ...config.settings import Settings
 from ...database.core import begin_request, end_request
 from ...domain.errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
 from .access import count_request, finish_request, known_owner, require_role
-from .monitoring import ObservedRequest, body_of, error_body, unexpected
+from .monitoring import ObservedRequest, body_of, error_body
 from .routes import services
 
 SECURITY_HEADERS = {
@@ -143,12 +143,12 @@ def refuse_foreign_origins(allowed: Collection[str]) -> None:
 def register_error_handlers(app: Flask) -> None:
     """Answer the product's errors, HTTP's and bugs as the API describes errors."""
 
-    @app.errorhandler(ChatbotError)
-    def answer_error(error: ChatbotError) -> Response:
-        response = _respond(error_body(error), error.status)
-        if error.retry_after is not None:
+    @app.errorhandler(Exception)
+    def answer_error(error: Exception) -> Response:
+        response = _respond(error_body(error), error.status if isinstance(error, ChatbotError) else 500)
+        if isinstance(error, ChatbotError) and error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)
-        if error.status == 401:
+        if response.status_code == 401:
             response.headers["WWW-Authenticate"] = 'Bearer realm="report-chat"'
         return response
 
@@ -161,10 +161,6 @@ def register_error_handlers(app: Flask) -> None:
         # What belongs to the status: Allow, Retry-After, ...
         response.headers.update({k: v for k, v in error.get_headers() if k.lower() != "content-type"})
         return response
-
-    @app.errorhandler(Exception)
-    def answer_bug(error: Exception) -> Response:
-        return _respond(error_body(unexpected(error)), 500)
 
 
 def _respond(body: dict[str, Any], status: int) -> Response:

@@ -90,22 +90,20 @@ class Error(TypedDict):
     error: ErrorBody
 
 
-def error_body(error: ChatbotError) -> dict[str, Any]:
-    """Return ``{"error": {"code", "message", "details", "request_id"}}``, also the data of an `error` event."""
-    log_failure(error)
-    return body_of(error.code, error.message, error.details)
+def error_body(error: Exception) -> dict[str, Any]:
+    """Return the body of an answer that failed, also the data of an `error` event."""
+    failure = failure_of(error)
+    return body_of(failure.code, failure.message, failure.details)
 
 
-def log_failure(error: ChatbotError) -> None:
-    """Log a failed dependency under the request's id, also where the client gets it within a stream."""
+def failure_of(error: Exception) -> ChatbotError:
+    """Return what the client gets; log a bug with its trace, and a failed dependency, under the request's id."""
+    if not isinstance(error, ChatbotError):
+        log.error("Unexpected error in request %s", _request_id(), exc_info=error)
+        return ChatbotError("Something went wrong here. The request id helps to find it in the log.")
     if error.status > 500:
         log.warning("Request %s: %s", _request_id(), error.message)
-
-
-def unexpected(error: BaseException) -> ChatbotError:
-    """Log a bug with its trace and the request id, and return what the client gets."""
-    log.error("Unexpected error in request %s", _request_id(), exc_info=error)
-    return ChatbotError("Something went wrong here. The request id helps to find it in the log.")
+    return error
 
 
 def body_of(code: str, message: str, details: list[dict[str, Any]]) -> dict[str, Any]:
@@ -117,34 +115,8 @@ def _request_id() -> str:
     return str(g.get("request_id", "")) if g else ""
 
 
-class Tracing:
-    """Begins spans under one provider; made once for each process."""
-
-    def __init__(self, provider: Any) -> None:
-        self._provider = provider
-        self._tracer = provider.get_tracer("chatbot")
-
-    def request(self, name: str, headers: Mapping[str, str], *, request_id: str) -> Any:
-        """Begin the span of a request, part of its caller's trace where ``headers`` name one (traceparent)."""
-        from opentelemetry.propagate import extract
-        from opentelemetry.trace import SpanKind
-
-        caller = extract({key.lower(): value for key, value in headers.items()})
-        return self._tracer.start_span(name, caller, SpanKind.SERVER, {"request_id": request_id})
-
-    def step(self, name: str, span: Any) -> Any:
-        """Begin a span inside of ``span``."""
-        from opentelemetry.trace import set_span_in_context
-
-        return self._tracer.start_span(name, set_span_in_context(span))
-
-    def close(self) -> None:
-        """Send the spans that were not sent yet."""
-        self._provider.shutdown()
-
-
-def tracing_of(settings: Settings) -> Tracing | None:
-    """Return what sends traces, None where the settings turn them off. Raises MissingPackageError."""
+def tracer_provider(settings: Settings) -> Any:
+    """Return OpenTelemetry's provider of traces, None where the settings turn them off. Raises MissingPackageError."""
     if settings.traces == "off":
         return None
     try:
@@ -159,7 +131,7 @@ def tracing_of(settings: Settings) -> Tracing | None:
         ) from error
     provider = TracerProvider(resource=Resource.create({"service.name": "report-chat"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return Tracing(provider)
+    return provider
 
 
 class ObservedRequest:
@@ -172,10 +144,14 @@ class ObservedRequest:
         self._known_method = request.method if request.method in HTTPMethod.__members__ else OTHER_METHOD
         self._route = request.url_rule.rule if request.url_rule is not None else NO_ROUTE
         self._span: Any = None
-        self._tracing: Tracing | None = current_app.extensions["tracing"]
-        if self._tracing is not None:
-            name = f"{self._known_method} {self._route}"
-            self._span = self._tracing.request(name, dict(request.headers), request_id=request_id)
+        if (provider := current_app.extensions["tracing"]) is not None:
+            from opentelemetry.propagate import extract
+            from opentelemetry.trace import SpanKind
+
+            self._tracer = provider.get_tracer("chatbot")
+            caller = extract({key.lower(): value for key, value in request.headers.items()})  # by `traceparent`
+            name, about = f"{self._known_method} {self._route}", {"request_id": request_id}
+            self._span = self._tracer.start_span(name, caller, SpanKind.SERVER, about)
 
     def end_with(self, response: Response, owner: str) -> None:
         """Log and count it when ``response`` is sent, or given up. ``owner``: whose request it is, "" = not known."""
@@ -189,14 +165,10 @@ class ObservedRequest:
             self._span.set_attribute("http.response.status_code", status)
             self._span.end()
         line = {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "request_id": self._id,
-            "method": self._method,
-            "path": self._path,
-            "status": status,
-            "ms": round(seconds * 1000, 1),
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"), "request_id": self._id,
+            "method": self._method, "path": self._path, "status": status, "ms": round(seconds * 1000, 1),
             "owner": hashlib.sha256(owner.encode()).hexdigest()[:OWNER_DIGITS] if owner else "",
-        }
+        }  # fmt: skip
         request_log.info(json.dumps(line, ensure_ascii=False))
 
     @contextmanager
@@ -208,10 +180,12 @@ class ObservedRequest:
             nonlocal step
             if isinstance(event, Saved):
                 count_answer(event.answer)
-            elif self._tracing is not None and isinstance(event, StepEvent):
+            elif self._span is not None and isinstance(event, StepEvent):
+                from opentelemetry.trace import set_span_in_context
+
                 if step is not None:
                     step.end()
-                step = self._tracing.step(event.name, self._span)
+                step = self._tracer.start_span(event.name, set_span_in_context(self._span))
 
         try:
             with OPEN.track_inprogress():
@@ -323,11 +297,14 @@ READINESS = answer_type(
 def check_readiness() -> Response:
     """Check that every dependency works, and how many sample reports are loaded."""
     product, storage, loading = services(), services().storage, samples()
+
+    def describe_embedder() -> str:
+        embedder = product.runtime.embedder
+        return f"{embedder.model_id}, {embedder.dimensions} dimensions"
+
     dependencies = [
         _ping("database", storage.database.ping),
-        _ping(
-            "embedder", lambda: f"{product.runtime.embedder.model_id}, {product.runtime.embedder.dimensions} dimensions"
-        ),
+        _ping("embedder", describe_embedder),
         # Built here, with why it was chosen: a store that cannot be built is a finding, not a crash.
         _ping("vector_search", lambda: f"{product.runtime.store.ping()} ({storage.engine.detail})"),
         _ping("chat_model", lambda: product.answering.chat_model.model_id),

@@ -24,9 +24,8 @@ from ...database.core import Json
 from ...domain import Answer, SearchHit, SourcesEvent, TokenEvent
 from ...domain.chat import QUERY_CHARACTERS
 from ...domain.errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
-from ...domain.json import to_json
+from ...domain.json import parse, to_json
 from ...domain.request import RequestContext
-from ...domain.validation import parse
 from ...questions.reading import COUNTRY, YEAR
 from ...search.compression import embedded
 from .access import caller

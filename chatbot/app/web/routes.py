@@ -24,8 +24,7 @@ from ...database.repositories.caches import request_cache
 from ...domain import Scope
 from ...domain.access import Need
 from ...domain.errors import LONGEST_SHOWN, IngestingError, InvalidRequestError, SettingsError
-from ...domain.json import to_json
-from ...domain.validation import POSITION, parse
+from ...domain.json import POSITION, parse, to_json
 
 if TYPE_CHECKING:
     from ...library.samples import SampleReports
@@ -152,7 +151,6 @@ def require_samples() -> None:
 def wake_worker() -> None:
     """Have a worker read the queued files now."""
     current_app.extensions["run_worker"]()
-    services().ingesting.worker.wake()
 
 
 def json_body() -> Any:

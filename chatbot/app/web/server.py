@@ -137,17 +137,15 @@ class Startup:
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
         self._stop = threading.Event()
-        self._retrying: threading.Thread | None = None
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._supervised: set[str] = set()
 
-    def background(self, name: str, work: Callable[[threading.Event], None]) -> threading.Thread:
+    def background(self, name: str, work: Callable[[threading.Event], None]) -> None:
         """Run ``work`` beside the requests; it ends soon after the event that it gets is set."""
         thread = threading.Thread(target=work, args=(self._stop,), name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
-        return thread
 
     def supervise(self, name: str, work: Callable[[], None]) -> None:
         """Run ``work`` beside the requests until it returns; after a bug it is logged and started again.
@@ -178,28 +176,21 @@ class Startup:
             if error.retry_after is None:
                 raise
             log.error("Serving, but not ready until this is mended: %s", error.message)
-            self._retrying = self.background("startup", self._retry)
+            self.background("startup", self._retry)
 
     def _retry(self, stop: threading.Event) -> None:
         wait = FIRST_WAIT
         while not stop.wait(wait):
             try:
                 self._work()
+                log.info("The start is finished: ready.")
+                return
             except ChatbotError as error:
                 # A thread has nobody to raise to: every question and /ready say the same.
                 if error.retry_after is None:
                     log.error("The start could not be finished: %s", error.message)
                     return
-                wait = min(2 * wait, LONGEST_WAIT)
-            else:
-                log.info("The start is finished: ready.")
-                return
-
-    def wait(self, seconds: float) -> bool:
-        """Return whether the work is done, or given up, within the time."""
-        if self._retrying is not None:
-            self._retrying.join(seconds)
-        return self._retrying is None or not self._retrying.is_alive()
+            wait = min(2 * wait, LONGEST_WAIT)
 
     def close(self) -> None:
         """Give up, and wait for all threads."""

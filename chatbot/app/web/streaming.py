@@ -30,7 +30,7 @@ from ...domain.errors import CancelledError, ChatbotError, DependencyError
 from ...domain.json import to_json
 from ...jobs.worker import Worker
 from ..services import Services
-from .monitoring import error_body, unexpected
+from .monitoring import error_body
 
 log = logging.getLogger(__name__)
 CONNECTION = "report_chat.connection"
@@ -215,8 +215,7 @@ class EventStream:
                 if not self._is_open:
                     self._failure = error
             if self._failure is None:
-                body = error_body(error if isinstance(error, ChatbotError) else unexpected(error))
-                self._send(encode("error", body))
+                self._send(encode("error", error_body(error)))
         finally:
             self._end()
         self._send(None)
@@ -295,35 +294,31 @@ class ActiveStreams(Worker):
         super().__init__(TICK_SECONDS)
         self._services = services
         self._lock = threading.Lock()
-        self._answers: dict[str, ResumableStream] = {}
+        self.answers: dict[str, ResumableStream] = {}
+        """By the id of their message."""
         self._thread: threading.Thread | None = None
         self._ticks = 0
 
     def add(self, answer: ResumableStream) -> None:
         """Look after an answer until its end."""
         with self._lock:
-            self._answers[answer.begun.message_id] = answer
+            self.answers[answer.begun.message_id] = answer
             if self._thread is None:
                 self._thread = threading.Thread(target=self.run, name="resumable-answers", daemon=True)
                 self._thread.start()
-
-    def ids(self) -> set[str]:
-        """Return the message ids of the answers that are being written."""
-        with self._lock:
-            return set(self._answers)
 
     def detach(self, answer: ResumableStream) -> None:
         """See `ResumableStream.close`."""
         answer.detached_at = time.monotonic()
         with self._lock:
-            detached = sum(other.detached_at is not None for other in self._answers.values())
+            detached = sum(other.detached_at is not None for other in self.answers.values())
         if detached > MAX_DETACHED or not self._services.settings.resume_seconds:
             answer.cancel.cancel()
 
     def end(self, answer: ResumableStream) -> None:
         """Note that the answer is complete, stopped or failed."""
         with self._lock:
-            self._answers.pop(answer.begun.message_id, None)
+            self.answers.pop(answer.begun.message_id, None)
         state: State = "" if answer.saved else "stopped" if answer.cancel.cancelled else "failed"
         try:
             with answer.writing:
@@ -335,7 +330,7 @@ class ActiveStreams(Worker):
     def stop(self, message_id: str) -> None:
         """Stop an answer if this process writes it; its text so far stays."""
         with self._lock:
-            answer = self._answers.get(message_id)
+            answer = self.answers.get(message_id)
         if answer is not None:
             answer.cancel.cancel()
 
@@ -348,7 +343,7 @@ class ActiveStreams(Worker):
     def work_once(self) -> bool:
         self._ticks += 1
         with self._lock:
-            answers = dict(self._answers)
+            answers = dict(self.answers)
         for answer in answers.values():
             with answer.writing:
                 first, events = answer.take()

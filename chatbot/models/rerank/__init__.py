@@ -163,11 +163,8 @@ class LlmReranker(_ModelReranker):
         return Reranked(tuple([*named, *others][:top_k]), usage)
 
 
-class RerankerError(DependencyError):
+class RerankerError(DependencyError, code="reranker_unavailable", dependency="reranker"):
     """The cross-encoder could not be loaded, or failed."""
-
-    code = "reranker_unavailable"
-    dependency = "reranker"
 
 
 class CrossEncoderReranker(_ModelReranker):

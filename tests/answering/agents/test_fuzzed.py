@@ -1,10 +1,9 @@
-"""A thousand replies that no model should write: each question is answered, or honestly not (R-C9)."""
+"""Replies that no model should write: each question is answered, or honestly not (R-C9)."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from flask.testing import FlaskClient
 
 from chatbot.app.factory import close_app, create_app
-from chatbot.domain.errors import ChatModelError
 from tests.answering.agents.bench import COLLECTIONS, QUESTION, Bench, bench
 from tests.answering.agents.nonsense import nonsense
 from tests.campaigns import times
@@ -22,15 +20,10 @@ from tests.fakes.openai_server import CHAT
 from tests.fakes.scripted_model import ScriptedModel, ideal, pieces, stage_of
 
 WAYS = ("direct", "deep", "chain", "compare")
-STAGES = {"answer", "plan", "relevance", "reflect", "collections", "follow_up", "intermediate", "auto", "compare",
-          "outline", "section"}  # fmt: skip
-REPLIES = times("REPLIES", 100)
-ASKED = {"direct": 30, "auto": 40, "deep": 40, "chain": 40, "compare": 40, "report": 35}
-"""Enough for five hundred replies in all."""
-QUESTIONS = {mode: 1 + REPLIES * asked // 500 for mode, asked in ASKED.items()}
+MODES = (*WAYS, "auto", "report")
+QUESTIONS = times("QUESTIONS", 8)
 MAY_FAIL = {"direct", "auto"}
 """A direct answer that fails is a typed error; auto may choose it."""
-LARGEST = 400_000
 
 
 class Raving:
@@ -38,49 +31,18 @@ class Raving:
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
-        self.said: list[tuple[str, int]] = []
-        self.stages: list[str] = []
 
     def __call__(self, request: Recorded) -> Reply:
-        stage = stage_of(request)
-        self.stages.append(stage)
         if self.random.random() < 0.33:
             way = json.dumps({"choice": self.random.choice(WAYS)})
-            return Reply(pieces(way if stage == "auto" else ideal(request)))
-        number = self.random.randrange(10**9)
-        self.said.append((stage, number))
-        return nonsense(number, request)
+            return Reply(pieces(way if stage_of(request) == "auto" else ideal(request)))
+        return nonsense(self.random.randrange(10**9), request)
 
 
 @pytest.fixture(scope="module")
 def raving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with bench(tmp_path_factory.mktemp("raving"), collections=COLLECTIONS, deep_rounds=2, chain_rounds=2) as opened:
         yield opened
-
-
-def test_replies_of_nonsense(raving: Bench) -> None:
-    """Sound is what `bench.assert_sound` says; a direct answer may fail, with a typed error."""
-    said: Counter[str] = Counter()
-    answered, failed = 0, list[tuple[str, str]]()
-    for mode, number in ((mode, n) for mode, most in QUESTIONS.items() for n in range(most)):
-        model = Raving(number)
-        try:
-            told = raving.ask(mode, model, cache=False)
-        except ChatModelError:
-            failed.append((mode, model.stages[-1]))
-        except Exception as error:
-            error.add_note(f"{mode}, question {number}: {model.said}")
-            raise
-        else:
-            answered += told.answer.answered
-            assert len(told.answer.response) < LARGEST
-        said += Counter(stage for stage, _ in model.said)
-    assert {stage for _, stage in failed} <= {"answer"}
-    assert {mode for mode, _ in failed} <= MAY_FAIL
-    assert sum(said.values()) >= REPLIES, said
-    assert set(said) == STAGES
-    assert min(said.values()) >= REPLIES // 100, said
-    assert answered >= REPLIES // 10
 
 
 @pytest.mark.parametrize(
@@ -105,9 +67,9 @@ def client(raving: Bench) -> Iterator[FlaskClient]:
     close_app(app)
 
 
-@pytest.mark.parametrize("mode", QUESTIONS)
+@pytest.mark.parametrize("mode", MODES)
 def test_the_pages_get_what_can_be_sent(raving: Bench, client: FlaskClient, mode: str) -> None:
-    for number in range(3):
+    for number in range(QUESTIONS):
         raving.server.always(CHAT, Raving(1000 + number))
         asked = {"query": f"{QUESTION} {number}", "mode": mode}
         response = client.post("/query", json=asked)
@@ -134,5 +96,7 @@ def assert_ends_well(sent: list[tuple[str, Any]], mode: str) -> None:
         assert (mode in MAY_FAIL, data["error"]["code"]) == (True, "chat_model_unavailable")
         return
     assert name == "done"
+    assert data["response"].strip()
+    assert [citation["number"] for citation in data["citations"]] == list(range(1, len(data["citations"]) + 1))
     hits = {hit["chunk_id"] for hit in data["trace"]["hits"]}
     assert {citation["chunk_id"] for citation in data["citations"]} <= hits

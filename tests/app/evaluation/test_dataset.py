@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.evaluation.dataset import (
+from chatbot.app.evaluation import (
     Dataset,
     EvaluationQuery,
     Expectation,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.evaluation.dataset import Dataset, EvaluationQuery, Expectation, read_dataset
+from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation, read_dataset
 from chatbot.app.evaluation.runner import (
     Measured,
     interval,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.evaluation.dataset import Dataset, EvaluationQuery, Expectation
+from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation
 from chatbot.app.evaluation.runner import FEWEST, UNRELATED_QUESTIONS, Scores, collect_scores
 from chatbot.app.services import Services
 from chatbot.domain import Scope, Values

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from chatbot.answering.agents import AGENTS
 from chatbot.app.factory import create_app
 from chatbot.config.settings import Settings
-from chatbot.domain.validation import MAX_PROBLEMS
+from chatbot.domain.json import MAX_PROBLEMS
 from chatbot.library.loaders import loader_for
 from chatbot.library.sources import Source, make_document
 from chatbot.search import RETRIEVAL_METHODS

@@ -141,9 +141,9 @@ def test_nobody_waits_for_it_for_long(
 
 
 def ended(app: Flask, message_id: str) -> None:
-    answers = app.extensions["active_streams"]
+    active = app.extensions["active_streams"]
     for _ in range(200):
-        if message_id not in answers.ids():
+        if message_id not in active.answers:
             return
         threading.Event().wait(0.05)
     pytest.fail("it goes on")

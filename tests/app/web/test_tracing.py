@@ -8,7 +8,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from chatbot.app.web.monitoring import Tracing, tracing_of
+from chatbot.app.web.monitoring import tracer_provider
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION
 
@@ -19,7 +19,7 @@ CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 def exported(app: Flask) -> InMemorySpanExporter:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    app.extensions["tracing"] = Tracing(provider)
+    app.extensions["tracing"] = provider
     return exporter
 
 
@@ -42,7 +42,7 @@ def test_the_steps_stand_below_the_request_and_that_below_its_caller(app: Flask,
 
 
 def test_they_are_off_by_default_and_named_where_they_are_not(settings: Settings) -> None:
-    assert tracing_of(settings) is None
-    found = tracing_of(settings.override(traces="otlp"))
+    assert tracer_provider(settings) is None
+    found = tracer_provider(settings.override(traces="otlp"))
     assert found is not None
-    found.close()
+    found.shutdown()

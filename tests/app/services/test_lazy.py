@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from chatbot.app.services.lifetime import lazy
+from chatbot.app.services.storage import lazy
 from chatbot.domain.errors import InvalidRequestError
 
 
