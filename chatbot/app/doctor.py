@@ -16,9 +16,8 @@ from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
 from ..domain.protocols import Quoter, RerankingStore
 from ..domain.request import RequestContext
 from ..language import count_of
-from ..stores.atlas.definitions import LEFT_OVER, SearchTarget
 from ..stores.atlas.errors import translate_refusals
-from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
+from ..stores.atlas.indexes import LEFT_OVER, IndexStatus, SearchTarget, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search, vector_stage
 
 if TYPE_CHECKING:

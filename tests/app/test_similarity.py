@@ -14,8 +14,7 @@ from chatbot.config.presets import PRESETS
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain.errors import InvalidRequestError
-from chatbot.stores.atlas.definitions import index_plans
-from chatbot.stores.atlas.indexes import ensure_indexes
+from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
 from tests.library.helpers import ingest, passages_of, write

@@ -21,8 +21,7 @@ from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Scope
 from chatbot.domain.protocols import Store
 from chatbot.stores import STORES, store_traits
-from chatbot.stores.atlas.definitions import index_plans
-from chatbot.stores.atlas.indexes import ensure_indexes
+from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from chatbot.stores.chunks import ensure_ordinary_indexes
 from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient

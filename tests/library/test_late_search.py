@@ -21,8 +21,7 @@ from chatbot.domain import AnswerEvent, Question, Scope, Vector
 from chatbot.domain.errors import SearchEngineError
 from chatbot.domain.request import RequestContext
 from chatbot.library.control import JobControl
-from chatbot.stores.atlas.definitions import index_plans
-from chatbot.stores.atlas.indexes import ensure_indexes
+from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.campaigns import times
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.search_engine import failure

@@ -14,8 +14,7 @@ from bson import ObjectId
 from chatbot.database.core import Collection, Json
 from chatbot.domain import Chunk, Scope, Values, Vector
 from chatbot.domain.errors import EmbedderMismatchError, SearchEngineError
-from chatbot.stores.atlas.definitions import index_plans
-from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes
+from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes, index_plans
 from chatbot.stores.atlas.pipelines import text_stage
 from tests.fakes.search_engine import failure
 from tests.stores.atlas_setup import COLLECTIONS, DIMENSIONS, SETTINGS, Setup

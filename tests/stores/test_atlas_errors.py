@@ -11,8 +11,8 @@ from pymongo.errors import OperationFailure
 from chatbot.database.core import CommandError
 from chatbot.domain import Scope, Values
 from chatbot.domain.errors import SearchEngineError
-from chatbot.stores.atlas.definitions import SearchTarget
 from chatbot.stores.atlas.errors import explain, lacks_engine
+from chatbot.stores.atlas.indexes import SearchTarget
 from tests.fakes.search_engine import location
 from tests.stores.atlas_setup import Setup
 

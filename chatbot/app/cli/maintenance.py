@@ -21,8 +21,7 @@ from ...library.samples import GLOSSARY_FILE
 from ...models.caches import CachedEmbedder, WarmCache, write_warm_cache
 from ...models.embed import EMBEDDERS
 from ...stores import store_traits
-from ...stores.atlas.definitions import SearchTarget
-from ...stores.atlas.indexes import IndexStatus, Polling, drop_indexes, ensure_indexes, index_status
+from ...stores.atlas.indexes import IndexStatus, Polling, SearchTarget, drop_indexes, ensure_indexes, index_status
 from ..migration.copy import Copier
 from ..migration.reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
 from ..migration.schema import Mender, newest, require_known

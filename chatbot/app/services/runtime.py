@@ -34,7 +34,7 @@ from ...search.pipeline import Retriever
 from ...search.ranking import relevance_bounds
 from ...search.relevance import Bounds
 from ...stores import STORES
-from ...stores.atlas.definitions import SearchTarget, index_plans
+from ...stores.atlas.indexes import SearchTarget, index_plans
 from .storage import Storage, close, close_lazy, lazy
 
 if TYPE_CHECKING:

@@ -16,18 +16,16 @@ from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING
 from ...domain import Scope
 from ...domain.errors import SearchEngineError
 from ..chunks import is_retired
-from .definitions import TEXT_PATHS
 from .errors import NOT_QUERYABLE, UNDECLARED, translate_refusals
-from .indexes import IndexHealth
+from .indexes import TEXT_PATHS, IndexHealth
 from .pipelines import (
     MAX_CANDIDATES,
     candidates,
-    keyword_pipeline,
     leg_scores,
     listing_pipeline,
     rank_fusion_pipeline,
+    ranked,
     text_stage,
-    vector_pipeline,
     vector_stage,
 )
 
@@ -86,7 +84,7 @@ class IndexedCollection:
         """Return at least the ``top_k`` nearest rows, with all that tie with the last of them."""
 
         def pipeline(limit: int) -> list[Json]:
-            return vector_pipeline(self._vector_stage(vector, scope, limit, num_candidates))
+            return [self._vector_stage(vector, scope, limit, num_candidates), *ranked("vectorSearchScore")]
 
         rows = self._best_rows(self.vectors, pipeline, top_k, ties=num_candidates is None, counted=scope)
         if not rows and top_k > 0 and (failure := self.vectors.failure()):
@@ -97,9 +95,12 @@ class IndexedCollection:
         """Return the best rows by keywords, with ties; none where the index cannot answer, which is noted."""
         if not query.strip() or self.texts.known_failure():
             return []
+        stage = text_stage(index=self.texts.target.index, query=query, scope=scope)
 
         def pipeline(limit: int) -> list[Json]:
-            return keyword_pipeline(index=self.texts.target.index, query=query, scope=scope, limit=limit)
+            # The engine returns best first, so the cut comes before the sort: otherwise the server would fetch every
+            # document with one of the words only to order it.
+            return [stage, {"$limit": limit}, *ranked("searchScore")]
 
         try:
             rows = self._best_rows(self.texts, pipeline, top_k)

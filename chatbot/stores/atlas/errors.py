@@ -6,12 +6,17 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from ...database.core import CommandError
 from ...domain.errors import SearchEngineError
 from ..chunks import no_direction
-from .definitions import FOLLOWED_BY, SearchTarget
 
+if TYPE_CHECKING:
+    from .indexes import SearchTarget
+
+FOLLOWED_BY = "document_id"
+"""The field by which the store asks how much of a document the engine has indexed; declared in every index."""
 OVERLOADED = 489
 NOT_QUERYABLE, UNDECLARED = "index_not_queryable", "field_undeclared"
 """Reasons of errors of one index, not of the question: its state, and a field that it does not declare."""

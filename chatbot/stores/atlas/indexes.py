@@ -1,4 +1,4 @@
-"""Create, change, watch and drop search indexes, and find out why a search found nothing.
+"""The search indexes: their definitions, and how to create, change, watch and drop them; why a search found nothing.
 
 The server builds search indexes in the background, and a search of one that is missing or unfinished gives no rows and
 no error. So creating one waits until it is queryable, and an empty answer is believed only after a look at the index.
@@ -6,21 +6,146 @@ no error. So creating one waits until it is queryable, and an empty answer is be
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
+from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
+from ...database.rows import TEXT_FIELD, embedding_field
 from ...domain.errors import SearchEngineError
-from .definitions import SearchTarget, fits_definition, keep_extras
-from .errors import has_no_room, missing, not_queryable, translate_refusals
+from .errors import FOLLOWED_BY, has_no_room, missing, not_queryable, translate_refusals
 
-MISSING = "DOES_NOT_EXIST"
-NO_ROOM = "NO_ROOM"
-ALREADY_EXISTS = 68
 log = logging.getLogger(__name__)
+MISSING, NO_ROOM = "DOES_NOT_EXIST", "NO_ROOM"
+ALREADY_EXISTS = 68
+TRUSTED_SECONDS, DOUBTED_SECONDS = 60.0, 5.0
+"""How long it is believed that an index answers, and that it does not."""
+TEXT_PATHS = (TEXT_FIELD, "report_title", "document_title")
+"""The fields of the keyword search: it finds a passage by its report and heading too."""
+VECTOR_INDEX, TEXT_INDEX = "vector_index", "text_index"
+"""Their names. One vector index holds both slots of vectors: a free cluster has room for three indexes in all."""
+LEFT_OVER = {f"{VECTOR_INDEX}_b"}
+"""Names of indexes that only earlier releases used."""
+Quantization = Literal["none", "scalar", "binary"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTarget:
+    """A search index with the ``definition`` it should have.
+
+    ``dropped``: paths to remove from it; others that it has besides stay.
+    """
+
+    collection: str
+    index: str
+    kind: Literal["vectorSearch", "search"]
+    definition: Json
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def described(self) -> str:
+        """The index and its collection, for messages."""
+        return f"search index {self.index!r} of {self.collection!r}"
+
+    @property
+    def optional(self) -> bool:
+        """Whether it may be left out where the tier has no room for it."""
+        return self.kind == "search"
+
+
+def vector_index_definition(
+    dimensions: Mapping[str, int],
+    filter_fields: Iterable[str],
+    quantization: Quantization = "none",
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> Json:
+    """Return the `vectorSearch` index: cosine over the embeddings, and every field that a scope may name.
+
+    ``dimensions`` by slot: two while the embedding model changes. Quantisation is advised above 100,000 vectors:
+    scalar takes a quarter of the memory, binary a twenty-fourth. ``options``: see `Settings.index_options`.
+    """
+    of_index = {name: value for name, value in options.items() if name != "hnswOptions"}
+    of_field = {name: value for name, value in options.items() if name == "hnswOptions"}
+    shared: Json = {"similarity": "cosine", "quantization": quantization, **of_field}
+    vectors: list[Json] = [
+        {"type": "vector", "path": embedding_field(slot), "numDimensions": size, **shared}
+        for slot, size in dimensions.items()
+    ]
+    filters = [{"type": "filter", "path": name} for name in dict.fromkeys((*filter_fields, FOLLOWED_BY))]
+    return {"fields": [*vectors, *filters], **of_index}
+
+
+def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
+    """Return the `search` index: texts stemmed for the language, filter fields as exact strings and numbers."""
+    fields: Json = {path: {"type": "string", "analyzer": f"lucene.{language}"} for path in TEXT_PATHS}
+    fields |= {name: [{"type": "token"}, {"type": "number"}] for name in filter_fields}
+    return {"mappings": {"dynamic": False, "fields": {**fields, FOLLOWED_BY: {"type": "token"}}}}
+
+
+def index_plans(
+    settings: Settings, dimensions: Mapping[str, int], *, dropped: Iterable[str] = ()
+) -> list[SearchTarget]:
+    """Return a vector and a text index for each collection of passages, the most needed first.
+
+    ``dimensions`` of the vectors by slot; ``dropped``: the slots to remove. The general collection is the first, that
+    of the reports the second. Text indexes are optional, the general one's is last: the free tier has room for three.
+    """
+    names, fields = list(dict.fromkeys(settings.chunk_collections)), settings.filter_fields
+    options = json.loads(settings.index_options or "{}")
+    vector = vector_index_definition(dimensions, fields, settings.quantization, options)
+    text = text_index_definition(fields, settings.language)
+    gone = tuple(map(embedding_field, dropped))
+    return [
+        *(SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, gone) for name in names),
+        *(SearchTarget(name, TEXT_INDEX, "search", text) for name in dict.fromkeys((*names[1:], names[0]))),
+    ]
+
+
+def fits_definition(stored: Mapping[str, Any], target: SearchTarget) -> bool:
+    """Return whether an update of the server's definition would change nothing but spell out a default."""
+    return _by_path(keep_extras(target, stored)) == _by_path(stored)
+
+
+def _by_path(definition: Mapping[str, Any]) -> Json:
+    fields = {field.get("path"): {"quantization": "none", **field} for field in definition.get("fields", ())}
+    return {**definition, "fields": fields}
+
+
+def keep_extras(target: SearchTarget, stored: Mapping[str, Any]) -> Json:
+    """Return the planned definition with all that an operator declared besides, which an update must not remove.
+
+    That is other fields, `storedSource`, `numPartitions`, analyzers, and what a field has beyond its plan
+    (`hnswOptions`, another mapping beside ours).
+    """
+    planned = target.definition
+    if "fields" in planned:
+        by_path = {field.get("path"): field for field in stored.get("fields", ())}
+        kept = {path: field for path, field in by_path.items() if path not in target.dropped}
+        ours = {}
+        for field in planned["fields"]:
+            old = kept.get(field["path"], {})
+            ours[field["path"]] = {**(old if old.get("type") == field["type"] else {}), **field}
+        return {**stored, **planned, "fields": list({**ours, **kept, **ours}.values())}
+    mappings = stored.get("mappings", {})
+    fields = mappings.get("fields", {})
+    needed = {
+        path: fields[path] if _same_mapping(fields.get(path), mapping) else mapping
+        for path, mapping in planned["mappings"]["fields"].items()
+    }
+    return {**stored, "mappings": {**mappings, "fields": {**fields, **needed}}}
+
+
+def _same_mapping(stored: Any, planned: Any) -> bool:
+    mappings = stored if isinstance(stored, list) else [stored or {}]
+    return all(
+        any(need.items() <= mapping.items() for mapping in mappings)
+        for need in (planned if isinstance(planned, list) else [planned])
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +184,10 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
         described = next(iter(database[target.collection].search_indexes(target.index)), None)
     if described is None:
         return IndexStatus(target.collection, target.index, target.kind, MISSING, queryable=False)
+    # Atlas has one message; Community one for each host's main index, and for the one that is being built.
+    hosts = described.get("statusDetail") or ()
+    parts = (host.get(part) or {} for host in hosts for part in ("mainIndex", "stagedIndex"))
+    messages = (described.get("message"), *(part.get("message") for part in parts))
     return IndexStatus(
         target.collection,
         target.index,
@@ -66,7 +195,7 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
         str(described.get("status") or ("READY" if described.get("queryable") else "PENDING")),
         queryable=bool(described.get("queryable")),
         definition=dict(described.get("latestDefinition") or {}),
-        message=_message(described),
+        message="; ".join(dict.fromkeys(str(message) for message in messages if message)),
     )
 
 
@@ -74,14 +203,6 @@ def index_kind(described: Mapping[str, Any]) -> str:
     """Return vectorSearch or search. Community does not name the type: there it follows from the definition."""
     is_search = "mappings" in (described.get("latestDefinition") or {})
     return str(described.get("type") or ("search" if is_search else "vectorSearch"))
-
-
-def _message(described: Mapping[str, Any]) -> str:
-    """Atlas has one message; Community one for each host's main index, and for the one that is being built."""
-    hosts = described.get("statusDetail") or ()
-    parts = (host.get(part) or {} for host in hosts for part in ("mainIndex", "stagedIndex"))
-    messages = (described.get("message"), *(part.get("message") for part in parts))
-    return "; ".join(dict.fromkeys(str(message) for message in messages if message))
 
 
 def ensure_indexes(database: Database, plans: Sequence[SearchTarget], polling: Polling = POLLING) -> list[IndexStatus]:
@@ -171,10 +292,6 @@ def drop_indexes(database: Database, plans: Iterable[SearchTarget]) -> list[str]
     return dropped
 
 
-TRUSTED_SECONDS, DOUBTED_SECONDS = 60.0, 5.0
-"""How long it is believed that an index answers, and that it does not."""
-
-
 class IndexHealth:
     """Whether a search index answers. It is checked before an empty or refused answer is believed. Thread-safe."""
 
@@ -198,16 +315,14 @@ class IndexHealth:
         until, before = self._latest
         if (before is None and self._clock() < until) or self._database[self.target.collection].estimated_count() == 0:
             return None
-        failure = self._check()
+        failure, status = None, index_status(self._database, self.target)
+        if status.state == MISSING:
+            with translate_refusals(self.target):
+                indexes = self._database[self.target.collection].search_indexes()
+            failure = missing(self.target, [str(index.get("name")) for index in indexes])
+        elif not status.queryable:
+            failure = not_queryable(self.target, status.state, status.message)
         if failure is not None and before is None:
             log.warning("%s", failure.message)
         self._latest = self._clock() + (DOUBTED_SECONDS if failure else TRUSTED_SECONDS), failure
         return failure
-
-    def _check(self) -> SearchEngineError | None:
-        status = index_status(self._database, self.target)
-        if status.state == MISSING:
-            with translate_refusals(self.target):
-                indexes = self._database[self.target.collection].search_indexes()
-            return missing(self.target, [str(index.get("name")) for index in indexes])
-        return None if status.queryable else not_queryable(self.target, status.state, status.message)

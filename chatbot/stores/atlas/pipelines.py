@@ -15,8 +15,8 @@ from ...database.core import CommandError, Database, Json
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
 from ...domain import NO_VALUE, Condition, Range, Scope, Values
 from ...language import WORD_PATTERN
-from .definitions import FOLLOWED_BY, TEXT_PATHS, SearchTarget
-from .errors import explain, is_away, lacks_engine
+from .errors import FOLLOWED_BY, explain, is_away, lacks_engine
+from .indexes import TEXT_PATHS, SearchTarget
 
 MIN_CANDIDATES, MAX_CANDIDATES = 1_000, 10_000
 """MAX_CANDIDATES is the engine's bound on ``numCandidates``."""
@@ -53,11 +53,6 @@ def vector_stage(
     return {"$vectorSearch": {**query, **shape, "limit": limit}}
 
 
-def vector_pipeline(stage: Json) -> list[Json]:
-    """Return the whole pipeline of a vector search."""
-    return [stage, *_ranked("vectorSearchScore")]
-
-
 MAX_WORDS = 300
 """Lucene takes 1,024 clauses in a query: one for each different word and path, and an analyzer may make two of one."""
 
@@ -87,13 +82,13 @@ def _clause(path: str, condition: Condition) -> Json:
     return {"in": {"path": path, "value": list(condition.values)}}
 
 
-def keyword_pipeline(*, index: str, query: str, scope: Scope, limit: int) -> list[Json]:
-    """Return the whole pipeline of a keyword search.
-
-    The engine returns best first, so the cut comes before the sort: otherwise the server would fetch every document
-    with one of the words only to order it.
-    """
-    return [text_stage(index=index, query=query, scope=scope), {"$limit": limit}, *_ranked("searchScore")]
+def ranked(score: str) -> list[Json]:
+    """Return the stages that read the ``score`` of a search stage, order by it, and leave the embedding out."""
+    return [
+        {"$addFields": {"score": {"$meta": score}}},
+        {"$sort": {"score": -1, "_id": 1}},
+        {"$project": dict(WITHOUT_EMBEDDING)},
+    ]
 
 
 def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int) -> list[Json]:
@@ -107,7 +102,7 @@ def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int) ->
         "combination": {"weights": {"vector": 0.5, "keyword": 0.5}},
         "scoreDetails": True,
     }
-    add_fields, *rest = _ranked("score")
+    add_fields, *rest = ranked("score")
     add_fields["$addFields"]["details"] = {"$meta": "scoreDetails"}
     return [{"$rankFusion": fusion}, add_fields, *rest]
 
@@ -147,14 +142,6 @@ def rerank_pipeline(query: str, ids: Sequence[Any]) -> list[Json]:
     ]
 
 
-def _ranked(score: str) -> list[Json]:
-    return [
-        {"$addFields": {"score": {"$meta": score}}},
-        {"$sort": {"score": -1, "_id": 1}},
-        {"$project": dict(WITHOUT_EMBEDDING)},
-    ]
-
-
 PROBE_INDEX = "report_chat_probe"
 """An index that does not exist: a search engine answers with no rows, a server without one refuses the stage."""
 
@@ -175,8 +162,6 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
         DatabaseError: the server does not answer, or refuses the user.
         SearchEngineError: there is a search engine, but it is away just now.
     """
-    if database.embedded:
-        return SearchCapabilities(False, False, "embedded database: search runs in this process")
     nearest = vector_stage(index=PROBE_INDEX, vector=[1.0], scope=Scope(), limit=1, num_candidates=1)
     keyword_stage = text_stage(index=PROBE_INDEX, query="probe", scope=Scope())
     refused = _refusal(database, collection, [nearest])

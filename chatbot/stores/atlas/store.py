@@ -19,9 +19,8 @@ from ...domain.protocols import ChangeLog
 from .. import StoreTraits
 from ..chunks import MongoChunks, best_matches, check_query
 from .collection import IndexedCollection, SentPipelines
-from .definitions import index_plans
 from .errors import OVERLOADED, explain, is_away, no_reranking
-from .indexes import IndexHealth, index_status
+from .indexes import IndexHealth, index_plans, index_status
 from .pipelines import probe_search, rerank_pipeline
 
 log = logging.getLogger(__name__)
@@ -66,12 +65,8 @@ class AtlasStore(MongoChunks):
     def vector_search(
         self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> list[Match]:
-        """Return the nearest chunks of the scope's collections, best first, ties by id.
-
-        Raises:
-            SearchEngineError: no engine, an index is missing or not ready, a field is not declared, overload.
-            EmbedderMismatchError: the vector is of another model.
-        """
+        """Raises SearchEngineError (no engine, an index that does not answer, a field not declared, overload) and
+        EmbedderMismatchError."""
         numbers: list[float] = self._check(vector).tolist()
         return self._best(
             [(one, one.near(numbers, top_k, scope, num_candidates)) for one in self._inside(scope)], top_k
@@ -102,9 +97,19 @@ class AtlasStore(MongoChunks):
         near: list[tuple[IndexedCollection, list[Json]]] = []
         worded: list[tuple[IndexedCollection, list[Json]]] = []
         for one in self._inside(scope):
-            can_fuse = query.strip() and not one.texts.known_failure() and self._has_rank_fusion()
-            fused = self._fused(one, query, numbers, top_k, scope, num_candidates) if can_fuse else None
-            rows = fused or (one.near(numbers, top_k, scope, num_candidates), one.worded(query, top_k, scope))
+            rows, refusal = None, None
+            if query.strip() and not one.texts.known_failure() and self._has_rank_fusion():
+                try:
+                    rows = one.fused(query, numbers, top_k, scope, num_candidates)
+                except CommandError as error:
+                    if is_away(error) or error.server_code == OVERLOADED:
+                        raise explain(error, one.vectors.target) from error
+                    refusal = error.server_message
+            if rows is None:
+                rows = one.near(numbers, top_k, scope, num_candidates), one.worded(query, top_k, scope)
+            if refusal is not None and not one.texts.known_failure():  # so the stage is refused, not an index
+                self._rank_fusion = False
+                log.warning("$rankFusion is refused, both searches run one by one: %s", refusal)
             near.append((one, rows[0]))
             worded.append((one, rows[1]))
         return self._best(near, top_k), self._best(worded, top_k)
@@ -115,33 +120,11 @@ class AtlasStore(MongoChunks):
             self._rank_fusion = probe_search(self._database, self._names[:2][-1]).rank_fusion
         return self._rank_fusion
 
-    def _fused(
-        self,
-        one: IndexedCollection,
-        query: str,
-        numbers: list[float],
-        top_k: int,
-        scope: Scope,
-        num_candidates: int | None,
-    ) -> tuple[list[Json], list[Json]] | None:
-        try:
-            return one.fused(query, numbers, top_k, scope, num_candidates)
-        except CommandError as error:
-            if is_away(error) or error.server_code == OVERLOADED:
-                raise explain(error, one.vectors.target) from error
-            rows = one.near(numbers, top_k, scope, num_candidates), one.worded(query, top_k, scope)
-            if not one.texts.known_failure():  # so it is the stage that is refused, not an index
-                self._rank_fusion = False
-                log.warning("$rankFusion is refused, both searches run one by one: %s", error.server_message)
-            return rows
-
     def without_keywords(self, scope: Scope) -> list[str]:
-        """See `protocols.HybridStore`."""
         return [one.name for one in self._inside(scope) if one.texts.known_failure()]
 
     @contextmanager
     def traced(self) -> Iterator[list[tuple[str, list[Json]]]]:
-        """See `protocols.TracedStore`."""
         outer, sent = self._trace.sent, list[tuple[str, list[Json]]]()
         self._trace.sent = sent
         try:
@@ -152,7 +135,6 @@ class AtlasStore(MongoChunks):
                 outer += sent
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
-        """See `protocols.RerankingStore`."""
         scores: dict[str, float] = {}
         for name in dict.fromkeys(chunk.collection for chunk in chunks) if chunks else self._names[:1]:
             ids = id_forms(chunk.id for chunk in chunks if chunk.collection == name)
@@ -164,12 +146,10 @@ class AtlasStore(MongoChunks):
         return scores
 
     def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
-        """See `protocols.LateStore`."""
         kept = set(keep)
         return [id for one in self._indexed for id in one.retire(document_id, kept)]
 
     def unfollowed(self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()) -> int:
-        """See `protocols.LateStore`."""
         return len(set().union(*(one.unfollowed(document_id, written, retired) for one in self._indexed)))
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
@@ -220,6 +200,4 @@ def _unit(vector: Vector) -> Vector:
 
 
 TRAITS = StoreTraits(has_search_indexes=True)
-
-
 build = AtlasStore

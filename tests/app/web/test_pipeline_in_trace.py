@@ -16,8 +16,7 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
-from chatbot.stores.atlas.definitions import index_plans
-from chatbot.stores.atlas.indexes import ensure_indexes
+from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.fakes.mongomock_search import SearchClient
 from tests.library.helpers import ingest, passages_of, write
 
