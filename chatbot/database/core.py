@@ -205,6 +205,12 @@ class Collection:
             document: Json | None = raw.find_one_and_update(dict(filter), update, upsert=upsert, return_document=True)
         return document
 
+    def ensure(self, id: str, fields: Json) -> Json:
+        """Return the row with this id; make it with these fields where there is none."""
+        row = self.find_one_and_update({"_id": id}, {"$setOnInsert": fields}, upsert=True)
+        assert row is not None
+        return row
+
     def delete_many(self, filter: Mapping[str, Any]) -> int:
         """Delete all matches and return how many."""
         with self._driver() as raw:

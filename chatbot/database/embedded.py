@@ -18,7 +18,7 @@ from ..domain import Vector
 from ..domain.errors import DatabaseError, DiskFullError
 from .core import Database, Json
 from .rows import encode_payload
-from .sqlite_collection import Reader, SqliteCollection, Writer
+from .sqlite_collection import OpenConnection, SqliteCollection, Writer
 
 log = logging.getLogger(__name__)
 FORMAT = 1
@@ -45,7 +45,7 @@ class EmbeddedDatabase(Database):
         self._path = path
         self._busy_seconds = busy_seconds
         self._local = threading.local()
-        self._connections: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self._connections: weakref.WeakSet[OpenConnection] = weakref.WeakSet()
         self._writer: Writer | None = None
         self._lock = threading.Lock()
         self._idle = threading.Condition()
@@ -63,10 +63,10 @@ class EmbeddedDatabase(Database):
         return SqliteCollection(name, self._reader(), self._get_writer)
 
     def _reader(self) -> sqlite3.Connection:
-        reader: Reader | None = getattr(self._local, "reader", None)
+        reader: OpenConnection | None = getattr(self._local, "reader", None)
         if reader is None:
             with self._lock:
-                reader = self._local.reader = Reader(self._open())
+                reader = self._local.reader = OpenConnection(self._open())
                 self._connections.add(reader)
         return reader.connection
 

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 from bson import Decimal128, ObjectId
+from pydantic import TypeAdapter
 
 from ..domain import NO_VALUE, Value, Vector
 from ..domain.errors import DatabaseError
 
+T = TypeVar("T")
 EMBEDDING_FIELD = "data_embedding"
 SLOTS = ("", "_b")
 """Two fields for a chunk's vector, so that `reembed` can fill one while the other serves; suffixes of the names of the
 field and of the vector index."""
 TEXT_FIELD = "data"
+FLOAT32_HEADER, VECTOR_SUBTYPE = b"\x27\x00", 9
 WITHOUT_EMBEDDING = {f"{EMBEDDING_FIELD}{slot}": 0 for slot in SLOTS}
 BYTE_FIELDS = (*WITHOUT_EMBEDDING, TEXT_FIELD)
 """Fields with large values as bytes: vectors, and the ``data`` of a file's piece (in a passage it is text)."""
@@ -34,8 +38,21 @@ FLAT = frozenset({"figures", "figure_versions", "figure_changes"})
 serves in its order."""
 
 
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+
+
+def from_row(type_: type[T], row: Mapping[str, Any]) -> T:
+    """Return a row as a dataclass whose ``id``, if it has one, is the row's ``_id``; other fields are left out."""
+    value: T = _adapter(type_).validate_python({"id": row["_id"], **row})
+    return value
+
+
+def now(timespec: str = "milliseconds", *, days_ago: int = 0) -> str:
+    """Return the time (UTC) as text that sorts."""
+    return (datetime.now(UTC) - timedelta(days=days_ago)).isoformat(timespec=timespec)
+
+
 def embedding_field(slot: str) -> str:
-    """Return the field that holds the vectors of a slot."""
     return f"{EMBEDDING_FIELD}{slot}"
 
 
@@ -47,10 +64,6 @@ def id_forms(ids: Iterable[str], *, embedded: bool = False) -> list[Any]:
     if embedded:
         return list(ids)
     return [form for id in ids for form in ((id, ObjectId(id)) if ObjectId.is_valid(id) else (id,))]
-
-
-FLOAT32_HEADER = b"\x27\x00"
-VECTOR_SUBTYPE = 9
 
 
 def encode_payload(vector: Vector) -> bytes:
@@ -77,9 +90,6 @@ def decode_vector(value: Any) -> Vector:
     )
 
 
-DIGEST_BYTES = 16
-
-
 def with_string_ids(value: Any) -> Any:
     """Return a document with ObjectIds and decimals, also nested ones, as strings: SQLite's JSON has neither."""
     if isinstance(value, (ObjectId, Decimal128)):
@@ -94,7 +104,7 @@ def with_string_ids(value: Any) -> Any:
 def content_digest(document: Mapping[str, Any]) -> int:
     """Return a number for the content, the same in either database. Sums of them compare sets of documents."""
     text = json.dumps(with_string_ids(document), sort_keys=True, default=_plain)
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).digest(), "big")
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "big")
 
 
 def _plain(value: Any) -> Any:

@@ -46,7 +46,7 @@ class WriteResult(NamedTuple):
     deleted_count: int = 0
 
 
-class Reader:
+class OpenConnection:
     """A connection, closed when nothing refers to this any more, e.g. when its thread ends, or by `close`.
 
     `__del__` would not do: objects are collected in no known order, and since Python 3.13 a connection that is still
@@ -59,7 +59,7 @@ class Reader:
         self.close.atexit = False  # other threads may still be reading
 
 
-class Writer(Reader):
+class Writer(OpenConnection):
     """The only connection of this process that writes; threads take turns."""
 
     def __init__(self, connection: sqlite3.Connection, *, seconds: float) -> None:

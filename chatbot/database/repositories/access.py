@@ -10,15 +10,14 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from ...domain.access import ApiKey, KeyRole
 from ...domain.errors import DiskFullError, NotFoundError
-from ..core import Database, Json
+from ..core import Database
+from ..rows import from_row, now
 
 PREFIX = "rck_"
 ID_CHARACTERS = len(PREFIX) + 8
@@ -27,7 +26,6 @@ NOTE_USE = timedelta(minutes=1)
 """Time between two notes of a key's last use."""
 SIGNING = "signing"
 COMMAND_LINE = "command line"
-_KEY = TypeAdapter(ApiKey)
 
 
 class KeyRepository:
@@ -51,30 +49,21 @@ class KeyRepository:
     ) -> tuple[ApiKey, str]:
         """Create a key and return it with its secret, which is not stored."""
         secret = PREFIX + secrets.token_urlsafe(32)
-        row: Json = {
-            "_id": secret[:ID_CHARACTERS],
-            "digest": _digest(secret),
-            "name": name,
-            "role": role,
-            "created_at": _time(),
-            "filters": dict(filters or {}),
-            "collections": list(collections),
-            "daily_tokens": daily_tokens,
-            "requests_per_minute": requests_per_minute,
-            "used_at": "",
-            "revoked_at": "",
-        }
+        limits = (dict(filters or {}), tuple(collections), daily_tokens, requests_per_minute)
+        key = ApiKey(secret[:ID_CHARACTERS], name, role, now("seconds"), *limits)
+        row = {"_id": key.id, "digest": _digest(secret), **asdict(key), "collections": list(collections)}
+        del row["id"]
         self._keys.insert_one(row)
-        return _read(row), secret
+        return key, secret
 
     def all(self) -> list[ApiKey]:
         """Return all keys, revoked ones too, oldest first."""
-        return [_read(row) for row in self._keys.find({"role": {"$exists": True}}, sort=[("created_at", 1)])]
+        return [from_row(ApiKey, row) for row in self._keys.find({"role": {"$exists": True}}, sort=[("created_at", 1)])]
 
     def get(self, key_id: str) -> ApiKey | None:
         """Return the key with this id; None where there is none or it is revoked."""
         row = self._keys.find_one({"_id": key_id, "revoked_at": ""})
-        return _read(row) if row else None
+        return from_row(ApiKey, row) if row else None
 
     def find(self, secret: str) -> ApiKey | None:
         """Return the key with this secret, and note its use; None where there is none or it is revoked."""
@@ -83,23 +72,21 @@ class KeyRepository:
             return None
         if not row["used_at"] or datetime.now(UTC) - datetime.fromisoformat(row["used_at"]) > NOTE_USE:
             with suppress(DiskFullError):  # a full disk stops no question
-                self._keys.update_one({"_id": row["_id"]}, {"$set": {"used_at": _time()}})
-        return _read(row)
+                self._keys.update_one({"_id": row["_id"]}, {"$set": {"used_at": now("seconds")}})
+        return from_row(ApiKey, row)
 
     def revoke(self, key_id: str) -> ApiKey:
         """Revoke a key; what was made with it stays. Raises NotFoundError."""
-        row = self._keys.find_one_and_update({"_id": key_id, "revoked_at": ""}, {"$set": {"revoked_at": _time()}})
+        row = self._keys.find_one_and_update(
+            {"_id": key_id, "revoked_at": ""}, {"$set": {"revoked_at": now("seconds")}}
+        )
         if row is None:
             raise NotFoundError(f"There is no key {key_id!r}, or it is revoked already. See: keys list.")
-        return _read(row)
+        return from_row(ApiKey, row)
 
     def signing_secret(self) -> bytes:
         """Return the secret that signs cookies for all workers; the first call makes it."""
-        change = {"$setOnInsert": {"secret": secrets.token_hex(32)}}
-        self._keys.update_one({"_id": SIGNING}, change, upsert=True)
-        row = self._keys.find_one({"_id": SIGNING})
-        assert row is not None
-        return bytes.fromhex(row["secret"])
+        return bytes.fromhex(self._keys.ensure(SIGNING, {"secret": secrets.token_hex(32)})["secret"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,24 +107,15 @@ class AuditLog:
 
     def record(self, action: str, target: str, actor: str = COMMAND_LINE) -> None:
         id = f"{time.time_ns():016x}{secrets.token_hex(4)}"
-        self._rows.insert_one({"_id": id, "at": _time(), "actor": actor, "action": action, "target": target})
+        self._rows.insert_one({"_id": id, "at": now("seconds"), "actor": actor, "action": action, "target": target})
 
     def latest(self, limit: int) -> Iterator[AuditEntry]:
-        for row in self._rows.find(sort=[("_id", -1)], limit=limit):
-            yield AuditEntry(row["at"], row["actor"], row["action"], row["target"])
+        return (from_row(AuditEntry, row) for row in self._rows.find(sort=[("_id", -1)], limit=limit))
 
     def prune(self, days: int) -> int:
         """Delete older entries and return how many."""
-        return self._rows.delete_many({"at": {"$lt": _time(days_ago=days)}})
+        return self._rows.delete_many({"at": {"$lt": now("seconds", days_ago=days)}})
 
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _time(*, days_ago: int = 0) -> str:
-    return (datetime.now(UTC) - timedelta(days=days_ago)).isoformat(timespec="seconds")
-
-
-def _read(row: Json) -> ApiKey:
-    return _KEY.validate_python({**row, "id": row["_id"]})

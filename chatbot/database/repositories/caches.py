@@ -7,7 +7,7 @@ before a search, and after a write in the request.
 
 from __future__ import annotations
 
-import threading
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -62,8 +62,7 @@ class CacheRepository:
         self._cache = database["cache"]
         self._seconds = seconds
         self._entries = entries
-        self._lock = threading.Lock()
-        self._writes = 0
+        self._writes = itertools.count(1)
 
     @property
     def enabled(self) -> bool:
@@ -92,10 +91,7 @@ class CacheRepository:
             self._cache.replace_many([{**row, **self._cache.expiry(self._seconds)}])
         except DiskFullError:
             return  # an answer needs no cache
-        with self._lock:
-            self._writes += 1
-            prune = self._writes % PRUNE_EVERY == 0
-        if prune:
+        if next(self._writes) % PRUNE_EVERY == 0:
             self.prune()
 
     def prune(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import threading
 import time
@@ -34,7 +35,7 @@ class Counters:
     def __init__(self, database: Database) -> None:
         self._rows = database["counters"]
         self._lock = threading.Lock()
-        self._writes = 0
+        self._writes = itertools.count(1)
         self._unwritten: Counter[str] = Counter()
 
     def ensure_indexes(self) -> None:
@@ -88,10 +89,7 @@ class Counters:
             with self._lock:
                 self._unwritten[id] += by
                 return self._unwritten[id]
-        with self._lock:
-            self._writes += 1
-            prune = self._writes % PRUNE_EVERY == 0
-        if prune:
+        if next(self._writes) % PRUNE_EVERY == 0:
             self.prune()
         return int(row["count"]) if row else by
 
