@@ -207,7 +207,8 @@ class Collection:
 
     def ensure(self, id: str, fields: Json) -> Json:
         """Return the row with this id; make it with these fields where there is none."""
-        row = self.find_one_and_update({"_id": id}, {"$setOnInsert": fields}, upsert=True)
+        self.update_one({"_id": id}, {"$setOnInsert": fields}, upsert=True)
+        row = self.find_one({"_id": id})
         assert row is not None
         return row
 

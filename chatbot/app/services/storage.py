@@ -13,15 +13,14 @@ from ...config.settings import Settings
 from ...database import open_database
 from ...database.core import Database
 from ...database.repositories.access import AuditLog, KeyRepository
+from ...database.repositories.answers import FeedbackRepository, UnfinishedRepository
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.conversations import ConversationRepository
 from ...database.repositories.corpus import CorpusChanges, CorpusFacts, ForeignChanges
 from ...database.repositories.documents import DocumentRepository, OlderReports
-from ...database.repositories.feedback import FeedbackRepository
 from ...database.repositories.figures import FigureRepository
 from ...database.repositories.files import FileRepository, StorageQuota
 from ...database.repositories.glossary import GlossaryRepository
-from ...database.repositories.unfinished import UnfinishedRepository
 from ...database.repositories.usage import Counters, UsageRepository
 from ...domain.errors import DependencyError
 from ...jobs.queue import IngestionQueue

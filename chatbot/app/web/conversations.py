@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 
 from ...answering.conversation import Saved
 from ...database.core import Json
+from ...database.repositories.answers import Asked, Feedback, Rating, Reason
 from ...database.repositories.conversations import Begun, Conversation, ConversationRepository, State
-from ...database.repositories.feedback import Asked, Feedback, Rating, Reason
 from ...domain import Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsupported
 from ...domain.cancellation import Cancellation
 from ...domain.errors import InvalidRequestError, NotFoundError

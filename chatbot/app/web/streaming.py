@@ -22,8 +22,8 @@ from flask import current_app, request
 from werkzeug.exceptions import HTTPException, ServiceUnavailable
 
 from ...answering.conversation import Saved
+from ...database.repositories.answers import Unfinished, UnfinishedRepository
 from ...database.repositories.conversations import Begun, State
-from ...database.repositories.unfinished import Unfinished, UnfinishedRepository
 from ...domain import Event, SourcesEvent, StepEvent, TokenEvent
 from ...domain.cancellation import Cancellation
 from ...domain.errors import CancelledError, ChatbotError, DependencyError

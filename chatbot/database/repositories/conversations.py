@@ -8,17 +8,16 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from ...domain import Message
-from ...domain.chat import Cited
 from ...domain.costs import Sums
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.json import to_json
 from ..core import BATCH, Database, Json
+from ..rows import from_row, now
 from .usage import increments, read_sums
 
 MAX_TITLE_CHARACTERS = 80
@@ -49,21 +48,16 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation in a list. Times are ISO (UTC); ``share`` is the token of its link, None = not shared."""
+    """A conversation in a list. Times are ISO (UTC); ``share`` is the token of its link, None = not shared.
+
+    Rows from before titles were stored have none.
+    """
 
     id: Annotated[str, Field(serialization_alias="conversation_id")]
-    title: str
-    created_at: str
-    updated_at: str
+    title: str = ""
+    created_at: str = ""
+    updated_at: str = ""
     share: str | None = None
-
-    @classmethod
-    def of(cls, row: Json | None) -> Conversation:
-        """Read a row; rows from before titles were stored have none. Raises NotFoundError: there is no row."""
-        if row is None:
-            raise NotFoundError("There is no such conversation.")
-        title, created_at, updated_at = (row.get(name, "") for name in ("title", "created_at", "updated_at"))
-        return cls(row["_id"], title, created_at, updated_at, row.get("share") or None)
 
 
 class ConversationRepository:
@@ -101,7 +95,7 @@ class ConversationRepository:
             condition["ordinal"] = {"$lt": self._ordinal(conversation_id, before) - 1}
         fields = dict.fromkeys(("role", "content", "state", "standalone", "cited"), 1)
         rows = self._messages.find(condition, fields, sort=[("ordinal", 1)])
-        return [_message(row) for row in rows if not row.get("state")]
+        return [from_row(Message, row) for row in rows if not row.get("state")]
 
     def begin(self, conversation_id: str | None, asked: Json, owner: str, replaces: str | None = None) -> Begun:
         """Store a question before it is answered; `add` stores both again, complete. None starts a conversation.
@@ -127,11 +121,9 @@ class ConversationRepository:
         Raises:
             NotFoundError: the conversation has no such answer.
         """
-        condition: Json = {"conversation_id": conversation_id}
-        condition["ordinal"] = {"$gte": self._ordinal(conversation_id, at) - 1}
-        if keep is not None:
-            condition["_id"] = {"$nin": [keep, question_id(keep)]}
-        self._messages.delete_many(condition)
+        kept = {} if keep is None else {"_id": {"$nin": [keep, question_id(keep)]}}
+        after = {"ordinal": {"$gte": self._ordinal(conversation_id, at) - 1}}
+        self._messages.delete_many({"conversation_id": conversation_id, **after, **kept})
 
     def add(
         self,
@@ -213,17 +205,17 @@ class ConversationRepository:
             if text in row.get("title", "").casefold() or row["_id"] in ids:
                 if len(records) == limit:
                     return records, f"{records[-1].updated_at}~{records[-1].id}"
-                records.append(Conversation.of(row))
+                records.append(from_row(Conversation, row))
         return records, ""
 
     def get(self, conversation_id: str, owner: str) -> Conversation:
         """Raises NotFoundError."""
-        return Conversation.of(self._conversations.find_one(visible(conversation_id, owner)))
+        return _record(self._conversations.find_one(visible(conversation_id, owner)))
 
     def shared(self, token: str) -> Conversation:
         """Return the conversation whose link has this token. Raises NotFoundError."""
         condition = {"share": token, "deleted_at": None}
-        return Conversation.of(self._conversations.find_one(condition) if token else None)
+        return _record(self._conversations.find_one(condition) if token else None)
 
     def rows(self, conversation_id: str, *, before: str = "", limit: int = 0) -> tuple[list[Json], bool]:
         """Return the rows of the last ``limit`` messages (0 = all), oldest first, and whether there are earlier ones.
@@ -272,7 +264,7 @@ class ConversationRepository:
         self._change(visible(conversation_id, owner), {"$unset": {"share": ""}})
 
     def _change(self, condition: Json, update: Json) -> Conversation:
-        return Conversation.of(self._conversations.find_one_and_update(condition, update))
+        return _record(self._conversations.find_one_and_update(condition, update))
 
     def owners(self) -> dict[str, int]:
         """Return the number of conversations of each owner; "" = nobody."""
@@ -297,14 +289,15 @@ class ConversationRepository:
         return len(ids)
 
 
+def _record(row: Json | None) -> Conversation:
+    """Raises NotFoundError: there is no row."""
+    if row is None:
+        raise NotFoundError("There is no such conversation.")
+    return from_row(Conversation, row)
+
+
 def title_of(text: str) -> str:
     return " ".join(text.split())[:MAX_TITLE_CHARACTERS]
-
-
-def _message(row: Json) -> Message:
-    cited = row.get("cited", {})
-    countries, headings = (tuple(cited.get(name, ())) for name in ("countries", "headings"))
-    return Message(row["role"], row["content"], row.get("standalone", ""), Cited(countries, headings))
 
 
 def visible(conversation_id: str, owner: str) -> Json:
@@ -320,8 +313,3 @@ def own_or_nobodys(owner: str) -> Json:
 def question_id(message_id: str) -> str:
     """Return the id of the question that `ConversationRepository.begin` stores with an answer."""
     return f"{message_id}-question"
-
-
-def now() -> str:
-    """Return the time to the millisecond, as text that sorts."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

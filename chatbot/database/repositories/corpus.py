@@ -14,12 +14,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from pydantic import TypeAdapter
-
 from ...domain.documents import Calibration
 from ...domain.errors import DatabaseError
 from ..core import NO_CHANGE_STREAMS, TOKEN_LOST, ChangeStream, CommandError, Database, Json
-from ..rows import NAMING, document_id_of
+from ..rows import NAMING, document_id_of, from_row
 from .caches import cached, refresh
 
 log = logging.getLogger(__name__)
@@ -47,8 +45,7 @@ def _shared_rows(database: Database) -> dict[str, Json]:
 class CorpusChanges:
     """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows.
 
-    ``log``: that of the passages (CORPUS), of the registered reports (CATALOG), of the GLOSSARY or
-    of the FIGURES.
+    ``log``: that of the passages (CORPUS), of the registered reports (CATALOG), of the GLOSSARY or of the FIGURES.
     """
 
     def __init__(self, database: Database, log: str = CORPUS) -> None:
@@ -58,11 +55,7 @@ class CorpusChanges:
 
     def corpus_id(self) -> str:
         """Return the id of this database's corpus, which is made at the first call."""
-        change = {"$setOnInsert": {"value": uuid.uuid4().hex}}
-        self._meta.update_one({"_id": "corpus_id"}, change, upsert=True)
-        row = self._meta.find_one({"_id": "corpus_id"})
-        assert row is not None
-        return str(row["value"])
+        return str(self._meta.ensure("corpus_id", {"value": uuid.uuid4().hex})["value"])
 
     def position(self) -> int:
         """Return the position, 0 before the first write. Read once for each request (`request_cache`)."""
@@ -116,10 +109,6 @@ class StoredEmbedder:
         return (self.model_id, self.dimensions, self.slot) == (model_id, dimensions, slot)
 
 
-_EMBEDDER = TypeAdapter(StoredEmbedder)
-_CALIBRATION = TypeAdapter(Calibration)
-
-
 class CorpusFacts:
     """The stored embedder, calibrations, deleted sample reports, and leases for work of one process at a time."""
 
@@ -132,7 +121,7 @@ class CorpusFacts:
 
     def embedder(self) -> StoredEmbedder | None:
         row = _shared_rows(self._database).get(EMBEDDER)
-        return None if row is None else _EMBEDDER.validate_python(row)
+        return None if row is None else from_row(StoredEmbedder, row)
 
     def remember_embedder(self, embedder: StoredEmbedder) -> None:
         """Store the embedder of the first write; later calls do nothing."""
@@ -154,12 +143,11 @@ class CorpusFacts:
     def calibration(self, model_id: str) -> Calibration | None:
         """Return what `calibrate` measured for this embedding model on this database."""
         row = self._meta.find_one({"_id": f"{CALIBRATION}{model_id}"})
-        return None if row is None else _CALIBRATION.validate_python(row)
+        return None if row is None else from_row(Calibration, row)
 
     def put_calibration(self, calibration: Calibration) -> None:
         """Store a calibration, replacing an earlier one of the same model."""
-        row = {"_id": f"{CALIBRATION}{calibration.model_id}", **_CALIBRATION.dump_python(calibration, mode="json")}
-        self._meta.replace_many([row])
+        self._meta.replace_many([{"_id": f"{CALIBRATION}{calibration.model_id}", **asdict(calibration)}])
 
     def delete_calibration(self, model_id: str) -> bool:
         """Return to the shipped values; False if nothing was measured."""

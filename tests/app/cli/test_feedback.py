@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.database.repositories.feedback import Feedback, Rating
+from chatbot.database.repositories.answers import Feedback, Rating
 from tests.app.cli.conftest import Run
 from tests.conftest import KENYA_2023, write_report
 

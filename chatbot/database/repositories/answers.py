@@ -1,18 +1,99 @@
-"""Feedback on answers, stored with the question, its scope and the passages; and questions without an answer."""
+"""Answers: their events while they are written, and the feedback on them.
+
+Events are stored, so that any process can resume an answer. No clocks of machines are compared: the writer increments
+``beat``, a listener ``heard``, and each observes whether the other's number changes. Feedback is stored with the
+question, its scope and the passages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import PlainSerializer, TypeAdapter
+from pydantic import PlainSerializer
 
 from ...domain import Value
 from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
 from ..core import Database, Json
-from .conversations import now, own_or_nobodys, visible
+from ..rows import from_row, now
+from .conversations import RUNNING, Begun, State, own_or_nobodys, question_id, visible
+
+SHOWN = {"conversation_id": 1, "state": 1, "beat": 1, "heard": 1, "stop": 1, "replaces": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An answer as other processes see it; ``state`` "" = complete."""
+
+    conversation_id: str
+    state: State = ""
+    beat: int = 0
+    heard: int = 0
+    stop: bool = False
+
+
+class UnfinishedRepository:
+    """Rows of `messages` with a ``state``; their events are in `message_events`, numbered from 1."""
+
+    def __init__(self, database: Database) -> None:
+        self._messages = database["messages"]
+        self._events = database["message_events"]
+
+    def find(self, message_id: str, owner: str) -> Unfinished:
+        """Return an answer, complete or not. Raises NotFoundError."""
+        mine = {"_id": message_id, "role": "assistant", "owner": own_or_nobodys(owner)}
+        row = self._messages.find_one(mine, SHOWN)
+        if row is None:
+            raise NotFoundError(f"There is no answer {message_id!r}.")
+        return from_row(Unfinished, row)
+
+    def keep(self, begun: Begun, first: int, events: Sequence[str]) -> None:
+        """Store events of an answer, numbered from ``first``."""
+        number = first + len(events) - 1
+        row = {"_id": f"{begun.message_id}-{first}", "message_id": begun.message_id, "number": number, "first": first}
+        self._events.insert_one({**row, "conversation_id": begun.conversation_id, "events": list(events)})
+
+    def events(self, message_id: str, after: int) -> list[tuple[int, str]]:
+        """Return the stored events after the number ``after``, each with its number."""
+        rows = self._events.find({"message_id": message_id, "number": {"$gt": after}}, sort=[("number", 1)])
+        numbered = [pair for row in rows for pair in enumerate(row["events"], int(row["first"]))]
+        return [(number, text) for number, text in numbered if number > after]
+
+    def beat(self, message_ids: Collection[str]) -> dict[str, Unfinished]:
+        """Note that these answers are being written; return them as others see them, without deleted ones."""
+        self._messages.update_each([(id, {"$inc": {"beat": 1}}) for id in message_ids])
+        rows = self._messages.find({"_id": {"$in": sorted(message_ids)}}, SHOWN)
+        return {row["_id"]: from_row(Unfinished, row) for row in rows}
+
+    def listen(self, message_id: str) -> None:
+        """Note that a client waits for the events of this answer."""
+        self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$inc": {"heard": 1}})
+
+    def stop(self, message_id: str) -> None:
+        """Ask the process that writes an answer to end it."""
+        self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$set": {"stop": True}})
+
+    def end(self, message_id: str, state: State, text: str | None = None) -> None:
+        """Note that an answer has ended; ``state`` "" = it is complete. ``text``: the part written, None = unknown.
+
+        If it was to replace another answer, that one stays and this one is deleted.
+        """
+        self._events.delete_many({"message_id": message_id})
+        if not state:
+            return
+        both = [message_id, question_id(message_id)]
+        row = self._messages.find_one({"_id": message_id, "state": RUNNING}, SHOWN)
+        replaced = row and row.get("replaces")
+        if replaced and self._messages.find_one({"_id": replaced}, {"_id": 1}) is not None:
+            self._messages.delete_many({"_id": {"$in": both}, "state": RUNNING})
+        elif row is not None:
+            partial = {} if text is None else {"content": text}
+            self._messages.update_each(
+                [(message_id, {"$set": {"state": state, **partial}}), (both[1], {"$set": {"state": state}})]
+            )
+
 
 Rating = Literal["up", "down"]
 Reason = Literal["not_true", "wrong_source", "incomplete", "not_asked", "other"]
@@ -36,9 +117,6 @@ class Asked:
         """Return the values chosen for a filter field; none where it is a range."""
         chosen = self.filters.get(field)
         return [] if chosen is None or isinstance(chosen, dict) else chosen if isinstance(chosen, list) else [chosen]
-
-
-_ASKED = TypeAdapter(Asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +146,9 @@ class FeedbackRepository:
     def put(self, message_id: str, owner: str, rating: Rating, reason: str = "", comment: str = "") -> Feedback:
         """Store this owner's feedback, replacing an earlier one. Raises NotFoundError: no such answer of this owner."""
         row, question = self._answer(message_id, owner)
-        stored = {
-            "_id": message_id,
-            "conversation_id": row["conversation_id"],
-            "owner": row.get("owner", ""),
-            "rated_at": now(),
-            "rating": rating,
-            "reason": reason,
-            "comment": comment,
-            **_asked_json(row, question),
-        }
+        given = {"rated_at": now(), "rating": rating, "reason": reason, "comment": comment}
+        about = {"conversation_id": row["conversation_id"], "owner": row.get("owner", "")}
+        stored = {"_id": message_id, **about, **given, **_asked_json(row, question)}
         self._feedback.replace_many([stored])
         return _feedback(stored)
 
@@ -135,7 +206,7 @@ def _asked_json(row: Json, question: Json) -> Json:
 
 
 def _asked(row: Json) -> Asked:
-    return _ASKED.validate_python({**row, "message_id": row["_id"], "at": row["rated_at"], "filters": row["scope"]})
+    return from_row(Asked, {**row, "message_id": row["_id"], "at": row["rated_at"], "filters": row["scope"]})
 
 
 def _feedback(row: Json) -> Feedback:
