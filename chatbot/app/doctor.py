@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..config.settings import is_loopback, misspelt_settings
 from ..database.core import Collection
-from ..database.repositories.report_index import SEVERAL
+from ..database.repositories.documents import SEVERAL
 from ..database.rows import EMBEDDING_FIELD, decode_vector, embedding_field
 from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit, Vector
 from ..domain.errors import ChatbotError, DependencyError, SearchEngineError

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..database.repositories.corpus import CorpusFacts
-from ..database.repositories.glossary import GlossaryRepository
+from ..database.repositories.figures import GlossaryRepository
 from ..domain import Document
 from ..domain.cancellation import Cancellation
 from ..domain.errors import CancelledError, ChatbotError

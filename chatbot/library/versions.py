@@ -19,8 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..database.repositories.documents import DocumentRepository
-from ..database.repositories.figures import FigureRepository
-from ..database.repositories.glossary import GlossaryRepository
+from ..database.repositories.figures import FigureRepository, GlossaryRepository
 from ..domain import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
 from ..domain.errors import (
     CancelledError,

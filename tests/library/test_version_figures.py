@@ -98,7 +98,7 @@ def test_an_unfinished_version_is_no_change(
 ) -> None:
     ingest(services, write(tmp_path, report(debt="40% (2021)")))
     with monkeypatch.context() as patch:
-        patch.setattr("chatbot.database.repositories.glossary.GlossaryRepository.put", raising(KilledError()))
+        patch.setattr("chatbot.database.repositories.figures.GlossaryRepository.put", raising(KilledError()))
         with pytest.raises(KilledError):
             ingest(services, write(tmp_path, report(debt="41% (2021)")))
     let_lease_end(services)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...checking.context import CONTEXT_MARGIN, wider_text
+from ...database.repositories.documents import is_inside
 from ...database.repositories.figures import FigurePage
-from ...database.repositories.report_index import is_inside
 from ...domain import Chunk, DocumentRecord, Scope, Values
 from ...domain.access import Caller
 from ...domain.errors import ForbiddenError, InvalidRequestError, NotFoundError

@@ -18,9 +18,8 @@ from ...database.repositories.caches import CacheRepository
 from ...database.repositories.conversations import ConversationRepository
 from ...database.repositories.corpus import CorpusChanges, CorpusFacts, ForeignChanges
 from ...database.repositories.documents import DocumentRepository, OlderReports
-from ...database.repositories.figures import FigureRepository
+from ...database.repositories.figures import FigureRepository, GlossaryRepository
 from ...database.repositories.files import FileRepository, StorageQuota
-from ...database.repositories.glossary import GlossaryRepository
 from ...database.repositories.usage import Counters, UsageRepository
 from ...domain.errors import DependencyError
 from ...jobs.queue import IngestionQueue

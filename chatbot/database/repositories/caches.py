@@ -1,4 +1,4 @@
-"""Cached values in the database, shared by all workers; and reads of the database kept for one request.
+"""Cached values in the database, shared by all workers; reads of the database kept for one request; kept results.
 
 Inside `request_cache` a value is read at its first use and kept for that context and threads with a copy of it, so that
 the whole request sees one state: the few small rows that say whether the database has changed. `refresh` clears it:
@@ -20,6 +20,7 @@ from ..core import Database
 
 T = TypeVar("T")
 Level = Literal["embedding", "response", "query"]
+KEPT_RESULTS = 256
 PRUNE_EVERY = 50
 """Writes between two counts of the entries: counting costs more than writing."""
 _CACHE: ContextVar[dict[tuple[Database, str], Any] | None] = ContextVar("request_cache", default=None)
@@ -52,6 +53,16 @@ def refresh(database: Database) -> None:
     for key in list(cache):
         if key[0] is database:
             cache.pop(key, None)
+
+
+def keep(results: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
+    """Return the result that is kept for a key, made at its first use; where there are too many, all are dropped."""
+    result: T | None = results.get(key)
+    if result is None:
+        if len(results) >= KEPT_RESULTS:
+            results.clear()
+        result = results[key] = make()
+    return result
 
 
 class CacheRepository:

@@ -1,38 +1,197 @@
-"""The reports: registered ones, and those of an older system, which exist as passages only."""
+"""The reports, registered ones and those of an older system, which exist as passages only; and an index of them.
+
+An index finds reports by the values of scopes, so that no question has to look at all of them. It is never changed: the
+next one is made from it and the reports that changed.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from ...domain import DocumentRecord, Holdings, Scope, Value
+from ...domain import Condition, DocumentRecord, Holdings, Part, Scope, Value, Values
 from ..core import Database, Json
-from ..rows import KEY_FIELDS, OLDER_PREFIX, UNREGISTERED, document_id_of, row_metadata
-from .caches import cached, refresh
+from ..rows import KEY_FIELDS, OLDER_PREFIX, UNREGISTERED, document_id_of, from_row, now, row_metadata
+from .caches import cached, keep, refresh
 from .corpus import CATALOG, CorpusChanges
-from .report_index import NAME, SEVERAL, ReportIndex
 
-Records = Mapping[str, DocumentRecord]
+SEVERAL = ""
+"""The collection of a report whose rows are in more than one."""
+NAME = "document_name"
 RULES = ("country_name", "year", "type", NAME)
 """Fields that rules ask for, whichever fields a request may name."""
 NAMELESS = "Without a name"
+Records = Mapping[str, DocumentRecord]
+Ids = frozenset[str]
+ByValue = Mapping[Value | None, Ids]
 _NONE: Records = {}
 _RECORD = TypeAdapter(DocumentRecord)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """The index, the position of the log at which it was read, and the reports of older systems in it."""
+class ReportIndex:
+    """Immutable: `changed` makes the next index. Results for a scope are kept. Thread-safe."""
 
-    index: ReportIndex
-    position: int = -1
-    older: Records = field(default_factory=dict)
+    def __init__(self, fields: Iterable[str] = ()) -> None:
+        """An empty index. ``fields`` are indexed; for any other field every report is compared."""
+        self.records: dict[str, DocumentRecord] = {}
+        self.unsettled: dict[str, str] = {}
+        """Reports that are being written or removed, with the version that questions may see ("" = none)."""
+        self._order: list[tuple[str, str]] = []
+        self._ids: dict[str, ByValue] = {field: {} for field in fields}
+        self._values: dict[str, list[Value]] = {field: [] for field in fields}
+        self._all = Holdings()
+        self._kept: dict[tuple[str, Scope], Any] = {}
+
+    def changed(self, changes: Mapping[str, DocumentRecord | None]) -> ReportIndex:
+        """Return a new index with these reports replaced; None = deleted."""
+        old = [self.records[id] for id in changes if id in self.records]
+        new = [record for record in changes.values() if record is not None]
+        after = ReportIndex(self._ids)
+        after.records = {**self.records, **{record.id: record for record in new}}
+        for id in changes.keys() - {record.id for record in new}:
+            after.records.pop(id, None)
+        unchanged = {id: version for id, version in self.unsettled.items() if id not in changes}
+        after.unsettled = unchanged | {r.id: r.visible_version for r in new if r.status != "ready" or r.replacing}
+        removed, added = set(map(_sort_key, old)), set(map(_sort_key, new))
+        after._order, after._all = self._order, self._all
+        if removed != added:  # nearly sorted already, so sorting is linear
+            after._order = sorted([*(key for key in self._order if key not in removed), *added])
+        for field, before in self._ids.items():
+            ids = after._ids[field] = _updated(before, field, old, new)
+            after._values[field] = self._values[field] if ids.keys() == before.keys() else _sorted(ids)
+        for records, sign in ((new, 1), (old, -1)):
+            counted = Holdings.of((record, chunks_inside(record, Scope())) for record in records)
+            after._all = after._all.plus(counted, sign)
+        return after
+
+    def inside(self, scope: Scope) -> Sequence[DocumentRecord]:
+        """Return the reports in a scope, sorted by title. The list is shared: do not change it."""
+        return keep(self._kept, ("inside", scope), lambda: self._find(scope))
+
+    def holdings(self, scope: Scope) -> Holdings:
+        if not scope:
+            return self._all
+        counted = ((record, chunks_inside(record, scope)) for record in self.inside(scope))
+        return keep(self._kept, ("holdings", scope), lambda: Holdings.of(counted))
+
+    def values(self, field: str) -> Sequence[Value]:
+        """Return the values of a field, sorted. The list is shared: do not change it."""
+        if field in self._values:
+            return self._values[field]
+        return _sorted(value for record in self.records.values() for value in values_inside(record, field, Scope()))
+
+    def counts(self, field: str, scope: Scope) -> Mapping[Value, int]:
+        """Count the reports for each value of a field, sorted by value. Of a report only the parts inside count."""
+        if not scope and field in self._ids:
+            return {value: len(self._ids[field][value]) for value in self._values[field]}
+
+        def count() -> dict[Value, int]:
+            numbers = Counter(value for record in self.inside(scope) for value in values_inside(record, field, scope))
+            return {value: numbers[value] for value in _sorted(numbers)}
+
+        return keep(self._kept, (f"counts {field}", scope), count)
+
+    def pairs(self, one: str, other: str, scope: Scope) -> Mapping[tuple[Value | None, Value | None], int]:
+        """Count the reports for each pair of values of two fields. A table counts for each pair in its rows."""
+        return Counter(
+            pair
+            for record in self.inside(scope)
+            for pair in {(values.get(one), values.get(other)) for _, values in parts_inside(record, scope)}
+        )
+
+    def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
+        """Return the reports with this in their title or source, in any case. The list is shared: do not change it."""
+        inside, part = self.inside(scope), part.casefold()
+        if not part:
+            return inside
+        names = keep(
+            self._kept,
+            ("names", scope),
+            lambda: [f"{record.title}\0{record.source}".casefold() for record in inside],
+        )
+        return [record for record, name in zip(inside, names, strict=True) if part in name]
+
+    def having(self, part: str, field: str, scope: Scope) -> Sequence[Value]:
+        """Return the values of `counts` that contain ``part``, in any case."""
+        return [value for value in self.counts(field, scope) if part.casefold() in str(value).casefold()]
+
+    def _find(self, scope: Scope) -> list[DocumentRecord]:
+        indexed = [(self._ids[name], condition) for name, condition in scope.conditions if name in self._ids]
+        matches = sorted((_matching(ids, condition) for ids, condition in indexed), key=len)
+        ids = matches[0].intersection(*matches[1:]) if matches else self.records.keys()
+        if 8 * len(ids) < len(self.records):
+            ordered = sorted((self.records[id] for id in ids), key=_sort_key)
+        else:
+            ordered = [self.records[id] for _, id in self._order if id in ids]
+        # One part of a report in several parts has to meet all conditions.
+        exact = not scope.collections and len(indexed) == len(scope.conditions)
+        return [record for record in ordered if (exact and not record.several) or is_inside(record, scope)]
+
+
+def _sort_key(record: DocumentRecord) -> tuple[str, str]:
+    return record.title, record.id
+
+
+def _updated(before: ByValue, field: str, old: Sequence[DocumentRecord], new: Sequence[DocumentRecord]) -> ByValue:
+    """Return the ids of reports by their values of a field, after some reports have changed."""
+    removed, added = _by_value(field, old), _by_value(field, new)
+    if removed == added:
+        return before
+    after = dict(before)
+    for value in {*removed, *added}:
+        after[value] = before.get(value, Ids()) - removed[value] | added[value]
+        if not after[value]:
+            del after[value]
+    return after
+
+
+def _by_value(field: str, records: Iterable[DocumentRecord]) -> defaultdict[Value | None, set[str]]:
+    ids: defaultdict[Value | None, set[str]] = defaultdict(set)
+    everywhere = Scope()
+    for record in records:
+        for _, values in parts_inside(record, everywhere):
+            ids[values.get(field)].add(record.id)
+    return ids
+
+
+def _matching(ids: ByValue, condition: Condition) -> Ids:
+    if isinstance(condition, Values):
+        values = [*condition.values, *([None] if condition.or_none else [])]
+        return Ids().union(*(ids.get(value, Ids()) for value in values))
+    return Ids().union(*(matches for value, matches in ids.items() if condition.matches(value)))
+
+
+def _sorted(values: Iterable[Value | None]) -> list[Value]:
+    return sorted({value for value in values if value is not None}, key=str)
+
+
+def parts_inside(record: DocumentRecord, scope: Scope) -> Iterator[tuple[Part, dict[str, Value]]]:
+    """Yield the parts of a report that are in the scope, each with what scopes compare: metadata and the report's name.
+
+    A report in SEVERAL collections may be in any: which ones is not counted.
+    """
+    if record.collection == SEVERAL or scope.holds(record.collection):
+        for part in record.parts:
+            values = {**part.metadata, NAME: record.name}
+            if scope.matches(values):
+                yield part, values
+
+
+def is_inside(record: DocumentRecord, scope: Scope) -> bool:
+    """Return whether any passage of a report is in the scope."""
+    return any(True for _ in parts_inside(record, scope))
+
+
+def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
+    return sum(part.chunks for part, _ in parts_inside(record, scope))
+
+
+def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
+    return {values[field] for _, values in parts_inside(record, scope) if values.get(field) is not None}
 
 
 class DocumentRepository:
@@ -48,7 +207,8 @@ class DocumentRepository:
         self._log = CorpusChanges(database, CATALOG)
         self._fields = tuple(filter_fields)
         self._older = older
-        self._state = _State(ReportIndex())
+        self._state: tuple[ReportIndex, int, Records] = ReportIndex(), -1, _NONE
+        """The index, the position of the log at which it was read, and the reports of older systems in it."""
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         return list(self._index().inside(scope or Scope()))
@@ -61,18 +221,19 @@ class DocumentRepository:
         return cached(self._database, f"reports {id(self)}", self._current)
 
     def _current(self) -> ReportIndex:
-        state, older = self._state, self._older.records() if self._older else _NONE
-        if state.older is older and state.position == self._log.position():
-            return state.index
+        (index, position, before), older = self._state, self._older.records() if self._older else _NONE
+        if before is older and position == self._log.position():
+            return index
         # The position before the rows: what is written meanwhile is read the next time.
-        position, ids = self._log.since(state.position)
-        index, condition = state.index, {"_id": {"$in": sorted(ids or ())}}
-        if ids is None or state.older is not older:
+        position, ids = self._log.since(position)
+        condition: Json = {"_id": {"$in": sorted(ids or ())}}
+        if ids is None or before is not older:
             index, ids, condition = ReportIndex((*self._fields, *RULES)), set(older), {}
         changes = {id: older.get(id) for id in ids}
-        changes |= {row["_id"]: _read(row) for row in self._documents.find(condition)}
-        self._state = _State(index.changed(changes), position, older)
-        return self._state.index
+        changes |= {row["_id"]: from_row(DocumentRecord, row) for row in self._documents.find(condition)}
+        index = index.changed(changes)
+        self._state = index, position, older
+        return index
 
     def position(self) -> int:
         return self._log.position()
@@ -80,7 +241,9 @@ class DocumentRepository:
     def get(self, document_id: str) -> DocumentRecord | None:
         """Return a report, also one of an older system."""
         row = self._documents.find_one({"_id": document_id})
-        return _read(row) if row else self._older.records().get(document_id) if self._older else None
+        if row is not None:
+            return from_row(DocumentRecord, row)
+        return self._older.records().get(document_id) if self._older else None
 
     def put(self, record: DocumentRecord) -> None:
         """Register a report or replace it, with the time as ``updated_at``."""
@@ -148,14 +311,10 @@ class DocumentRepository:
         return list(self._index().counts(field, scope) if scope else self._index().values(field))
 
 
-def _read(row: Mapping[str, Any]) -> DocumentRecord:
-    return _RECORD.validate_python({**row, "id": row["_id"]})
-
-
 def _row(record: DocumentRecord) -> Json:
     """The fields of a report's row without its id, with the time as ``updated_at``."""
     row: Json = _RECORD.dump_python(record, mode="json", exclude={"id"})
-    return row | {"updated_at": datetime.now(UTC).isoformat(timespec="seconds")}
+    return row | {"updated_at": now("seconds")}
 
 
 def _unchanged(registered: DocumentRecord) -> Json:
@@ -176,12 +335,13 @@ class OlderReports:
         self._fields = tuple(filter_fields)
         self._lock = threading.Lock()
         self._position = -1
-        self._markers: tuple[int, ...] = ()
+        self._markers: list[int] = []
         self._records: Records = {}
 
     def records(self) -> Records:
         """Return the reports by id; empty where every row belongs to a registered report."""
-        position, markers = self._changes.position(), cached(self._database, "markers", self._read_markers)
+        position = self._changes.position()
+        markers = cached(self._database, "markers", lambda: [one.write_marker() for one in self._collections])
         with self._lock:
             if (position, markers) != (self._position, self._markers):
                 position, changed = self._changes.since(self._position)
@@ -192,9 +352,6 @@ class OlderReports:
                     self._records = self._records if records == self._records else records
                 self._position, self._markers = position, markers
             return self._records
-
-    def _read_markers(self) -> tuple[int, ...]:
-        return tuple(collection.write_marker() for collection in self._collections)
 
     def _group(self) -> Records:
         projection = dict.fromkeys((*KEY_FIELDS, *self._fields), 1)

@@ -1,34 +1,37 @@
-"""The table of figures: a row for each figure of each passage, written and removed with the version of its report.
+"""The table of figures, and the glossary of the terms that ask for them.
 
-A row has the filter fields of its passage, so that scopes filter it. ``place`` orders the rows of lists by indicator,
-subject, year and edition; a figure that a report repeats has none, so no list shows it twice.
+A figure of a passage is a row, written and removed with the version of its report. It has the filter fields of its
+passage, so that scopes filter it. ``place`` orders the rows of lists by indicator, subject, year and edition; a figure
+that a report repeats has none, so no list shows it twice.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.errors import InvalidRequestError
-from ...domain.figures import ReportedFigure, newest_marked
+from ...domain.figures import GlossaryEntry, ReportedFigure, newest_marked
 from ...domain.scope import NO_VALUE
 from ...language.reported_figures import figures_of
 from ..core import Database, Json
-from .corpus import FIGURES, CorpusChanges
-from .report_index import NAME
+from ..rows import from_row, now
+from .caches import keep
+from .corpus import FIGURES, GLOSSARY, CorpusChanges
+from .documents import NAME
 
 READING = 2
 """Raise it when figures are read differently: then those of every report are read again."""
-KEPT_RESULTS = 64
-"""Scopes whose indicators and numbers of figures are kept until the next write."""
 WRITTEN_AT_ONCE = 1_000
+STORED = ("subject", "heading", "label", "unit", "text", "estimate")
+"""Fields of a figure that its row has under the same name."""
 SEPARATOR = "\x1f"
 """Between the parts of a ``place``; below every character of a text."""
 LAST = "\U0010ffff"
@@ -82,7 +85,7 @@ class FigureRepository:
         self._fields = tuple(fields)
         self._unsettled = unsettled
         self._reports = reports
-        self._kept: tuple[int, dict[str, object]] = (-1, {})
+        self._kept: tuple[int, dict[str, Any]] = (-1, {})
 
     def ensure_indexes(self) -> None:
         """Create the indexes that look-ups need."""
@@ -101,7 +104,7 @@ class FigureRepository:
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             self._rows.replace_many(rows[start : start + WRITTEN_AT_ONCE])
         # The time of the first writing says later which of two versions is the older one.
-        named = {"document_id": document_id, "version": version, "at": datetime.now(UTC).isoformat()}
+        named = {"document_id": document_id, "version": version, "at": now("microseconds")}
         update = {"$set": {"reading": READING, **self._counted(rows)}, "$setOnInsert": named}
         self._written.update_one({"_id": _marker(document_id, version)}, update, upsert=True)
         if rows:
@@ -163,25 +166,23 @@ class FigureRepository:
                 break
             figures.append(figure)
             end = place
-        whole = self._filter(scope) if year is None and not prefix else None
-        # A version becomes visible without a write of figures.
-        key = {**inside, "unsettled": dict(self._unsettled())}
-        total = self._keep(key, lambda: self._total(whole, inside))
-        return FigurePage(figures, total, _cursor(end) if more else None)
 
-    def _total(self, whole: Json | None, inside: Json) -> int:
-        """Count the figures ``inside``; ``whole``: they are all figures of this scope, which versions have counted."""
-        if whole is None or self._written.find_one({"listed": -1}, {"_id": 1}):
-            return self._rows.count(inside)
-        return sum(row["listed"] for row in self._visible(self._written.find(whole)) if "listed" in row)
+        def count() -> int:
+            if year is not None or prefix or self._written.find_one({"listed": -1}, {"_id": 1}):
+                return self._rows.count(inside)
+            # All figures of a scope: their versions have counted them.
+            return sum(row["listed"] for row in self._visible(self._written.find(conditions)) if "listed" in row)
+
+        # A version becomes visible without a write of figures.
+        total = self._keep({**inside, "unsettled": dict(self._unsettled())}, count)
+        return FigurePage(figures, total, _cursor(end) if more else None)
 
     def changes(self, *, document_id: str = "", subject: str = "", limit: int = 100) -> list[FigureChange]:
         """Return what replaced or removed versions stated differently, the latest first; of a report or a subject."""
         named = {"document_id": document_id, "subject": subject}
         condition = {name: value for name, value in named.items() if value}
         rows = self._changed.find(condition, sort=[("at", -1), ("_id", 1)], limit=limit)
-        fields = ("document_id", "subject", "indicator", "year", "old", "new", "at")
-        return [FigureChange(*(row[name] for name in fields)) for row in rows]
+        return [from_row(FigureChange, row) for row in rows]
 
     def record_changes(self, document_id: str, old: str, new: str = "") -> None:
         """Keep what ``old`` states otherwise than the later version ``new``, "" = the report is removed.
@@ -195,7 +196,7 @@ class FigureRepository:
             return
         before, after = self._texts(document_id, old), self._texts(document_id, new) if new else {}
         different = sorted((key for key in before | after if before.get(key) != after.get(key)), key=str)
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        at = now()
         rows = [
             {
                 "_id": f"{ids[0]}-{written[ids[0]]}-{new}-{number:05d}",
@@ -203,7 +204,7 @@ class FigureRepository:
                 **dict(zip(("subject", "indicator", "year"), key, strict=True)),
                 "old": before.get(key, ""),
                 "new": after.get(key, ""),
-                "at": now,
+                "at": at,
             }
             for number, key in enumerate(different)
         ]
@@ -234,15 +235,10 @@ class FigureRepository:
 
     def _keep(self, key: Json, read: Callable[[], T]) -> T:
         """Return what ``read`` returned for this key since the last write of figures."""
-        position, name = self._log.position(), json.dumps(key, sort_keys=True, default=str)
-        before, kept = self._kept
-        if before != position or len(kept) >= KEPT_RESULTS:
-            kept = {}
-            self._kept = position, kept
-        if name not in kept:
-            kept[name] = read()
-        value: T = kept[name]  # type: ignore[assignment]  # of the same ``read``
-        return value
+        position = self._log.position()
+        if self._kept[0] != position:
+            self._kept = position, {}
+        return keep(self._kept[1], json.dumps(key, sort_keys=True, default=str), read)
 
     def _rows_of(self, version: str, chunks: Iterable[Chunk]) -> Iterator[Json]:
         seen: set[tuple[str, str, int | None, str]] = set()
@@ -259,16 +255,11 @@ class FigureRepository:
                 row: Json = {
                     "_id": f"{chunk.id}#{number:04d}",
                     **about,
-                    "subject": figure.subject,
-                    "heading": figure.heading,
-                    "label": figure.label,
+                    **{name: getattr(figure, name) for name in STORED},
                     "heading_key": figure.heading.casefold(),
                     "series": _joined(figure.heading, figure.label, figure.subject),
                     "value": str(figure.value),
-                    "unit": figure.unit,
-                    "text": figure.text,
                     "of_year": figure.year,
-                    "estimate": figure.estimate,
                 }
                 if (key := (figure.subject, figure.indicator, figure.year, figure.text)) not in seen:
                     seen.add(key)
@@ -324,14 +315,9 @@ def _group(row: Json) -> tuple[str, ...]:
 
 def _figure(row: Json) -> ReportedFigure:
     return ReportedFigure(
-        subject=row["subject"],
-        heading=row["heading"],
-        label=row["label"],
+        **{name: row[name] for name in STORED},
         value=Decimal(row["value"]),
-        unit=row["unit"],
-        text=row["text"],
         year=row["of_year"],
-        estimate=row["estimate"],
         document_id=row["document_id"],
         chunk_id=row["_id"].rpartition("#")[0],
         edition=None if row.get("year", NO_VALUE) == NO_VALUE else row["year"],
@@ -347,3 +333,46 @@ def _read_cursor(cursor: str) -> str:
         return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except ValueError as error:
         raise InvalidRequestError.for_field("cursor", "is not the `next` of a page.") from error
+
+
+class GlossaryRepository:
+    """Collection `glossary`, kept in memory until any process writes it. Thread-safe."""
+
+    def __init__(self, database: Database) -> None:
+        self._rows = database["glossary"]
+        self._log = CorpusChanges(database, GLOSSARY)
+        self._state: tuple[int, Sequence[GlossaryEntry]] = (-1, ())
+
+    def entries(self) -> Sequence[GlossaryEntry]:
+        """Return all entries by term: the same object until the next write."""
+        # The position before the rows: what is written meanwhile is read the next time.
+        position = self._log.position()
+        if self._state[0] != position:
+            entries = (from_row(GlossaryEntry, row) for row in self._rows.find())
+            self._state = position, tuple(sorted(entries, key=lambda e: (e.term.casefold(), e.heading, e.label)))
+        return self._state[1]
+
+    def put(self, source: str, entries: Iterable[GlossaryEntry], *, replace_all: bool = False) -> None:
+        """Add entries of a source; one with the same term, heading and label is replaced.
+
+        ``replace_all``: its other entries are removed.
+        """
+        new = {_entry_id(entry): entry for entry in (replace(entry, source=source) for entry in entries)}
+        old = {_entry_id(entry): entry for entry in self.entries() if entry.source == source}
+        changed = [id for id, entry in new.items() if old.get(id) != entry]
+        surplus = [id for id in old if id not in new] if replace_all else []
+        self._rows.replace_many([{"_id": id, **asdict(new[id])} for id in changed])
+        self._rows.delete_many({"_id": {"$in": surplus}})
+        if changed or surplus:
+            self._log.record(())
+
+    def clear(self) -> int:
+        """Remove all entries and return how many there were."""
+        removed = self._rows.delete_many({})
+        self._log.record(())
+        return removed
+
+
+def _entry_id(entry: GlossaryEntry) -> str:
+    parts = (entry.source, entry.heading, entry.label, entry.term.casefold())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]

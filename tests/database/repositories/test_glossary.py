@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatbot.database.core import Database
-from chatbot.database.repositories.glossary import GlossaryRepository
+from chatbot.database.repositories.figures import GlossaryRepository
 from chatbot.domain.figures import GlossaryEntry
 
 PPP = GlossaryEntry("PPP", "Purchasing power parity.", ("purchasing power parity",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from chatbot.database.repositories.report_index import ReportIndex, chunks_inside, is_inside, values_inside
+from chatbot.database.repositories.documents import ReportIndex, chunks_inside, is_inside, values_inside
 from chatbot.domain import DocumentRecord, Holdings, Part, Range, Scope, Value, Values
 
 FIELDS = ("country_name", "year", "document_name")
