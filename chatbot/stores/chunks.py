@@ -86,13 +86,10 @@ class MongoChunks:
             self._changes.record([document_id])
         return deleted
 
-    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Return the passages that exist, in the order asked for; ids of an older system may be ObjectIds."""
-        return self._get(chunk_ids, self._collections())
-
-    def _get(self, chunk_ids: Sequence[str], collections: Iterable[Collection]) -> list[Chunk]:
+    def get(self, chunk_ids: Sequence[str], collections: Iterable[Collection] | None = None) -> list[Chunk]:
+        """Look only into these collections (None = all); ids of an older system may be ObjectIds."""
         chunks: dict[str, Chunk] = {}
-        for collection in collections:
+        for collection in self._collections() if collections is None else collections:
             if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in chunks]:
                 chunks |= self._read(missing, collection)
         return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
@@ -118,10 +115,9 @@ class MongoChunks:
         """Look up the neighbours by their ids, once in each collection that has some of the chunks."""
         names = dict.fromkeys(chunk.collection for chunk in chunks)
         collections = [self._database[name] for name in self._names if name in names]
-        return read_surroundings(chunks, margin, lambda ids: self._get(ids, collections))
+        return read_surroundings(chunks, margin, lambda ids: self.get(ids, collections))
 
     def count(self, scope: Scope) -> int:
-        """Count the passages in a scope."""
         inside = (collection for collection in self._collections() if scope.holds(collection.name))
         return sum(collection.count(scope.to_mql()) for collection in inside)
 
@@ -129,7 +125,7 @@ class MongoChunks:
         return chunk_from_json(row, collection=collection, fields=self._fields)
 
     def close(self) -> None:
-        """Do nothing: the database belongs to the services."""
+        """Leave the database open: it belongs to the services."""
 
 
 def is_retired(row: Mapping[str, Any]) -> bool:

@@ -22,6 +22,8 @@ Codes = NDArray[np.int32]
 Ids = NDArray[np.bytes_]
 """Chunk ids in UTF-8, which sorts like the text."""
 Mask = NDArray[np.bool_]
+ARRAYS = ("ids", "vectors", "has_vector", "terms", "lengths")
+"""The fields of `Rows` that are plain arrays."""
 COLLECTION = "$collection"
 """The column beside those of the filter fields, none of which can have this name: where the row was read from."""
 
@@ -96,13 +98,9 @@ class Rows:
         if len(parts) == 1:
             return parts[0]
         return Rows(
-            np.concatenate([part.ids for part in parts]),
-            Column.concat([part.documents for part in parts]),
-            {name: Column.concat([part.values[name] for part in parts]) for name in parts[0].values},
-            np.concatenate([part.vectors for part in parts]),
-            np.concatenate([part.has_vector for part in parts]),
-            np.concatenate([part.terms for part in parts]),
-            np.concatenate([part.lengths for part in parts]),
+            documents=Column.concat([part.documents for part in parts]),
+            values={name: Column.concat([part.values[name] for part in parts]) for name in parts[0].values},
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS},
         )
 
 
@@ -124,6 +122,9 @@ class _Codes(dict[Any, int]):
 
 
 BLOCK_ROWS = 10_000
+MAX_WORDS = 200_000
+"""More are hardly words but figures, and take memory without an end."""
+TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)
 
 
 def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
@@ -136,10 +137,6 @@ def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
         has_vector[start : start + BLOCK_ROWS] = norms > 0
         part /= np.maximum(norms, 1e-12)[:, None]
     return rows, has_vector
-
-
-MAX_WORDS = 200_000
-"""More are hardly words but figures, and take memory without an end."""
 
 
 class _TermNumbers(dict[str, tuple[int, ...]]):
@@ -158,9 +155,6 @@ class _TermNumbers(dict[str, tuple[int, ...]]):
             self.clear()
         numbers = self[word] = tuple(self._term_ids(self._terms_of(word)))
         return numbers
-
-
-TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)
 
 
 def read_rows(

@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 
 from ..keywords import Postings
 from .index import Segment
-from .rows import Column, Rows
+from .rows import ARRAYS, Column, Rows
 from .vectors import Clusters, ShortVectors, WholeVectors, faiss, shortened
 
 log = logging.getLogger(__name__)
 FORMAT = 7
 CURRENT = "current"
 ALIGNMENT = 64
+POSTINGS = ("starts", "rows", "counts")
 LARGE_BYTES = 256_000_000
 """Size of a segment's vectors from which on short ones are stored too; smaller ones are searched faster as mapped."""
 STRAY_SECONDS = 3600.0
@@ -139,16 +140,10 @@ def read_snapshot(folder: Path, key: SnapshotKey) -> Snapshot | None:
 def _written(folder: Path, segment: Segment) -> Segment:
     file, rows, clusters = uuid.uuid4().hex, segment.rows, segment.clusters
     arrays: dict[str, Array | Pieces] = {
-        "ids": rows.ids,
+        **{name: getattr(rows, name) for name in ARRAYS},
+        **{name: getattr(segment.postings, name) for name in POSTINGS},
         "documents": rows.documents.codes,
-        "vectors": rows.vectors,
-        "has_vector": rows.has_vector,
-        "terms": rows.terms,
-        "lengths": rows.lengths,
         "by_id": segment.by_id,
-        "starts": segment.postings.starts,
-        "rows": segment.postings.rows,
-        "counts": segment.postings.counts,
         **{f"column/{name}": column.codes for name, column in rows.values.items()},
     }
     if clusters:
@@ -170,21 +165,15 @@ def _written(folder: Path, segment: Segment) -> Segment:
 def _read_segment(folder: Path, file: str) -> Segment:
     """Return a segment of a file, with no row deleted."""
     header, arrays, offsets = _map(folder / file)
-    rows = Rows(
-        arrays["ids"],
-        Column(tuple(header["documents"]), arrays["documents"]),
-        {name: Column(tuple(values), arrays[f"column/{name}"]) for name, values in header["columns"].items()},
-        arrays["vectors"],
-        arrays["has_vector"],
-        arrays["terms"],
-        arrays["lengths"],
-    )
+    columns = {name: Column(tuple(values), arrays[f"column/{name}"]) for name, values in header["columns"].items()}
+    documents = Column(tuple(header["documents"]), arrays["documents"])
+    rows = Rows(documents=documents, values=columns, **{name: arrays[name] for name in ARRAYS})
     codes, short, dimensions = arrays.get("clusters"), arrays.get("short"), rows.vectors.shape[1]
     may_read = short is not None and hasattr(os, "pread")  # on Windows they are mapped
     return Segment(
         rows,
         arrays["by_id"],
-        Postings(arrays["starts"], arrays["rows"], arrays["counts"]),
+        Postings(*(arrays[name] for name in POSTINGS)),
         np.ones(len(rows.ids), dtype=np.bool_),
         Clusters(faiss.deserialize_index(np.array(codes)), header["share"]) if codes is not None else None,
         header["unclustered"],

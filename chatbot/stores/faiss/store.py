@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -40,14 +39,6 @@ MAX_KEPT_PASSAGES = 4_000
 """About 10 MB."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """The passages read by collection and id at a position of the change log; None = there is no such passage."""
-
-    position: int
-    passages: dict[tuple[str, str], Chunk | None] = field(default_factory=dict)
-
-
 class FaissStore(MongoChunks):
     """Exact in small scopes; filters are masks applied before the search, so a filter never shortens a result."""
 
@@ -66,19 +57,21 @@ class FaissStore(MongoChunks):
         self._compared_at = self._compare_seconds = 0.0
         self._lock = threading.Lock()
         self._upkeep: threading.Thread | None = None
-        self._kept = _Kept(-1)
+        self._kept: tuple[int, dict[tuple[str, str], Chunk | None]] = (-1, {})
+        """Passages by collection and id, read at a position of the change log; None = there is no such passage."""
 
     def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
         """Keep passages of the embedded file, which nobody else writes, until the change log moves."""
         if not self._database.embedded:
             return super()._read(chunk_ids, collection)
         position, kept, name = self._changes.position(), self._kept, collection.name
-        if kept.position != position or len(kept.passages) > MAX_KEPT_PASSAGES:
-            kept = self._kept = _Kept(position)
-        if missing := [id for id in chunk_ids if (name, id) not in kept.passages]:
+        if kept[0] != position or len(kept[1]) > MAX_KEPT_PASSAGES:
+            kept = self._kept = (position, {})
+        passages = kept[1]
+        if missing := [id for id in chunk_ids if (name, id) not in passages]:
             chunks = super()._read(missing, collection)
-            kept.passages.update(((name, id), chunks.get(id)) for id in missing)
-        return {id: chunk for id in chunk_ids if (chunk := kept.passages.get((name, id))) is not None}
+            passages.update(((name, id), chunks.get(id)) for id in missing)
+        return {id: chunk for id in chunk_ids if (chunk := passages.get((name, id))) is not None}
 
     def vector_search(
         self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
@@ -92,12 +85,10 @@ class FaissStore(MongoChunks):
         return self._fresh().vector_search(unit, top_k=top_k, scope=scope)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
-        """BM25 and proximity (`keywords`)."""
         terms = analyzer(self._language).terms(query)
         return self._fresh().keyword_search(terms, top_k=top_k, scope=scope, bm25=self._bm25)
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """(1 + cosine) / 2 by chunk id."""
         return self._fresh().vector_scores(vector, chunk_ids) if chunk_ids else {}
 
     def count(self, scope: Scope) -> int:
@@ -239,6 +230,4 @@ class FaissStore(MongoChunks):
 
 
 TRAITS = StoreTraits()
-
-
 build = FaissStore

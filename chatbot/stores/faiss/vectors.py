@@ -118,13 +118,8 @@ class Clusters:
         # In a scope the nearest lie farther apart, so that more of it has to be scanned.
         share = self.share * (self.index.ntotal / held[-1]) ** 0.5
         probed = order[: int(np.searchsorted(held, max(share * held[-1], count))) + 1]
-        return self._scan(vector, probed, similar[probed], bitmap, count)
-
-    def _scan(
-        self, vector: Vector, probed: Places, similar: Vector, bitmap: NDArray[np.uint8] | None, count: int
-    ) -> Places:
         rows, scores = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.float32)
-        vector, similar = np.ascontiguousarray(vector), np.ascontiguousarray(similar)
+        vector, similar = np.ascontiguousarray(vector), np.ascontiguousarray(similar[probed])
         inside = faiss.IDSelectorBitmap(len(bitmap), faiss.swig_ptr(bitmap)) if bitmap is not None else None
         pointers = map(faiss.swig_ptr, (vector, probed, similar, scores, rows))
         question, lists, distances, nearest_scores, nearest_rows = pointers
