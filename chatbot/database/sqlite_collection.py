@@ -111,14 +111,13 @@ class SqliteCollection:
         sort: Sequence[tuple[str, int]] = (),
         limit: int = 0,
     ) -> Iterator[Json]:
-        """Yield documents as they were when the first was read."""
-        columns, reduce = projected(projection)
+        """Yield documents as they were when this was called."""
+        columns, read = projected(projection)
         condition, values = self._where(filter)
         order = ", ".join(f"{field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort)
         text = f"SELECT {columns} FROM {self._table} WHERE {condition}"
         text += (f" ORDER BY {order}" if order else "") + (" LIMIT ?" if limit else "")
-        for row in self._read(text, [*values, limit] if limit else values):
-            yield reduce(to_document(row))
+        return map(read, self._read(text, [*values, limit] if limit else values))
 
     def _read(self, text: str, values: Parameters = ()) -> Iterator[Any]:
         try:

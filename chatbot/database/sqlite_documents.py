@@ -93,8 +93,8 @@ def _untag(value: Json) -> Any:
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_tag, separators=(",", ":")).encode
 
 
-def projected(projection: Mapping[str, int] | None) -> tuple[str, Callable[[Json], Json]]:
-    """Return the columns to read in place of COLUMNS, and a function that reduces the document."""
+def projected(projection: Mapping[str, int] | None) -> tuple[str, Callable[[Sequence[Any]], Json]]:
+    """Return the columns to read in place of COLUMNS, and a function that makes the reduced document of such a row."""
     included = {name for name, value in (projection or {}).items() if value}
     excluded = set(projection or ()) - included
     left_out = set(BYTE_FIELDS) - included if included else excluded
@@ -103,14 +103,15 @@ def projected(projection: Mapping[str, int] | None) -> tuple[str, Callable[[Json
     if included and "_id" not in excluded:
         included.add("_id")
 
-    def reduce(document: Json) -> Json:
+    def read(row: Sequence[Any]) -> Json:
+        document = to_document(row)
         if included:
             return {name: value for name, value in document.items() if name in included}
         for name in excluded:
             document.pop(name, None)
         return document
 
-    return columns, reduce
+    return columns, read if projection else to_document
 
 
 @dataclass(frozen=True, slots=True)
