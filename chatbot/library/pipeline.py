@@ -26,8 +26,8 @@ from ..domain.errors import (
 from ..domain.protocols import Chunker, Store
 from ..language.reported_figures import figure_years
 from .control import JobControl, lease
+from .derived import NONE, Summary
 from .sources import Source, check_collection, document_id, make_document
-from .summaries import NONE, Summary
 from .versions import SUPERSEDED, VersionWriter
 
 SUMMARY_HEADING = "Summary"

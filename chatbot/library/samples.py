@@ -17,10 +17,9 @@ from ..domain.errors import CancelledError, ChatbotError
 from ..domain.figures import SAMPLE_GLOSSARY
 from ..domain.protocols import Loader
 from .control import JobControl, lease
-from .glossary import read_glossary
+from .derived import Summary, read_glossary
 from .pipeline import Ingestor, Registration
 from .sources import SAMPLES, document_id, folder_sources, make_document
-from .summaries import Summary
 
 log = logging.getLogger(__name__)
 GLOSSARY_FILE = "glossary.csv"

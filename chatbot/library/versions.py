@@ -32,7 +32,7 @@ from ..domain.errors import (
 )
 from ..domain.protocols import Embedder, LateStore, Store
 from .control import NO_RETRIES, JobControl, Retries
-from .glossary import listed_terms
+from .derived import listed_terms
 from .sources import METADATA, typed
 
 BATCH = 256

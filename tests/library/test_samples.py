@@ -10,9 +10,9 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
+from chatbot.library.derived import NONE
 from chatbot.library.loaders import loader_for
 from chatbot.library.samples import SampleReports
-from chatbot.library.summaries import NONE
 from tests.library.helpers import record_of, until
 
 FILES = ("kenya-2021.md", "kenya-2023.md", "mali-2023.md")

@@ -17,7 +17,7 @@ from ...domain.json import parse
 from ...language import count_of
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl
-from ...library.glossary import COLUMNS, SEPARATOR, read_glossary
+from ...library.derived import COLUMNS, SEPARATOR, read_glossary
 from ...library.loaders import suffixes
 from ...library.sources import WEB, Overrides, Source, folder_sources
 from ..web.files import csv_text

@@ -16,7 +16,7 @@ from ...domain import Scope
 from ...domain.cancellation import Cancellation
 from ...domain.errors import DatabaseError, InvalidRequestError, SearchEngineError
 from ...domain.protocols import TracedStore
-from ...library.glossary import read_glossary
+from ...library.derived import read_glossary
 from ...library.samples import GLOSSARY_FILE
 from ...models.caches import CachedEmbedder, WarmCache, write_warm_cache
 from ...models.embed import EMBEDDERS

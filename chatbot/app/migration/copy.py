@@ -22,7 +22,6 @@ OTHERS = (
 """The collections copied after those of passages, so that a registered report has its passages."""
 DERIVED = ("meta", "cache", "counters", "message_events", "batches", "batch_items")
 """Not copied, but for the decisions in `meta`: cached answers, counters, running answers, batches of old releases."""
-DIGESTS = 2**128
 SHOWN = 5
 COPYING, DONE = "copying", "done"
 Report = Callable[[int], None]
@@ -55,7 +54,10 @@ class Copier:
         self._merge = merge
         self._facts = CorpusFacts(source), CorpusFacts(target)
         self._slots = "", ""
-        self._progress = CopyProgress(target, name)
+        self._name = name
+        self._progress_id = f"copy:{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+        self._reached: dict[str, Place] = {}
+        """The place by collection up to which all rows are written."""
         self.collections = (*self._chunks, *OTHERS)
 
     def counts(self) -> dict[str, int]:
@@ -75,7 +77,9 @@ class Copier:
             EmbedderMismatchError: the target's vectors are of another model.
         """
         version, existing = require_known(self._source), require_known(self._target)
-        resumed = self._progress.is_unfinished(merge=self._merge)
+        state = self._target["meta"].find_one({"_id": self._progress_id, "state": COPYING})
+        # A copy that merges only continues as one that merges.
+        resumed = state is not None and (self._merge or not state["merge"])
         counts = {name: count for name in self.collections if (count := self._target[name].estimated_count())}
         if counts and not resumed and not self._merge:
             listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
@@ -91,8 +95,17 @@ class Copier:
         self._agree_on_embedder()
         self._facts[1].adopt(self._facts[0].decisions())
         set_version(self._target, version)
-        self._progress.begin(CorpusChanges(self._source).position(), merge=self._merge)
+        position = CorpusChanges(self._source).position()
+        if state is not None and state["position"] == position:  # else from the start: the source has changed
+            self._reached = {entry["collection"]: (entry["type"], entry["last"]) for entry in state["reached"]}
+        self._note_progress(source=self._name, state=COPYING, merge=self._merge, position=position)
         return resumed
+
+    def _note_progress(self, **fields: Any) -> None:
+        """Store how far the copy has come, in one document of the target's `meta`."""
+        reached = [{"collection": name, "type": kind, "last": last} for name, (kind, last) in self._reached.items()]
+        update = {"$set": {**fields, "reached": reached}}
+        self._target["meta"].update_one({"_id": self._progress_id}, update, upsert=True)
 
     def _agree_on_embedder(self) -> None:
         source, target = (facts.embedder() for facts in self._facts)
@@ -110,13 +123,14 @@ class Copier:
         """Copy the remaining rows and return how many; ``report`` gets the number of rows of each step."""
         copied = 0
         for name in self.collections:
-            after = self._progress.reached.get(name)
+            after = self._reached.get(name)
             skipped = 0 if after is None else self._source[name].count({})
             batches = list(id_batches(self._source[name], after=after))
             report(max(0, skipped - sum(map(len, batches))))
             for ids in batches:
                 copied += self._copy_rows(name, rows_of(self._source[name], ids))
-                self._progress.note(name, place(ids[-1]))
+                self._reached[name] = place(ids[-1])
+                self._note_progress()
                 report(len(ids))
         return copied
 
@@ -126,8 +140,15 @@ class Copier:
         writes: list[Json] = []
         for row in rows:
             old = existing.get(str(row["_id"]))
-            if old is None or self._digest(name, row, 0) != self._digest(name, old, 1):
-                writes.append({**self._for_target(name, row), **({"_id": old["_id"]} if old else {})})
+            if old is not None and self._digest(name, row, 0) == self._digest(name, old, 1):
+                continue
+            copy = row
+            if name in self._chunks:
+                copy = _without_vectors(row)
+                if (vector := row.get(embedding_field(self._slots[0]))) is not None:
+                    copy[embedding_field(self._slots[1])] = self._target.encode_vector(decode_vector(vector))
+            copy = with_string_ids(copy) if self._target.embedded else copy
+            writes.append({**copy, **({"_id": old["_id"]} if old else {})})
         self._target[name].replace_many(writes)
         return len(writes)
 
@@ -135,14 +156,6 @@ class Copier:
         """Return the target's rows with these ids, by id as a string."""
         forms = id_forms((str(row["_id"]) for row in rows), embedded=self._target.embedded)
         return {str(row["_id"]): row for row in self._target[name].find({"_id": {"$in": forms}})}
-
-    def _for_target(self, name: str, row: Json) -> Json:
-        if name in self._chunks:
-            vector = row.get(embedding_field(self._slots[0]))
-            row = _without_vectors(row)
-            if vector is not None:
-                row[embedding_field(self._slots[1])] = self._target.encode_vector(decode_vector(vector))
-        return with_string_ids(row) if self._target.embedded else row
 
     def verify(self, report: Report) -> list[Verified]:
         """Compare both sides by counts and content.
@@ -154,7 +167,7 @@ class Copier:
         CorpusChanges(self._target).record(None)
         CorpusChanges(self._target, CATALOG).record(None)
         CorpusChanges(self._target, GLOSSARY).record(None)
-        self._progress.finish()
+        self._note_progress(state=DONE, finished_at=datetime.now(UTC).isoformat(timespec="seconds"))
         return verified
 
     def _verify(self, name: str, report: Report) -> Verified:
@@ -167,13 +180,24 @@ class Copier:
                 of_row = self._digest(name, row, 0)
                 if of_row != self._digest(name, copies.get(str(row["_id"]), {}), 1):
                     different.append(str(row["_id"]))
-                digest = (digest + of_row) % DIGESTS
+                digest = (digest + of_row) % 2**128
             count += len(rows)
             report(len(rows))
         extra = 0 if self._merge else self._target[name].count({}) - count
-        if different or extra:
-            self._progress.start_over()
-            raise _difference(name, different, extra)
+        differences = []
+        if different:
+            shown = ", ".join(different[:SHOWN]) + (", ..." if len(different) > SHOWN else "")
+            differences.append(f"{len(different)} rows differ or are missing ({shown})")
+        if extra:
+            differences.append(f"the target has {abs(extra)} rows {'more' if extra > 0 else 'less'}")
+        if differences:
+            self._reached = {}  # the next copy begins with the first row
+            self._note_progress()
+            raise DatabaseError(
+                f"The copy of {name!r} is not the same as its source: {'; '.join(differences)}.",
+                remedy="Something wrote to one of them meanwhile. Stop it and run the same copy again; "
+                "if the target has rows of its own, empty it first or use --merge.",
+            )
         return Verified(name, count, f"{digest:032x}")
 
     def _digest(self, name: str, row: Mapping[str, Any], side: int) -> int:
@@ -191,58 +215,3 @@ def _without_vectors(row: Mapping[str, Any]) -> Json:
     """Return the row without any vector, also those of models that are not in use (yet)."""
     fields = {embedding_field(slot) for slot in SLOTS}
     return {name: value for name, value in row.items() if name not in fields}
-
-
-def _difference(name: str, different: list[str], extra: int) -> DatabaseError:
-    differences = []
-    if different:
-        shown = ", ".join(different[:SHOWN]) + (", ..." if len(different) > SHOWN else "")
-        differences.append(f"{len(different)} rows differ or are missing ({shown})")
-    if extra:
-        differences.append(f"the target has {abs(extra)} rows {'more' if extra > 0 else 'less'}")
-    return DatabaseError(
-        f"The copy of {name!r} is not the same as its source: {'; '.join(differences)}.",
-        remedy="Something wrote to one of them meanwhile. Stop it and run the same copy again; "
-        "if the target has rows of its own, empty it first or use --merge.",
-    )
-
-
-class CopyProgress:
-    """How far a copy has come, in one document of the target's `meta`."""
-
-    def __init__(self, target: Database, source_name: str) -> None:
-        self._meta = target["meta"]
-        self._name = source_name
-        self._id = f"copy:{hashlib.sha256(source_name.encode()).hexdigest()[:12]}"
-        self.reached: dict[str, Place] = {}
-        """The place by collection up to which all rows are written."""
-
-    def is_unfinished(self, *, merge: bool) -> bool:
-        """Return whether a copy of this source was begun here; one that merges only continues as one that merges."""
-        state = self._meta.find_one({"_id": self._id})
-        return state is not None and state["state"] == COPYING and (merge or not state["merge"])
-
-    def begin(self, position: int, *, merge: bool) -> None:
-        """Begin or continue; from the start if the source's change log has moved to another ``position`` since."""
-        state = self._meta.find_one({"_id": self._id})
-        if state is not None and state["state"] == COPYING and state["position"] == position:
-            self.reached = {entry["collection"]: (entry["type"], entry["last"]) for entry in state["reached"]}
-        self._write({"source": self._name, "state": COPYING, "merge": merge, "position": position})
-
-    def note(self, collection: str, place: Place) -> None:
-        """Note that all rows up to this place are written."""
-        self.reached[collection] = place
-        self._write({})
-
-    def start_over(self) -> None:
-        """Let the next copy begin with the first row."""
-        self.reached = {}
-        self._write({})
-
-    def finish(self) -> None:
-        """Let the next copy be a new one."""
-        self._write({"state": DONE, "finished_at": datetime.now(UTC).isoformat(timespec="seconds")})
-
-    def _write(self, fields: Json) -> None:
-        reached = [{"collection": name, "type": kind, "last": last} for name, (kind, last) in self.reached.items()]
-        self._meta.update_one({"_id": self._id}, {"$set": {**fields, "reached": reached}}, upsert=True)

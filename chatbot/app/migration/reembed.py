@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -84,7 +84,7 @@ class Reembedding:
         phase = self._state.take_over(new)
         if old != new:
             if self._indexes is not None:
-                self._indexes.build(old, new)
+                self._indexes.build(old, new)  # before any vector is computed
             if phase in {None, CLEARING}:
                 self._clear(new.slot)
                 self._state.enter(FILLING)
@@ -102,7 +102,7 @@ class Reembedding:
         self._sleep(self._grace)
         self._fill_all(new.slot)
         if self._indexes is not None:
-            self._indexes.drop(_other(new.slot), new)
+            self._indexes.build(new, dropped=[_other(new.slot)])
         self._clear(_other(new.slot))
         self._state.finish()
         return new
@@ -116,7 +116,11 @@ class Reembedding:
             if changed is None:
                 self._fill_all(new.slot)
             elif changed:
-                self._fill_documents(new.slot, changed)
+                for collection in self._collections:
+                    written = collection.find({"document_id": {"$in": sorted(changed)}}, {"_id": 1})
+                    ids = [row["_id"] for row in written]
+                    for start in range(0, len(ids), BATCH):
+                        self._fill(collection, new.slot, ids[start : start + BATCH])
             else:
                 if self._indexes is not None:
                     self._indexes.follow(new, self._last)
@@ -131,13 +135,6 @@ class Reembedding:
         stored = self._facts.embedder()
         if self.embedded > before and stored is not None and stored.slot == slot:
             self._changes.record(None)  # searches can find these passages by their vectors now
-
-    def _fill_documents(self, slot: str, document_ids: Iterable[str]) -> None:
-        for collection in self._collections:
-            for document_id in sorted(document_ids):
-                ids = [row["_id"] for row in collection.find({"document_id": document_id}, {"_id": 1})]
-                for start in range(0, len(ids), BATCH):
-                    self._fill(collection, slot, ids[start : start + BATCH])
 
     def _fill(self, collection: Collection, slot: str, ids: Sequence[Any]) -> None:
         """Embed those of the passages that have a text and no vector in the slot."""
@@ -230,9 +227,12 @@ class AtlasSlotIndexes:
         self._database = database
         self._polling = polling
 
-    def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
-        """Declare the new vectors beside the old ones, before any is computed, and wait until the indexes answer."""
-        self._ensure({one.slot: one.dimensions for one in (old, new) if one is not None})
+    def build(self, *embedders: StoredEmbedder | None, dropped: Sequence[str] = ()) -> None:
+        """Declare the vectors of these models, without those of ``dropped`` slots; wait until the indexes answer."""
+        dimensions = {one.slot: one.dimensions for one in embedders if one is not None}
+        plans = index_plans(self._settings, dimensions, dropped=dropped)
+        vectors = [plan for plan in plans if plan.kind == "vectorSearch"]
+        ensure_indexes(self._database, vectors, self._polling)
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
         """Wait until searches know the new vectors of these chunks, ids by report.
@@ -251,12 +251,3 @@ class AtlasSlotIndexes:
             if self._polling.clock() >= deadline:
                 raise SearchEngineError("The search engine has not indexed the new vectors yet.", retry_after=30)
             self._polling.sleep(self._polling.interval)
-
-    def drop(self, old_slot: str, new: StoredEmbedder) -> None:
-        """Take the old vectors out of the indexes."""
-        self._ensure({new.slot: new.dimensions}, dropped=[old_slot])
-
-    def _ensure(self, dimensions: Mapping[str, int], dropped: Sequence[str] = ()) -> None:
-        plans = index_plans(self._settings, dimensions, dropped=dropped)
-        vectors = [plan for plan in plans if plan.kind == "vectorSearch"]
-        ensure_indexes(self._database, vectors, self._polling)

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...config import SAMPLE_DATA
 from ...config.presets import CHUNKING
-from ...domain import Chunking, DocumentRecord, Loaded, Scope
+from ...domain import Chunk, Chunking, DocumentRecord, Loaded, Scope
 from ...domain.cancellation import Cancellation
+from ...domain.errors import ConflictError
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...jobs.worker import IngestionWorker, Originals
 from ...library.chunkers import CHUNKERS
-from ...library.control import JobControl
+from ...library.control import JobControl, lease
+from ...library.derived import EXTRACTIVE, NONE, ModelSummary, Summary
 from ...library.loaders import loader_for
 from ...library.loaders.isolation import LoaderPool
 from ...library.pipeline import IngestionService, Ingestor
 from ...library.samples import SampleReports
 from ...library.sources import About, Cutting, check_collection, check_overrides
-from ...library.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
-from ..migration.figures import FigureDerivation, no_progress
 from .storage import close_lazy, lazy
 
+log = logging.getLogger(__name__)
 LOAD_SECONDS = 300.0
 """Time limit for reading one file."""
 
@@ -138,11 +141,41 @@ class Ingesting:
     def _deleting(self) -> list[str]:
         return [record.id for record in self._storage.documents.all() if record.status == "deleting"]
 
-    def derive_figures(self, stopped: Callable[[], bool] = bool, progress: Callable[[int], None] = no_progress) -> int:
-        """See `FigureDerivation.run`."""
-        storage = self._storage
-        derivation = FigureDerivation(storage.figures, storage.documents, storage.facts, self._services.runtime.store)
-        return derivation.run(stopped, progress)
+    def derive_figures(
+        self, stopped: Callable[[], bool] = bool, progress: Callable[[int], object] = lambda reports: None
+    ) -> int:
+        """Read the figures of reports that an older release, or another program, has written without them.
+
+        Return the number of reports whose figures were stored; ``progress`` gets the reports of each step. A report
+        that a worker is writing is left to it; rows of older systems without a registered report are left out until
+        `migrate` registers them. Run it again to continue where it was stopped or killed. Raises DependencyError.
+        """
+        storage, derived = self._storage, 0
+        if missing := storage.figures.missing(storage.documents.all()):
+            log.info("Reading the figures of %d reports.", len(missing))
+        for record in missing:
+            if stopped():
+                break
+            with suppress(ConflictError), lease(storage.facts, f"document:{record.id}", JobControl(), longest=0):
+                derived += self._derive_figures(record.id)
+            progress(1)
+        return derived
+
+    def _derive_figures(self, document_id: str) -> bool:
+        figures, documents = self._storage.figures, self._storage.documents
+        record = documents.get(document_id)
+        if record is None or not figures.missing([record]):
+            return False
+        stored, _ = self._services.runtime.store.stored(record.id)
+        chunks = [chunk for chunk in stored if Chunk.version_of(chunk.id)[1] == record.version]
+        if record.chunks and not chunks:
+            return False
+        figures.write(record.id, record.version, sorted(chunks, key=lambda chunk: (chunk.ordinal, chunk.id)))
+        # Undone where the report was deleted or replaced meanwhile: sample reports take no such lease.
+        current = documents.get(record.id)
+        if current is None or record.version not in {current.version, current.replacing}:
+            figures.remove(record.id, keep=[current.version, current.replacing] if current else ())
+        return True
 
     def clear_up(self) -> None:
         """Remove the unfinished versions that dead processes left, unless a job may continue one."""

@@ -1,21 +1,248 @@
-"""Documents to passages.
+"""Documents to passages: the chunk strategies.
 
-A strategy chooses the borders that passages are cut at, and `splitting` cuts there. `base` bounds the length of a
-passage, keeps it on its page, and makes chunks of the spans.
+A strategy chooses the borders that passages are cut at, and whether a passage may span sections; `splitting` cuts
+there. The base class bounds the length of a passage, keeps it on its page, and makes chunks of the spans.
 """
 
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+from typing import ClassVar
+
 from ...config.registry import Registry
-from ...domain.protocols import Chunker
+from ...domain import SECTION_SEPARATOR, Chunk, Document, Section, document_text
+from ...domain.errors import InvalidRequestError, LoadError
+from ...domain.protocols import Chunker, ChunkLimits, Embedder
+from .splitting import Border, Splitter, clauses, lines, paragraphs, sentences, words
 
 CHUNKERS: Registry[Chunker] = Registry(
     "chunk strategy",
     {
-        "max_length": "chatbot.library.chunkers.base:MaxLengthChunker",
-        "paragraph": "chatbot.library.chunkers.base:ParagraphChunker",
-        "recursive": "chatbot.library.chunkers.base:RecursiveChunker",
-        "rows": "chatbot.library.chunkers.base:RowChunker",
-        "sections": "chatbot.library.chunkers.base:SectionChunker",
-        "sentence": "chatbot.library.chunkers.base:SentenceChunker",
-        "sliding_window": "chatbot.library.chunkers.base:SlidingWindowChunker",
+        "max_length": "chatbot.library.chunkers:MaxLengthChunker",
+        "paragraph": "chatbot.library.chunkers:ParagraphChunker",
+        "recursive": "chatbot.library.chunkers:RecursiveChunker",
+        "rows": "chatbot.library.chunkers:RowChunker",
+        "sections": "chatbot.library.chunkers:SectionChunker",
+        "sentence": "chatbot.library.chunkers:SentenceChunker",
+        "sliding_window": "chatbot.library.chunkers:SlidingWindowChunker",
     },
 )
+CHARACTERS_PER_TOKEN = 4
+"""An estimate for English, as in `text.estimate_tokens`; the sample reports have 3.8 (MiniLM)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Text of consecutive sections, whose borders no passage crosses.
+
+    ``start``: its offset in the document's text; all other positions are in `text`.
+    ``ends``: where each section's text ends. A section's heading is the text between the end before and its own text.
+    """
+
+    text: str
+    start: int
+    sections: tuple[Section, ...]
+    ends: tuple[int, ...]
+    headings: frozenset[int] = frozenset()
+    """The offsets at which headings end."""
+
+
+def page_stretches(document: Document) -> Iterator[Stretch]:
+    """Yield consecutive sections with the same page and metadata, with their headings as in `schema.document_text`.
+
+    So a passage never spans two pages, nor two table rows that have metadata of their own.
+    """
+    text = document_text(document.sections)
+    start = 0
+    for _, group in groupby(document.sections, key=lambda section: (section.page, dict(section.metadata))):
+        sections = tuple(group)
+        ends = tuple(section.start + len(section.text) - start for section in sections)
+        headings = set[int]()
+        for section, before in zip(sections, (0, *ends), strict=False):
+            if heading := text[start + before : section.start].rstrip():
+                headings.add(before + len(heading))
+        yield Stretch(text[start : start + ends[-1]], start, sections, ends, frozenset(headings))
+        start += ends[-1]
+
+
+class BaseChunker:
+    """Implements `protocols.Chunker`. A passage with its title and section never exceeds what the embedder reads.
+
+    The strategy and the sizes are not stored in the chunks: the version in their ids stands for them.
+    """
+
+    borders: ClassVar[tuple[Border, ...]]
+    """Kinds of places to cut at, the best first, `words` last."""
+    takes_overlap: ClassVar[bool] = True
+    joins_sections: ClassVar[bool] = True
+
+    def __init__(
+        self, embedder: Embedder, *, chunk_size: int, chunk_overlap: int = 0, known: Container[str] = ()
+    ) -> None:
+        """Size and overlap are in characters; the overlap counts inside the size.
+
+        ``known``: texts that have been embedded whole before, so their tokens need not be counted.
+
+        Raises:
+            InvalidRequestError: the size or the overlap is not possible.
+        """
+        if chunk_size < 1:
+            raise InvalidRequestError.for_field("chunk_size", f"{chunk_size} is too small: at least 1 character.")
+        used = min(chunk_size, embedder.max_tokens * CHARACTERS_PER_TOKEN)
+        self.limits = ChunkLimits(asked=chunk_size, used=used)
+        if chunk_overlap and not self.takes_overlap:
+            message = f"{chunk_overlap} is not possible: this chunk strategy has no overlap. Valid: 0."
+            raise InvalidRequestError.for_field("chunk_overlap", message, [0])
+        if chunk_overlap and not 0 < chunk_overlap < used:
+            message = f"{chunk_overlap} must be at least 0 and below the chunk size, {used} characters"
+            if used < chunk_size:
+                message += f" ({chunk_size} asked for, but the embedding model reads no more)"
+            raise InvalidRequestError.for_field("chunk_overlap", f"{message}.")
+        self._overlap = chunk_overlap
+        self._embedder = embedder
+        self._known = known
+        self._room = lru_cache(1024)(self._count_room)
+
+    def chunk(
+        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
+    ) -> list[Chunk]:
+        """Return the document's passages in reading order; ids are a function of document, version and position.
+
+        Page, section and metadata are those of the place where a passage starts.
+        """
+        chunks: list[Chunk] = []
+        sections = document.sections
+        each = (Stretch(section.text, section.start, (section,), (len(section.text),)) for section in sections)
+        for stretch in page_stretches(document) if self.joins_sections else each:
+            templates = [_template(document, section, collection) for section in stretch.sections]
+            headings = [template.search_text for template in templates]
+
+            def size(start: int, end: int, stretch: Stretch = stretch, headings: list[str] = headings) -> float:
+                # The index of the section in which the passage starts.
+                return self._share(headings[bisect_right(stretch.ends, start)], stretch.text, start, end)
+
+            overlap = (lambda start, end: (end - start) / self._overlap) if self._overlap else None
+            for start, end in Splitter(stretch.text, size, overlap, keep=stretch.headings).split(self.borders):
+                ordinal = len(chunks)
+                check(ordinal)
+                chunks.append(
+                    replace(
+                        templates[bisect_right(stretch.ends, start)],
+                        id=Chunk.make_id(document.id, version, ordinal),
+                        text=stretch.text[start:end],
+                        ordinal=ordinal,
+                        start=stretch.start + start,
+                        end=stretch.start + end,
+                    )
+                )
+        return chunks
+
+    def _share(self, heading: str, text: str, start: int, end: int) -> float:
+        """Return the share of the size, or of what the embedder reads below ``heading``, that a span fills.
+
+        Shares, of which up to 1 is allowed, tell the search for the longest passage where to look next: counting
+        tokens is expensive.
+        """
+        by_length = (end - start) / self.limits.used
+        if by_length > 1:  # slicing a long text and counting its tokens cost time
+            return by_length
+        part = text[start:end]
+        # As in `Chunk.search_text`.
+        if (f"{heading}\n{part}" if heading else part) in self._known:
+            return by_length
+        allowed = min(self._embedder.max_tokens, self._room(heading))
+        # A token has at least one byte (not one character: a Korean syllable is up to three).
+        if len(part) <= allowed and len(part.encode("utf-8", "surrogatepass")) <= allowed:
+            return max(by_length, len(part) / (CHARACTERS_PER_TOKEN * allowed))
+        return max(by_length, self._embedder.count_tokens(part) / allowed)
+
+    def _count_room(self, heading: str) -> int:
+        """Return the tokens of a passage below ``heading``, counted apart since no token spans the end of a line.
+
+        At least half of what the embedder reads is left for the text: a long heading would shred it.
+        """
+        limit = self._embedder.max_tokens
+        return max(limit - self._embedder.count_tokens(f"{heading}\n"), limit // 2) if heading else limit
+
+
+def _template(document: Document, section: Section, collection: str) -> Chunk:
+    """Return a chunk with everything that a section's chunks have in common; text and offsets are empty."""
+    return Chunk(
+        id="",
+        document_id=document.id,
+        document_name=document.name,
+        title=document.title,
+        text="",
+        section=SECTION_SEPARATOR.join(section.path),
+        page=section.page,
+        metadata={**document.metadata, **section.metadata},
+        collection=collection,
+        labels=document.labels,
+        description=document.description,
+        url=document.source if document.source.startswith(("http://", "https://")) else "",
+    )
+
+
+class ParagraphChunker(BaseChunker):
+    """Whole paragraphs, joined up to the size; the overlap is in whole ones. Only longer ones are cut."""
+
+    borders = (paragraphs, words)
+
+
+class MaxLengthChunker(ParagraphChunker):
+    """The paragraph chunker without overlap (R-E5): no text is stored twice."""
+
+    takes_overlap = False
+
+
+class SentenceChunker(BaseChunker):
+    """Whole sentences, joined up to the size; the overlap is in whole ones. Only longer ones are cut."""
+
+    borders = (sentences, words)
+
+
+class SlidingWindowChunker(BaseChunker):
+    """Windows of one length in words; a text without spaces is cut at any character, with the overlap."""
+
+    borders = (words,)
+
+
+class RecursiveChunker(BaseChunker):
+    """Paragraphs, then lines, clauses, words, like LangChain's recursive character splitter.
+
+    Pieces of one kind are joined up to the size; the overlap is in whole pieces, none if they are longer.
+    """
+
+    borders = (paragraphs, lines, clauses, words)
+
+
+class SectionChunker(RecursiveChunker):
+    """One passage for each section, cut only if it is too long. `Chunk.search_text` has the headings.
+
+    Short sections are not joined: a passage about many things is found by none of them ("What is the population
+    growth rate?" scores .82 against its own section and .70 inside 900 characters, by MiniLM). The prompt shows a
+    passage with its surroundings instead.
+    """
+
+    takes_overlap = False
+    joins_sections = False
+
+
+class RowChunker(SectionChunker):
+    """A knowledge base in a table (seed 001, R-B1): each row is a passage with a column for its text.
+
+    The loader has made a section of each row.
+    """
+
+    def chunk(
+        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
+    ) -> list[Chunk]:
+        """Chunk the rows. Raises LoadError: the table has no column for the text. The message names its columns."""
+        if document.columns:
+            columns = ", ".join(document.columns)
+            raise LoadError(f'{document.name} has no column "Text". Columns found: {columns}.')
+        return super().chunk(document, version=version, collection=collection, check=check)

@@ -74,49 +74,6 @@ ESTIMATES = 6
 """Probes by proportion before bisection: enough for a text of one kind."""
 
 
-def pack(starts: Sequence[int], ends: Sequence[int], *, size: Share, overlap: Share | None) -> Iterator[Span]:
-    """Yield spans over the pieces (starts[i], ends[i]), as long as ``size`` allows. It must allow every single piece.
-
-    A span begins with as many of the last pieces of the span before as ``overlap`` allows; None = with none. The
-    overlap counts inside the size, so it gives way to the next new piece.
-    """
-    first = new = length = shared = 0
-
-    def filled(pieces: int) -> float:
-        """Return the share of a span from ``first`` to ``pieces`` pieces after ``new``."""
-        return size(starts[first], ends[new + pieces])
-
-    def repeated(pieces: int) -> float:
-        """Return the share of ``pieces`` pieces before ``new``: of the overlap, and with ``new`` of a span."""
-        of_overlap = overlap(starts[new - pieces], ends[new - 1]) if overlap else 0
-        return of_overlap if of_overlap > 1 else max(of_overlap, size(starts[new - pieces], ends[new]))
-
-    while new < len(starts):
-        # The first guess: as long as the span before.
-        guess = bisect_right(ends, starts[first] + length) - 1 - new
-        added = _largest_allowed(filled, len(starts) - new - 1, guess=guess, besides=new - first + 1)
-        start, end = starts[first], ends[new + added]
-        yield start, end
-        length = end - start
-        first, new = first + 1, new + added + 1
-        if overlap is not None and new < len(starts):
-            shared = _largest_allowed(repeated, new - first, guess=shared)
-        first = new - shared
-
-
-def _largest_allowed(share: Callable[[int], float], high: int, *, guess: int, besides: int = 0) -> int:
-    """Return the largest number up to ``high`` with a share of up to 1. ``besides``: pieces counted in all shares."""
-    low, probe, probes = 0, guess, 0
-    while low < high:
-        probe = min(max(probe, low + 1), high)
-        filled = share(probe)
-        low, high = (probe, high) if filled <= 1 else (low, probe - 1)
-        probes += 1
-        by_proportion = int((probe + besides) / max(filled, 0.01)) - besides
-        probe = by_proportion if probes < ESTIMATES else (low + high + 1) // 2
-    return low
-
-
 @dataclass(frozen=True, slots=True)
 class Splitter:
     """Splits a text into passages.
@@ -148,10 +105,7 @@ class Splitter:
                 continue
             yield from self._pack(starts, ends)
             starts, ends = array("q"), array("q")
-            if finer:
-                yield from self._split(*piece, finer)
-            else:
-                yield from self._cut_hard(*piece)
+            yield from self._split(*piece, finer) if finer else self._cut_hard(*piece)
         yield from self._pack(starts, ends)
 
     def _cut_hard(self, start: int, end: int) -> Iterator[Span]:
@@ -164,7 +118,33 @@ class Splitter:
         return self._pack(starts, ends)
 
     def _pack(self, starts: Sequence[int], ends: Sequence[int]) -> Iterator[Span]:
-        return pack(starts, ends, size=self.size, overlap=self.overlap)
+        """Yield spans over the pieces (starts[i], ends[i]), as long as the size allows. It allows every single piece.
+
+        A span begins with as many of the last pieces of the span before as the overlap allows. The overlap counts
+        inside the size, so it gives way to the next new piece.
+        """
+        first = new = length = shared = 0
+
+        def filled(pieces: int) -> float:
+            """Return the share of a span from ``first`` to ``pieces`` pieces after ``new``."""
+            return self.size(starts[first], ends[new + pieces])
+
+        def repeated(pieces: int) -> float:
+            """Return the share of ``pieces`` pieces before ``new``: of the overlap, and with ``new`` of a span."""
+            of_overlap = self.overlap(starts[new - pieces], ends[new - 1]) if self.overlap else 0
+            return of_overlap if of_overlap > 1 else max(of_overlap, self.size(starts[new - pieces], ends[new]))
+
+        while new < len(starts):
+            # The first guess: as long as the span before.
+            guess = bisect_right(ends, starts[first] + length) - 1 - new
+            added = _largest_allowed(filled, len(starts) - new - 1, guess=guess, besides=new - first + 1)
+            start, end = starts[first], ends[new + added]
+            yield start, end
+            length = end - start
+            first, new = first + 1, new + added + 1
+            if self.overlap is not None and new < len(starts):
+                shared = _largest_allowed(repeated, new - first, guess=shared)
+            first = new - shared
 
     def _joined(self, pieces: Iterable[Span]) -> Iterator[Span]:
         """Yield the pieces. One that ends at a position of ``keep`` is joined with the next."""
@@ -176,3 +156,16 @@ class Splitter:
                 pending = None
         if pending:
             yield pending
+
+
+def _largest_allowed(share: Callable[[int], float], high: int, *, guess: int, besides: int = 0) -> int:
+    """Return the largest number up to ``high`` with a share of up to 1. ``besides``: pieces counted in all shares."""
+    low, probe, probes = 0, guess, 0
+    while low < high:
+        probe = min(max(probe, low + 1), high)
+        filled = share(probe)
+        low, high = (probe, high) if filled <= 1 else (low, probe - 1)
+        probes += 1
+        by_proportion = int((probe + besides) / max(filled, 0.01)) - besides
+        probe = by_proportion if probes < ESTIMATES else (low + high + 1) // 2
+    return low

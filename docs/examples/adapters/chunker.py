@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import BaseChunker
+from . import BaseChunker
 from .splitting import words
 
 

@@ -12,7 +12,7 @@ from chatbot.checking.answer import assemble
 from chatbot.config import SAMPLE_DATA
 from chatbot.domain import Answer, AnswerEvent, ScopeSummary
 from chatbot.domain.request import RequestContext
-from chatbot.library.glossary import read_glossary
+from chatbot.library.derived import read_glossary
 from chatbot.library.sources import Source
 from tests.answering.agents.conftest import question, scope
 

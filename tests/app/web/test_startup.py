@@ -14,10 +14,10 @@ from chatbot.app.services import Services
 from chatbot.app.web.server import Startup
 from chatbot.domain import Document
 from chatbot.domain.protocols import Loader
+from chatbot.library.derived import NONE
 from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration
 from chatbot.library.samples import SampleReports
-from chatbot.library.summaries import NONE
 from tests.answering.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023, write_report
 
