@@ -9,15 +9,26 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from urllib.parse import unquote, urljoin, urlsplit
 
 from ...domain.cancellation import Cancellation
 from ...domain.errors import LoadError
-from .addresses import FetchProblem, Resolve, Rules, parse_url, resolve_host, url_for_message
-from .transport import Deadline, PageResponse, request_page
+from .transport import (
+    Deadline,
+    FetchProblem,
+    PageResponse,
+    Resolve,
+    Rules,
+    parse_url,
+    request_page,
+    resolve_host,
+    url_for_message,
+)
 
 MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
@@ -138,13 +149,11 @@ def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int) -> Fe
 
 def _created(folder: Path, stem: str, suffix: str) -> tuple[Path, BinaryIO]:
     """Create a new file. An existing one, also of a parallel fetch, is left alone."""
-    number = 1
-    while True:
+    for number in count(1):
         path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
-        try:
+        with suppress(FileExistsError):
             return path, path.open("xb")
-        except FileExistsError:
-            number += 1
+    raise AssertionError("a free number is found")
 
 
 def _file_name(headers: Mapping[str, str], kind: str, url: str) -> tuple[str, str]:
@@ -152,8 +161,13 @@ def _file_name(headers: Mapping[str, str], kind: str, url: str) -> tuple[str, st
 
     Raises FetchProblem: no loader reads this type.
     """
-    parts = urlsplit(url)
-    name = _given_name(headers) or unquote(PurePosixPath(parts.path).name) or parts.hostname or ""
+    disposition, parts = headers.get("content-disposition", ""), urlsplit(url)
+    if extended := _EXTENDED_NAME.search(disposition):
+        name = unquote(extended[1])
+    else:
+        plain = _PLAIN_NAME.search(disposition)
+        name = (plain[1] or plain[2] or "") if plain else ""
+    name = name or unquote(PurePosixPath(parts.path).name) or parts.hostname or ""
     named = PurePosixPath(name.lower()).suffix
     named = _SUFFIX_ALIASES.get(named, named)
     # Raw files of any text format are often served as plain text.
@@ -164,14 +178,6 @@ def _file_name(headers: Mapping[str, str], kind: str, url: str) -> tuple[str, st
         raise FetchProblem(f"{problem}, which is not read. Readable: {_READABLE_FORMATS}.")
     stem = name[: name.rindex(".")] if named in _READABLE else name
     return _safe(stem) or "page", suffix
-
-
-def _given_name(headers: Mapping[str, str]) -> str:
-    disposition = headers.get("content-disposition", "")
-    if extended := _EXTENDED_NAME.search(disposition):
-        return unquote(extended[1])
-    plain = _PLAIN_NAME.search(disposition)
-    return (plain[1] or plain[2] or "") if plain else ""
 
 
 def _safe(stem: str) -> str:
@@ -194,16 +200,11 @@ def _write_as_utf8(path: Path, headers: Mapping[str, str]) -> None:
     if path.suffix not in _TEXTUAL or not _ENCODING.fullmatch(name):
         return
     data = path.read_bytes()
-    if b"\0" not in data and _decoded(data, "utf-8") is not None:
-        return
-    # On the web Latin-1 means its superset, as in every browser.
-    text = _decoded(data, "windows-1252" if name == "iso-8859-1" else name)
-    if text is not None:
+    if b"\0" not in data:
+        with suppress(UnicodeDecodeError):
+            data.decode()
+            return
+    with suppress(UnicodeDecodeError, LookupError):
+        # On the web Latin-1 means its superset, as in every browser.
+        text = data.decode("windows-1252" if name == "iso-8859-1" else name)
         path.write_text(text, encoding="utf-8-sig", newline="")  # the mark outweighs what the page says of itself
-
-
-def _decoded(data: bytes, encoding: str) -> str | None:
-    try:
-        return data.decode(encoding)
-    except (UnicodeDecodeError, LookupError):
-        return None

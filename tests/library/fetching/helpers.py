@@ -8,8 +8,7 @@ import pytest
 
 from chatbot.domain.errors import LoadError
 from chatbot.library.fetching import Fetched, fetch, fetch_by
-from chatbot.library.fetching.addresses import Rules, is_public
-from chatbot.library.fetching.transport import Deadline
+from chatbot.library.fetching.transport import Deadline, Rules, is_public
 
 PUBLIC = "93.184.215.14"
 HERE = "127.0.0.1"

@@ -8,8 +8,7 @@ import pytest
 
 from chatbot.domain.errors import LoadError
 from chatbot.library.fetching import fetch, fetch_by
-from chatbot.library.fetching.addresses import Rules, is_public
-from chatbot.library.fetching.transport import Deadline
+from chatbot.library.fetching.transport import Deadline, Rules, is_public
 from tests.fakes.web_server import Page, WebServer, redirect
 from tests.library.fetching.helpers import HERE, PUBLIC, Resolver, lookup, refused
 
