@@ -69,13 +69,18 @@ class VersionWriter:
         Raises:
             DependencyError, EmbedderMismatchError, CancelledError, SupersededError: the previous version is visible.
         """
-        shown = replace(record, status="ready", chunks=len(chunks), several=_parts(chunks, record))
+        # Passages by metadata; none where all have the document's.
+        counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
+        parts = tuple(Part(dict(metadata), count) for metadata, count in sorted(counts.items(), key=str))
+        several = () if [part.metadata for part in parts] == [record.metadata] else parts
+        shown = replace(record, status="ready", chunks=len(chunks), several=several)
         replaces = known is not None and (known.version != shown.version or bool(known.replacing))
-        if known is not None and known.status == "ready":
-            self._record_interrupted(known)
+        served = known if known is not None and known.status == "ready" else None
+        if served is not None and served.replacing:  # its writer was killed before it removed the previous version
+            self.figures.record_changes(served.id, served.replacing, served.version)
         try:
-            if known is not None and known.status == "ready":
-                registered = self._swap(replace(known, replacing=record.version), registered)
+            if served is not None:
+                registered = self._swap(replace(served, replacing=record.version), registered)
             self._store_all(record, chunks, again=known is not None, control=control)
             self.glossary.put(record.id, listed_terms(chunks), replace_all=True)
             # From this step on questions see the new version; then the old one is removed.
@@ -89,15 +94,10 @@ class VersionWriter:
             kept = [chunk.id for chunk in chunks]
             self._retire(shown.id, control, kept)
             self.store.delete_document(shown.id, keep=kept)
-            if known is not None and known.status == "ready":
-                self.figures.record_changes(shown.id, known.version, shown.version)
+            if served is not None:
+                self.figures.record_changes(shown.id, served.version, shown.version)
             self.figures.remove(shown.id, keep=[shown.version])
             self._swap(shown, registered)
-
-    def _record_interrupted(self, known: DocumentRecord) -> None:
-        """Keep what a version changed whose writer was killed before it removed the previous one."""
-        if known.replacing:
-            self.figures.record_changes(known.id, known.replacing, known.version)
 
     def _swap(self, record: DocumentRecord, registered: DocumentRecord) -> DocumentRecord:
         """Register ``record`` in place of ``registered``; return it. Raises like `_raise_changed`."""
@@ -146,8 +146,21 @@ class VersionWriter:
         self, document_id: str, control: JobControl, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
     ) -> bool:
         """Wait until searches know the new chunks and not the old; False when it takes too long or is cancelled."""
+        if not isinstance(self.store, LateStore):
+            return True
         until, pause, total = time.monotonic() + control.patience, FIRST_PAUSE, len(written) + len(retired)
-        while behind := self._behind(document_id, control, written, retired):
+        while total:
+            try:
+                behind = self.store.unfollowed(document_id, written=written, retired=retired)
+            except SearchEngineError as error:
+                if error.retry_after is None and written:
+                    raise
+                if error.retry_after is None:
+                    return True  # unknown: the rows are removed without waiting
+                control.waiting(error.finding)
+                behind = total  # while the engine does not answer
+            if not behind:
+                return True
             control.indexing(total - behind, total)
             if time.monotonic() >= until or (retired and control.cancel.cancelled):
                 return False
@@ -156,20 +169,6 @@ class VersionWriter:
                 control.check()
             pause = min(2 * pause, LONGEST_PAUSE)
         return True
-
-    def _behind(self, document_id: str, control: JobControl, written: AnyOf[str], retired: AnyOf[str]) -> int:
-        """Count the chunks that searches have not followed yet; all, while the engine does not answer."""
-        if not isinstance(self.store, LateStore) or not (written or retired):
-            return 0
-        try:
-            return self.store.unfollowed(document_id, written=written, retired=retired)
-        except SearchEngineError as error:
-            if error.retry_after is None:
-                if written:
-                    raise
-                return 0  # unknown: the rows are removed without waiting
-            control.waiting(error.finding)
-            return len(written) + len(retired)
 
     def _retire(self, document_id: str, control: JobControl, keep: Sequence[str] = ()) -> bool:
         """Remove passages from the searches before they are deleted, and wait as `_followed` does."""
@@ -180,15 +179,14 @@ class VersionWriter:
     def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], control: JobControl) -> Matrix:
         texts = [chunk.search_text for chunk in batch]
         new = list(dict.fromkeys(text for text in texts if text not in reusable))
-        made: dict[str, Vector] = {}
-        if new:
-            step = LOCAL_BATCH if self.embedder.local else len(new)
-            for start in range(0, len(new), step):
-                part = new[start : start + step]
-                vectors = self.retries.run(partial(self.embedder.embed_documents, part), control)
-                made |= dict(zip(part, vectors, strict=True))
+        vectors = dict(reusable)
+        step = LOCAL_BATCH if self.embedder.local else len(new) or 1
+        for start in range(0, len(new), step):
+            part = new[start : start + step]
+            made = self.retries.run(partial(self.embedder.embed_documents, part), control)
+            vectors.update(zip(part, made, strict=True))
         control.check()
-        return np.stack([made[text] if text in made else reusable[text] for text in texts])
+        return np.stack([vectors[text] for text in texts])
 
     def undo(self, record: DocumentRecord, known: DocumentRecord | None, error: ChatbotError) -> None:
         """Remove what was written: a previous version stays; a new report is marked as failed where a retry may help,
@@ -213,7 +211,8 @@ class VersionWriter:
             elif known is not None and known.status == "ready":
                 # By ids, not by the stored chunks: this model's vectors may be gone, the passages must not.
                 self.store.delete_document(record.id, keep=known.chunk_ids())
-                self._record_interrupted(known)
+                if known.replacing:
+                    self.figures.record_changes(known.id, known.replacing, known.version)
                 self.figures.remove(record.id, keep=[known.version])
                 self.documents.replace(replace(known, replacing=""), current)
             elif isinstance(error, (LoadError, CancelledError)):
@@ -228,10 +227,24 @@ class VersionWriter:
     def edit(self, known: DocumentRecord, stated: Mapping[str, Any], control: JobControl) -> None:
         """Rewrite the passages with another title or metadata; unchanged texts keep their vectors."""
         edited = _described(known, stated)
-        if edited != known:
-            stored = [c for c in self.store.stored(known.id)[0] if Chunk.version_of(c.id)[1] == known.version]
-            chunks = [_rewritten(chunk, known, edited) for chunk in sorted(stored, key=lambda c: c.ordinal)]
-            self.write(edited, known, chunks, control, known)
+        if edited == known:
+            return
+        chunks = []
+        for chunk in self.store.stored(known.id)[0]:
+            if Chunk.version_of(chunk.id)[1] == known.version:
+                # A table's row keeps the metadata that differs from its document's.
+                own = {name: value for name, value in chunk.metadata.items() if known.metadata.get(name) != value}
+                rewritten = replace(
+                    chunk,
+                    id=Chunk.make_id(chunk.document_id, edited.version, chunk.ordinal),
+                    document_name=edited.name,
+                    title=edited.title,
+                    metadata={**edited.metadata, **own},
+                    labels=edited.labels,
+                    description=edited.description,
+                )
+                chunks.append(rewritten)
+        self.write(edited, known, sorted(chunks, key=lambda chunk: chunk.ordinal), control, known)
 
     def delete(self, document_id: str, control: JobControl | None = None) -> bool:
         """Remove a document and all its passages; False when there is no such document.
@@ -258,13 +271,6 @@ class VersionWriter:
         return self.documents.delete(document_id) or passages > 0
 
 
-def _parts(chunks: Sequence[Chunk], record: DocumentRecord) -> tuple[Part, ...]:
-    """Count passages by metadata; empty when all have the document's."""
-    counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
-    parts = tuple(Part(dict(metadata), count) for metadata, count in sorted(counts.items(), key=str))
-    return () if [part.metadata for part in parts] == [record.metadata] else parts
-
-
 def _described(known: DocumentRecord, stated: Mapping[str, Any]) -> DocumentRecord:
     metadata: dict[str, Value] = {**known.metadata, **{name: stated[name] for name in METADATA if name in stated}}
     metadata = {name: value for name, value in metadata.items() if value is not None}
@@ -284,17 +290,3 @@ def _described(known: DocumentRecord, stated: Mapping[str, Any]) -> DocumentReco
     parts = [known.version, title, sorted(metadata.items()), labels, description]
     version = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
     return replace(edited, version=version, overrides=overrides, fingerprint="", replacing="")
-
-
-def _rewritten(chunk: Chunk, known: DocumentRecord, edited: DocumentRecord) -> Chunk:
-    # A table's row keeps the metadata that differs from its document's.
-    own = {name: value for name, value in chunk.metadata.items() if known.metadata.get(name) != value}
-    return replace(
-        chunk,
-        id=Chunk.make_id(chunk.document_id, edited.version, chunk.ordinal),
-        document_name=edited.name,
-        title=edited.title,
-        metadata={**edited.metadata, **own},
-        labels=edited.labels,
-        description=edited.description,
-    )
