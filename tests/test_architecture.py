@@ -33,7 +33,7 @@ ALLOWED_IN = {
     "bson": ("database/",),
     "psycopg": ("stores/pgvector/",),
     "pgvector": ("stores/pgvector/",),
-    "openai": ("models/openai_client.py", "models/embed/openai.py", "models/chat/openai.py"),
+    "openai": ("models/openai_client.py", "models/embed/remote.py", "models/chat/openai.py"),
     "httpcore2": ("library/fetching/",),
     "dotenv": ("config/settings.py",),
 }

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from chatbot.app.evaluation.injections import injections
+from chatbot.app.evaluation.runner import injection_cases
 from tests.fakes.scripted_chat import ScriptedChat, done, source
 from tests.test_browser import chromium, launched
 from tests.test_browser_steps import ask, browser, chat, finished, reused
@@ -18,7 +18,7 @@ def test_links_show_their_host_and_no_number_is_one(browser: Page, chat: Scripte
     """All in one answer each, over one page: 20 pages would take as long as the rest of the file's tests."""
     asked: list[str] = []
     browser.on("request", lambda request: asked.append(request.url))
-    for case in injections("answer"):
+    for case in injection_cases("answer"):
         turn = ask(browser, case["name"])
         chat.say(done(f"{case['answer']}\n\nAnd [1].", source(1), source(2)))
         finished(browser, turn)

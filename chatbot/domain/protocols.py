@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from .costs import Usage
 
@@ -66,29 +66,6 @@ class Embedder(Protocol):
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
         """Return unit vectors, shape (len(texts), dimensions). Raises EmbeddingError."""
-
-
-@runtime_checkable
-class PrefetchingEmbedder(Embedder, Protocol):
-    """An embedder that can embed several questions at the same time, before `embed_query` needs them."""
-
-    def prefetch(self, texts: Iterable[str], *, request: RequestContext | None = None) -> None:
-        """Compute the vectors that `embed_query` will return. Raises EmbeddingError."""
-
-
-class Cache(Protocol):
-    """Values by level and key, for all workers. Errors and abstentions are never cached."""
-
-    @property
-    def enabled(self) -> bool: ...
-
-    def get(
-        self, level: Literal["embedding", "response", "query"], key: str, *, request: RequestContext | None = None
-    ) -> Any:
-        """Return the cached value or None, and count the look-up for ``request``."""
-
-    def put(self, level: Literal["embedding", "response", "query"], key: str, value: Any, *, owner: str = "") -> None:
-        """Store a JSON value. ``owner``: of the conversation that it depends on; ``key`` contains it, too."""
 
 
 class ChatModel(Protocol):
@@ -227,25 +204,6 @@ class LateStore(Store, Protocol):
 
         Raises SearchEngineError.
         """
-
-
-class ChangeLog(Protocol):
-    """The documents that changed, in order: an in-process index follows the writes of other processes by it."""
-
-    def corpus_id(self) -> str:
-        """Return an id of this database's corpus; files derived from another corpus are useless."""
-
-    def position(self) -> int:
-        """Return the number of the last change."""
-
-    def record(self, document_ids: Iterable[str]) -> int:
-        """Note that these documents changed and return the new position."""
-
-    def since(self, position: int) -> tuple[int, set[str] | None]:
-        """Return the current position and the documents changed after ``position``; None = the log is shorter."""
-
-    def epoch(self) -> int:
-        """Return a number that changes if chunks change and keep their ids: comparing ids is not enough."""
 
 
 class Catalog(Protocol):

@@ -23,8 +23,9 @@ import numpy as np
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
+from ..database.repositories.caches import CacheRepository
 from ..domain import Answer, Budget, Matrix, Question, Vector
-from ..domain.protocols import Cache, Embedder
+from ..domain.protocols import Embedder
 from ..domain.request import RequestContext
 
 DIGEST_BYTES = 16
@@ -93,7 +94,7 @@ class CachedEmbedder:
     runs in this process computes a vector about as fast as it could be stored.
     """
 
-    def __init__(self, inner: Embedder, shipped: WarmCache, *, cache: Cache | None = None) -> None:
+    def __init__(self, inner: Embedder, shipped: WarmCache, *, cache: CacheRepository | None = None) -> None:
         self._inner = inner
         self._shipped = shipped
         self._cache = None if inner.local else cache
@@ -120,7 +121,10 @@ class CachedEmbedder:
             close()
 
     def prefetch(self, texts: Iterable[str], *, request: RequestContext | None = None) -> None:
-        """See `protocols.PrefetchingEmbedder`. The first text is embedded here, the others in threads."""
+        """Compute at the same time what `embed_query` will return: the first text here, the others in threads.
+
+        Raises EmbeddingError.
+        """
         missing: list[str] = []
         for text in dict.fromkeys(texts):
             if text not in self._recent:
@@ -212,7 +216,7 @@ class AnswerCache:
     while reports change; then nothing is stored.
     """
 
-    def __init__(self, cache: Cache, generation: Callable[[Question], str | None]) -> None:
+    def __init__(self, cache: CacheRepository, generation: Callable[[Question], str | None]) -> None:
         self._cache = cache
         self._generation = generation
 

@@ -26,10 +26,11 @@ from ..domain import (
     Usage,
     Vector,
 )
-from ..domain.protocols import Embedder, HybridStore, PrefetchingEmbedder, Reranker, Store, TracedStore
+from ..domain.protocols import Embedder, HybridStore, Reranker, Store, TracedStore
 from ..domain.reading import Reading
 from ..domain.request import RequestContext
 from ..language import Analyzer, sentences
+from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
 from .ordering import DEPTH, Refiner
@@ -130,7 +131,7 @@ class Retriever:
             reading = reading or read_names(query, refiner.catalog, scope)
             texts = [(part, refiner.text(reading, part)) for part in parts if part is not None]
         with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
-            if refiner and isinstance(self._embedder, PrefetchingEmbedder):
+            if refiner and isinstance(self._embedder, CachedEmbedder):
                 self._embedder.prefetch([each for _, text in texts for each in refiner.embedded(text)], request=request)
             hits, threshold = search.hits(*texts[0])
             for untagged in texts[1:]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..config.settings import Settings
 from ..database.core import Collection, Database, Json
+from ..database.repositories.corpus import CorpusChanges
 from ..database.rows import (
     KEY_FIELDS,
     OLDER_PREFIX,
@@ -29,7 +30,6 @@ from ..database.rows import (
 )
 from ..domain import NO_VALUE, Chunk, Match, Matrix, Scope, Vector
 from ..domain.errors import EmbedderMismatchError, SearchEngineError
-from ..domain.protocols import ChangeLog
 
 NEAR, NEIGHBOURS = 4, 12
 """Chunks on each side that are read for the surroundings of one: at first, and where these are all within."""
@@ -39,7 +39,7 @@ class MongoChunks:
     """Chunks in the knowledge collections. Base of the stores that search these collections."""
 
     def __init__(
-        self, *, settings: Settings, database: Database, changes: ChangeLog, dimensions: int, slot: str = ""
+        self, *, settings: Settings, database: Database, changes: CorpusChanges, dimensions: int, slot: str = ""
     ) -> None:
         """``slot`` holds the vectors, which have so many ``dimensions``."""
         self._settings = settings

@@ -23,6 +23,7 @@ from tests.faults.conftest import (
     assert_unavailable,
     settings_for,
 )
+from tests.library.helpers import until
 
 NO_ANSWER, SLOW, NO_PRIMARY = "does not answer", "too slow", "has no primary"
 LASTING: dict[str, tuple[Action, str]] = {
@@ -126,9 +127,8 @@ def test_a_server_that_is_down_at_the_start(proxy: WireProxy, new_site: NewSite)
     assert not proxy.sent("createIndexes")
     proxy.up()
     assert_recovers(site, {"query": "What is the population of Kenya?"})
-    assert site.app.extensions["startup"].wait(60)
+    until(lambda: site.ask(path="/ready").body["ready"])
     assert proxy.sent("createIndexes")
-    assert site.ask(path="/ready").body["ready"]
 
 
 def test_a_password_that_is_refused_at_the_start(proxy: WireProxy, new_site: NewSite) -> None:

@@ -17,11 +17,11 @@ import click
 from ...answering.conversation import Place, Saved
 from ...checking.wording import NumberedStream
 from ...domain import Answer, Scope, SourcesEvent, StepEvent, TokenEvent, Unsupported
-from ...domain.access import ANYBODY
 from ...domain.cancellation import Cancellation
 from ...domain.chat import question_problem
 from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
 from ...domain.json import parse, to_json
+from ...domain.request import ANYBODY
 from ...language import count_of
 from ...library.loaders.csv import read_table
 from ...library.loaders.text import read_text
@@ -105,8 +105,6 @@ def ask(services: Services, /, question: str | None, source: Path | None, target
         raise click.UsageError("Give a QUESTION, or --from and --to.")
     services, fields, as_json = _read(services, options)
     if question is None:
-        from .ask import answer_table
-
         assert source is not None
         assert target is not None
         answer_table(services, fields, source, target)

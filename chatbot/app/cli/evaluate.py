@@ -36,15 +36,15 @@ from ..evaluation.comparison import (
     table,
     track,
 )
-from ..evaluation.injections import broken
-from ..evaluation.injections import injections as injection_cases
 from ..evaluation.runner import (
     OWN_SCOPE,
     UNRELATED_QUESTIONS,
     Measured,
     ScopeOf,
     Scores,
+    broken,
     collect_scores,
+    injection_cases,
     load_chunks,
     measure_abstention,
     measure_retrieval,

@@ -12,8 +12,8 @@ from ...checking.context import CONTEXT_MARGIN, wider_text
 from ...database.repositories.documents import is_inside
 from ...database.repositories.figures import FigurePage
 from ...domain import Chunk, DocumentRecord, Scope, Values
-from ...domain.access import Caller
 from ...domain.errors import ForbiddenError, InvalidRequestError, NotFoundError
+from ...domain.request import Caller
 from ...search.scope import ScopeResolver
 from . import Services
 

@@ -21,9 +21,9 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 
 from ...database.repositories.access import PREFIX
 from ...domain import Scope
-from ...domain.access import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
 from ...domain.errors import DatabaseError, ForbiddenError, TooManyRequestsError, UnauthorizedError
 from ...domain.json import NOT_BLANK
+from ...domain.request import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
 from ..services import Services
 from ..services.library import Library
 from .routes import COLLECTIONS, Body, ScopeQuery, current_route, query_filters, route, services

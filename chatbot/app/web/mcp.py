@@ -17,7 +17,7 @@ from flask import Blueprint, Response, request
 from pydantic import BaseModel, ConfigDict, StrictInt, StrictStr
 
 from ...database.core import Json
-from ...domain.access import Caller
+from ...domain.request import Caller
 from ..services import Services
 from .access import caller, question_slot
 from .monitoring import failure_of

@@ -16,8 +16,8 @@ from ...answering.agents import AGENTS
 from ...config.presets import PRESETS
 from ...config.settings import Settings
 from ...database.core import Json
-from ...domain.access import NEEDS
 from ...domain.json import inlined
+from ...domain.request import NEEDS
 from ...search import RETRIEVAL_METHODS
 from ...search.scope import REPORT_CONTEXT_FIELDS
 from .access import KEY_COOKIE, STRANGERS

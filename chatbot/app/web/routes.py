@@ -22,9 +22,9 @@ from typing_extensions import TypedDict
 from ...database.core import Json
 from ...database.repositories.caches import request_cache
 from ...domain import Scope
-from ...domain.access import Need
 from ...domain.errors import LONGEST_SHOWN, IngestingError, InvalidRequestError, SettingsError
 from ...domain.json import POSITION, parse, to_json
+from ...domain.request import Need
 
 if TYPE_CHECKING:
     from ...library.samples import SampleReports

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ...domain.access import ApiKey, KeyRole
 from ...domain.errors import DiskFullError, NotFoundError
+from ...domain.request import ApiKey, KeyRole
 from ..core import Database
 from ..rows import from_row, now
 

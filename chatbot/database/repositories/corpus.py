@@ -43,7 +43,7 @@ def _shared_rows(database: Database) -> dict[str, Json]:
 
 
 class CorpusChanges:
-    """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows.
+    """The documents that changed, in order: processes follow the writes of others by it. A position only grows.
 
     ``log``: that of the passages (CORPUS), of the registered reports (CATALOG), of the GLOSSARY or of the FIGURES.
     """
@@ -54,7 +54,7 @@ class CorpusChanges:
         self._log = log
 
     def corpus_id(self) -> str:
-        """Return the id of this database's corpus, which is made at the first call."""
+        """Return the id of this database's corpus, made at the first call; files of another are useless."""
         return str(self._meta.ensure("corpus_id", {"value": uuid.uuid4().hex})["value"])
 
     def position(self) -> int:
@@ -78,7 +78,7 @@ class CorpusChanges:
         return int(row["position"])
 
     def epoch(self) -> int:
-        """Return the number of writes that changed chunks in place."""
+        """Return the number of writes that changed chunks in place: comparing ids is not enough."""
         row = self._meta.find_one({"_id": self._log}, {"epoch": 1})
         return int(row.get("epoch", 0)) if row else 0
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from ...config.registry import Registry
 from ...config.settings import Settings
+from ...database.repositories.caches import CacheRepository
 from ...database.repositories.usage import Counters, UsageRepository, seconds_to_reset
 from ...domain import ATTACHMENTS, Delta, Prompt, Usage
 from ...domain.errors import BudgetExhaustedError, ChatModelError
-from ...domain.protocols import Cache, ChatModel
+from ...domain.protocols import ChatModel
 from ...domain.request import RequestContext
 from ...language import estimate_tokens
 from ..caches import cache_key
@@ -57,7 +58,13 @@ class ManagedChatModel:
     is_language_model = True
 
     def __init__(
-        self, inner: ChatModel, settings: Settings, *, cache: Cache, usage: UsageRepository, counters: Counters
+        self,
+        inner: ChatModel,
+        settings: Settings,
+        *,
+        cache: CacheRepository,
+        usage: UsageRepository,
+        counters: Counters,
     ) -> None:
         self._inner = inner
         self._settings = settings

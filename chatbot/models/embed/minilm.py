@@ -19,7 +19,7 @@ from ...config.settings import Settings
 from ...domain import Matrix, Vector
 from ...domain.errors import SettingsError
 from ...domain.request import RequestContext
-from .base import average, check_file
+from . import average, check_file
 
 MODEL = "all-minilm-l6-v2"
 FOLDER = Path(__file__).parent / "models" / MODEL

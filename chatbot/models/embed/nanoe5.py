@@ -17,7 +17,7 @@ from ...config.settings import Settings
 from ...domain import Matrix, Vector
 from ...domain.errors import MissingPackageError, SettingsError
 from ...domain.request import RequestContext
-from .base import check_file, embed_windows
+from . import check_file, embed_windows
 
 MODEL = "multilingual-e5-small"
 FILE = "e5-small-q4.bin"

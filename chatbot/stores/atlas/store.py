@@ -12,10 +12,10 @@ import numpy as np
 
 from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
+from ...database.repositories.corpus import CorpusChanges
 from ...database.rows import decode_vector, id_forms
 from ...domain import Chunk, Match, Scope, Vector
 from ...domain.documents import to_score
-from ...domain.protocols import ChangeLog
 from .. import StoreTraits
 from ..chunks import MongoChunks, best_matches, check_query
 from .collection import IndexedCollection, SentPipelines
@@ -38,7 +38,7 @@ class AtlasStore(MongoChunks):
         *,
         settings: Settings,
         database: Database,
-        changes: ChangeLog,
+        changes: CorpusChanges,
         dimensions: int,
         slot: str = "",
         clock: Callable[[], float] = time.monotonic,

@@ -18,10 +18,10 @@ import numpy as np
 
 from ...config.settings import Settings
 from ...database.core import Collection, Database
+from ...database.repositories.corpus import CorpusChanges
 from ...database.rows import OLDER_PREFIX
 from ...domain import Chunk, Match, Scope, Vector
 from ...domain.errors import EmbedderMismatchError
-from ...domain.protocols import ChangeLog
 from ...language import analyzer
 from .. import StoreTraits
 from ..chunks import MongoChunks
@@ -43,7 +43,7 @@ class FaissStore(MongoChunks):
     """Exact in small scopes; filters are masks applied before the search, so a filter never shortens a result."""
 
     def __init__(
-        self, *, settings: Settings, database: Database, changes: ChangeLog, dimensions: int, slot: str = ""
+        self, *, settings: Settings, database: Database, changes: CorpusChanges, dimensions: int, slot: str = ""
     ) -> None:
         super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
         self._language = settings.language

@@ -27,11 +27,11 @@ import numpy as np
 
 from ...config.settings import Settings
 from ...database.core import Database
+from ...database.repositories.corpus import CorpusChanges
 from ...database.rows import embedding_field
 from ...domain import Chunk, Match, Matrix, Scope, Vector
 from ...domain.documents import to_score
 from ...domain.errors import EmbedderMismatchError, SearchEngineError, SettingsError
-from ...domain.protocols import ChangeLog
 from ...language import analyzer
 from .. import StoreTraits
 from ..chunks import best_matches, check_query, read_surroundings
@@ -177,7 +177,7 @@ class PgvectorStore:
     """
 
     def __init__(
-        self, *, settings: Settings, database: Database, changes: ChangeLog, dimensions: int, slot: str = ""
+        self, *, settings: Settings, database: Database, changes: CorpusChanges, dimensions: int, slot: str = ""
     ) -> None:
         """``database`` is not used: the passages live in PostgreSQL. Raises SettingsError: POSTGRES_URI is not set."""
         if settings.postgres_uri is None:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.evaluation import injections
-from chatbot.app.evaluation.injections import broken
+from chatbot.app.evaluation.runner import broken, injection_cases
 from chatbot.checking import context
 
 
 def test_every_case_holds(tmp_path: Path) -> None:
     assert broken(tmp_path) == {}
-    assert (len(injections.injections("text")), len(injections.injections("answer"))) == (40, 20)
+    assert (len(injection_cases("text")), len(injection_cases("answer"))) == (40, 20)
 
 
 def test_it_sees_text_that_is_quoted_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from chatbot.app.services import Services
-from chatbot.domain.access import Caller
+from chatbot.domain.request import Caller
 from tests.app.web.conftest import error_of, fields_of
 
 pytestmark = pytest.mark.usefixtures("kenya")

@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.web import jobs
 from chatbot.config.settings import Settings
-from chatbot.domain.access import KeyRole
+from chatbot.domain.request import KeyRole
 from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.knowledge import ended, upload
 from tests.fakes.web_server import Page, WebServer

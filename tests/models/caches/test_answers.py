@@ -11,8 +11,7 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, SourcesEvent, TokenEvent
-from chatbot.domain.access import Caller
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Caller, RequestContext
 from chatbot.models.chat import ManagedChatModel
 from chatbot.models.replies import numbers, queries
 from tests.conftest import KENYA_2023, AddReport
@@ -21,7 +20,7 @@ from tests.models.rerank.hits import Scripted
 
 
 class Memory:
-    """Implements `protocols.Cache`."""
+    """Stands in for the `CacheRepository`."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Any] = {}

@@ -73,7 +73,7 @@ def build_provider(
 
 def vertex(model: str, base_url: str, max_tokens: Any) -> Any:
     """Its address is not a setting, so here the library's client is made by hand."""
-    any_llm, adapter = importlib.import_module("any_llm"), importlib.import_module("chatbot.models.embed.any_llm")
+    any_llm, adapter = importlib.import_module("any_llm"), importlib.import_module("chatbot.models.embed.remote")
     client = any_llm.AnyLLM.create(
         "vertexai",
         unified_exceptions=True,

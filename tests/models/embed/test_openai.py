@@ -11,8 +11,8 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import EmbeddingError
-from chatbot.models.embed.openai import OpenAIEmbedder, build
 from chatbot.models.embed.providers import PROVIDERS
+from chatbot.models.embed.remote import OpenAIEmbedder, build
 from tests.fakes.openai_replies import embedding_row, word_hashes
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 

@@ -11,6 +11,7 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import EmbeddingError, SettingsError
 from chatbot.models.embed import EMBEDDERS
+from tests.library.helpers import until
 from tests.models.embed.conftest import KEY
 from tests.models.embed.providers_server import ProvidersServer
 
@@ -56,8 +57,7 @@ def test_an_endpoint_that_is_down_does_not(settings: Settings, providers_server:
     try:
         assert app.test_client().get("/health").status_code == 200
         providers_server.status = 200
-        assert app.extensions["startup"].wait(60)
-        assert app.test_client().get("/ready").status_code == 200
+        until(lambda: app.test_client().get("/ready").status_code == 200)
     finally:
         close_app(app)
 

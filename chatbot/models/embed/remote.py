@@ -1,0 +1,287 @@
+"""Embedders behind a network, for the rows of `providers`: over OpenAI's client, or over Mozilla's any-llm.
+
+any-llm speaks to providers with APIs of their own by their official SDKs (optional: `requirements-providers.txt`). The
+SDKs of Google Cloud and AWS find their credentials themselves, in an account that is logged in or in variables of their
+own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from openai import OpenAI
+
+from ...config.settings import Settings
+from ...domain import Matrix, Vector
+from ...domain.errors import CancelledError, EmbedderMismatchError, EmbeddingError, MissingPackageError, SettingsError
+from ...domain.request import RequestContext
+from ...language import estimate_tokens
+from ..openai_client import Abandoned, breakable, openai_client, status_error, translated
+from . import embed_windows
+from .providers import PROVIDERS, Endpoint, Kind, endpoint, find_model
+
+NAMES = {"cohere": "cohere", "google_genai": "gemini", "google_vertexai": "vertexai", "bedrock": "bedrock"}
+"""any-llm's names of the providers, by ours."""
+INSTALL = "Install it: pip install -r requirements-providers.txt"
+_NETWORK_ERROR = re.compile("Connect|Timeout|Transport|Protocol|Disconnect|Read|Network")
+"""Parts of the names of SDK errors that mean a failing network."""
+
+
+class RemoteEmbedder(ABC):
+    """Implements `protocols.Embedder`. An adapter sends one request; the library it uses retries."""
+
+    local = False
+    multilingual = True
+
+    def __init__(self, provider: str, model: str, *, max_tokens: int | None = None) -> None:
+        """``max_tokens``: of one text that the model reads; None = by the table."""
+        listed = find_model(provider, model)
+        self.provider = PROVIDERS[provider]
+        self.model = model
+        self.model_id = f"{provider}:{model}"
+        self._dimensions = listed.dimensions
+        self._prefixes: dict[Kind, str] = {"query": listed.query_prefix, "document": listed.document_prefix}
+        reads = min(max_tokens or listed.max_tokens, self.provider.request_tokens)
+        prefix = max(self._prefixes.values(), key=len)
+        self.max_tokens = reads - (estimate_tokens(prefix) if prefix else 0)
+
+    @property
+    def dimensions(self) -> int:
+        """The length of the vectors: by the table of models, else the endpoint is asked once."""
+        if self._dimensions is None:
+            self.verify()
+        assert self._dimensions is not None
+        return self._dimensions
+
+    def verify(self) -> None:
+        """Embed one word, so that a start finds a wrong key, address or model.
+
+        Raises:
+            EmbeddingError: with ``retry_after`` where the endpoint may only be down; without, a setting is wrong.
+            EmbedderMismatchError: its vectors are not as long as the table says.
+        """
+        self.embed_query("dimensions")
+
+    def count_tokens(self, text: str) -> int:
+        """Return an estimate: most providers publish no tokenizer."""
+        return estimate_tokens(text)
+
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+        """Return shape (dimensions,). Raises as `embed_documents` does."""
+        vector: Vector = self._embed([text], "query", request)[0]
+        return vector
+
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+        """Return shape (len(texts), dimensions). Rows are L2-normalised here: not every server does it.
+
+        Raises:
+            EmbeddingError: an empty text, or the endpoint failed.
+            EmbedderMismatchError: the vectors are of another length than before.
+        """
+        return self._embed(texts, "document", request) if texts else np.empty((0, self.dimensions), dtype=np.float32)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close connections and end threads."""
+
+    @abstractmethod
+    def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
+        """Send one request and return a vector for each text, in their order.
+
+        Raises EmbeddingError; AttributeError, TypeError or ValueError: the response has no vectors.
+        """
+
+    def _embed(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Matrix:
+        if not all(text.strip() for text in texts):
+            raise EmbeddingError("An empty text cannot be embedded.")
+
+        def embed(pieces: list[str]) -> Matrix:
+            return np.vstack([self._vectors(batch, kind, request) for batch in self._batches(pieces)])
+
+        return embed_windows(texts, self.max_tokens, self.count_tokens, embed)
+
+    def _batches(self, pieces: Sequence[str]) -> Iterator[list[str]]:
+        """Yield the pieces in batches that one request may hold, by number and by tokens."""
+        batch: list[str] = []
+        total = 0
+        for piece in pieces:
+            tokens = self.count_tokens(piece)
+            if batch and (len(batch) == self.provider.batch or total + tokens > self.provider.request_tokens):
+                yield batch
+                batch, total = [], 0
+            batch.append(piece)
+            total += tokens
+        yield batch
+
+    def _vectors(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Matrix:
+        where = f"The endpoint of {self.model_id}"
+        try:
+            rows = self._request([self._prefixes[kind] + text for text in texts], kind, request)
+            vectors = np.asarray(rows, dtype=np.float32)
+            width = vectors.shape[1]
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            raise EmbeddingError(f"{where} sent no vectors, or not all of one length.") from error
+        if len(vectors) != len(texts):
+            raise EmbeddingError(f"{where} sent {len(vectors)} vectors for {len(texts)} texts.")
+        if not np.isfinite(vectors).all():
+            raise EmbeddingError(f"{where} sent a vector with a component that is not a number.")
+        if self._dimensions not in (None, width):
+            raise EmbedderMismatchError(
+                f"{where} sent vectors of {width} dimensions; {self._dimensions} are expected. "
+                "Set EMBEDDING_MODEL, and the provider, to the model that it serves."
+            )
+        self._dimensions = width
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12), dtype=np.float32)
+
+
+class OpenAIEmbedder(RemoteEmbedder):
+    """The SDK retries, with exponential back-off and jitter; its clients are thread-safe.
+
+    Ingestion keeps its connections. Those of a question are not kept, so that cancelling it can break them.
+    """
+
+    def __init__(
+        self, client: OpenAI, provider: str, model: str, *, where: Endpoint, max_tokens: int | None = None
+    ) -> None:
+        super().__init__(provider, model, max_tokens=max_tokens)
+        self._client = client
+        self._where = where
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
+        """See `RemoteEmbedder`. Raises CancelledError too, once ``request`` is cancelled."""
+        if request is None:
+            return self._translated(self._client, texts, kind)
+        try:
+            with breakable(self._client, request.cancel) as client:
+                return self._translated(client, texts, kind)
+        except (EmbeddingError, Abandoned) as error:
+            if request.cancelled:
+                raise CancelledError("Cancelled.") from error
+            raise
+
+    def _translated(self, client: OpenAI, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
+        with translated(
+            EmbeddingError,
+            self.model_id,
+            key_setting=self._where.key_setting,
+            url_setting=self._where.url_setting,
+            unknown_model=f"Check EMBEDDING_MODEL and {self._where.url_setting}.",
+        ):
+            parameters = self.provider.parameters(kind)
+            if self.provider.adapter == "nomic":  # an API of its own over the same client
+                body = {"model": self.model, "texts": list(texts), **parameters}
+                answer: Any = client.post("/embedding/text", body=body, cast_to=object)
+                vectors: Sequence[Any] = answer["embeddings"]
+                return vectors
+            response = client.embeddings.create(model=self.model, input=list(texts), **parameters)
+            return [row.embedding for row in sorted(response.data, key=lambda item: item.index or 0)]
+
+
+class AnyLLMEmbedder(RemoteEmbedder):
+    """The SDKs retry, with exponential back-off. Thread-safe: the requests run in one event loop of their own."""
+
+    def __init__(self, client: Any, provider: str, model: str, *, timeout: float, max_tokens: int | None) -> None:
+        super().__init__(provider, model, max_tokens=max_tokens)
+        self._client = client
+        self._timeout = timeout
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="any-llm", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the event loop. The SDKs' connections end with the process."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
+        errors = import_module("any_llm.exceptions")
+        call = self._client.aembedding(self.model, list(texts), **self.provider.parameters(kind))
+        future = asyncio.run_coroutine_threadsafe(call, self._loop)
+        try:
+            response = future.result(self._timeout)
+        except TimeoutError as error:
+            future.cancel()
+            raise EmbeddingError(
+                f"The endpoint of {self.model_id} did not answer in time.", remedy="Try again.", retry_after=5
+            ) from error
+        except errors.AnyLLMError as error:
+            raise _translated(error, self.model_id) from error
+        return [row.embedding for row in response.data]
+
+
+def _translated(error: Any, model: str) -> EmbeddingError:
+    """Return the SDK's error as ours, by its status; without one the network failed, or there are no credentials."""
+    reason, cause = error.message[:300], error.original_exception
+    status, response = error.status_code, getattr(cause, "response", None)
+    if status is None and isinstance(response, dict):  # boto's, which the library does not read
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    if status is not None:
+        refusal = reason if int(status) < HTTPStatus.INTERNAL_SERVER_ERROR else ""
+        check_key = "Check EMBEDDING_API_KEY, or the account that the provider's SDK finds."
+        check_model = "Check EMBEDDING_MODEL and EMBEDDING_BASE_URL."
+        return status_error(EmbeddingError, model, int(status), refusal, check_key=check_key, check_model=check_model)
+    if _NETWORK_ERROR.search(type(cause).__name__):
+        message = f"The endpoint of {model} cannot be reached ({type(cause).__name__})."
+        return EmbeddingError(message, remedy="Check the network and EMBEDDING_BASE_URL.", retry_after=5)
+    return EmbeddingError(f"The provider's SDK cannot ask {model}: {reason}")
+
+
+def _options(settings: Settings, provider: str, base_url: str | None) -> dict[str, Any]:
+    """Return the address, the time-out and the retries as the SDKs name them."""
+    seconds, retries = settings.model_timeout, settings.model_retries
+    if provider == "bedrock":
+        config = import_module("botocore.config").Config(
+            read_timeout=seconds, connect_timeout=seconds, retries={"total_max_attempts": retries + 1}
+        )
+        return {"api_base": base_url, "config": config}
+    options: dict[str, Any] = {"timeout": seconds, "max_retries": retries}
+    if provider == "google_vertexai":
+        if base_url:
+            raise SettingsError(
+                "EMBEDDING_BASE_URL is not for google_vertexai: set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION."
+            )
+        return options
+    return {**options, "base_url" if provider == "cohere" else "api_base": base_url}
+
+
+def build(settings: Settings, *, model: str, provider: str = "openai") -> RemoteEmbedder:
+    """Build the embedder of a provider, without sending anything to it.
+
+    Raises:
+        MissingPackageError: any-llm, or the provider's SDK, is not installed.
+        SettingsError: a setting that this provider needs is missing or wrong.
+    """
+    where, adapter = endpoint(settings, provider), PROVIDERS[provider].adapter
+    if adapter != "any_llm":
+        if not model:
+            raise SettingsError(f"EMBEDDING_MODEL is not set: the embedding provider {provider} has no default.")
+        azure = adapter == "azure_openai"
+        client = openai_client(settings, key=where.key, base_url=where.base_url or "", azure=azure)
+        return OpenAIEmbedder(client, provider, model, where=where, max_tokens=settings.embedding_max_tokens)
+    try:
+        library, errors = import_module("any_llm"), import_module("any_llm.exceptions")
+        options = _options(settings, provider, where.base_url)
+        client = library.AnyLLM.create(NAMES[provider], api_key=where.key, unified_exceptions=True, **options)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"The embedding provider {provider!r} needs the Python package any-llm-sdk, with its SDK.", remedy=INSTALL
+        ) from error
+    except errors.AnyLLMError as error:
+        raise SettingsError(f"The embedding provider {provider} cannot be used: {error.message[:300]}") from error
+    # It warns of every call to Bedrock that boto is not asynchronous.
+    logging.getLogger("any_llm").setLevel(logging.ERROR)
+    timeout = settings.model_timeout * (settings.model_retries + 1) + 30
+    return AnyLLMEmbedder(client, provider, model, timeout=timeout, max_tokens=settings.embedding_max_tokens)
