@@ -6,9 +6,11 @@ The libraries that read foreign formats are imported with the first file.
 
 from __future__ import annotations
 
-import struct
+import re
 from functools import cache
+from io import BytesIO
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 from ...config.registry import Registry
 from ...domain.errors import LoadError
@@ -33,8 +35,7 @@ HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 1024 * 1024
 """Bytes read from the end of a ZIP archive. The list of parts of an Office file is far smaller."""
 MAX_OLE_BYTES = 256 * 1024 * 1024
-_ZIP_END = b"PK\x05\x06"
-_ZIP_ENTRY = b"PK\x01\x02"
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
 _OLE_STREAMS = {
     "EncryptedPackage": "is protected with a password. Remove the password in Office (File, Info) and try again.",
@@ -85,7 +86,7 @@ def detect(path: Path) -> str:
         raise unreadable(path, error) from error
     if not head:
         raise LoadError(f"{path.name} is empty: there is nothing to read in it.")
-    parts = _zip_parts(path) if head.startswith((b"PK\x03\x04", _ZIP_END)) else []
+    parts = _zip_parts(path) if head.startswith(_ZIP) else []
     sample = Sample(path, head, decode_sample(head), parts)
     loaders = all_loaders()
     fits = {name: loader.fit(sample) for name, loader in loaders.items()}
@@ -103,59 +104,47 @@ def detect(path: Path) -> str:
 def _refuse_foreign(sample: Sample, expected: str) -> None:
     """Raise LoadError unless the file is text. ``expected``: the format that its name promises, if any."""
     path, head = sample.path, sample.head
-    if head.startswith((b"PK\x03\x04", _ZIP_END)):
-        if _OPEN_DOCUMENT in head[:256]:
-            raise LoadError(
-                f"{path.name} is an OpenDocument file, which is not read. Save it as .docx or .pdf instead."
-            )
-        raise LoadError(f"{path.name} is a ZIP archive, not a document. Unpack it and add the files in it one by one.")
-    if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+    if head.startswith(_ZIP) and _OPEN_DOCUMENT in head[:256]:
+        problem = "is an OpenDocument file, which is not read. Save it as .docx or .pdf instead."
+    elif head.startswith(_ZIP):
+        problem = "is a ZIP archive, not a document. Unpack it and add the files in it one by one."
+    elif head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         with path.open("rb") as file:
             content = file.read(MAX_OLE_BYTES)
-        advice = "is an old Office file or damaged. Save it in a present format and try again."
-        advice = next((text for stream, text in _OLE_STREAMS.items() if _has_ole_stream(content, stream)), advice)
-        raise LoadError(f"{path.name} {advice}")
-    if head.startswith(b"{\\rtf"):
-        raise LoadError(f"{path.name} is an RTF document, which is not read. Save it as .docx and try again.")
-    if head.startswith(b"%!PS"):
-        raise LoadError(f"{path.name} is a PostScript file, which is not read. Save it as .pdf and try again.")
-    if sample.text is None:
+        problem = "is an old Office file or damaged. Save it in a present format and try again."
+        for name, advice in reversed(_OLE_STREAMS.items()):
+            # A directory entry: 128 bytes, which begin with the name, padded with zeros to 64.
+            entry = re.escape(name.encode("utf-16-le").ljust(64, b"\0"))
+            if any(match.start() % 128 == 0 for match in re.finditer(entry, content)):
+                problem = advice
+    elif head.startswith(b"{\\rtf"):
+        problem = "is an RTF document, which is not read. Save it as .docx and try again."
+    elif head.startswith(b"%!PS"):
+        problem = "is a PostScript file, which is not read. Save it as .pdf and try again."
+    elif sample.text is None:
         noun = next((noun for magic, noun in _MAGIC if head.startswith(magic)), "a binary file")
         noun = "a video or image" if head[4:8] == b"ftyp" else noun
         noun += f", not {expected}" if expected else ""
-        raise LoadError(f"{path.name} is {noun}, or is damaged. It cannot be read. Readable: {', '.join(suffixes())}.")
-    if not sample.text.strip() and path.stat().st_size <= HEAD_BYTES:
-        raise LoadError(f"{path.name} has no text.")
+        problem = f"is {noun}, or is damaged. It cannot be read. Readable: {', '.join(suffixes())}."
+    elif not sample.text.strip() and path.stat().st_size <= HEAD_BYTES:
+        problem = "has no text."
+    else:
+        return
+    raise LoadError(f"{path.name} {problem}")
 
 
 def _zip_parts(path: Path) -> list[str]:
     """Return the names in a ZIP's central directory, without unpacking anything.
 
     Raises:
-        LoadError: the end of the directory is missing.
+        LoadError: the directory is missing or damaged.
     """
     with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - TAIL_BYTES))
-        tail = file.read(TAIL_BYTES)
-    end = tail.rfind(_ZIP_END)
-    if end < 0 or end + 22 > len(tail):
-        raise LoadError(f"{path.name} is damaged or incomplete: its end is missing. Get a whole copy and try again.")
-    (directory_size,) = struct.unpack_from("<I", tail, end + 12)
-    names = []
-    # The directory only: an embedded workbook that is stored uncompressed has a directory of its own further up.
-    at = tail.find(_ZIP_ENTRY, max(0, end - directory_size), end)
-    while at >= 0 and at + 46 <= end:
-        length, extra, comment = struct.unpack_from("<HHH", tail, at + 28)
-        names.append(tail[at + 46 : at + 46 + length].decode("utf-8", "replace"))
-        at = tail.find(_ZIP_ENTRY, at + 46 + length + extra + comment, end)
-    return names
-
-
-def _has_ole_stream(content: bytes, name: str) -> bool:
-    """Return whether a directory entry has this name: 64 bytes, padded with zeros, entries of 128 bytes."""
-    field = name.encode("utf-16-le").ljust(64, b"\0")
-    at = content.find(field)
-    while at >= 0 and at % 128:
-        at = content.find(field, at + 1)
-    return at >= 0
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        tail = BytesIO(file.read())
+    try:
+        with ZipFile(tail) as archive:
+            return archive.namelist()
+    except BadZipFile as error:
+        problem = "is damaged or incomplete: its end is missing. Get a whole copy and try again."
+        raise LoadError(f"{path.name} {problem}") from error

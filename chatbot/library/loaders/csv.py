@@ -34,8 +34,12 @@ class CsvLoader:
         return Fit.NAMED if sample.text is not None and sample.is_named(self.suffixes) else Fit.NO
 
     def load(self, path: Path) -> Loaded:
-        rows = _rows(read_text(path), path.name)
-        start = _header_place(rows)
+        rows = [row for _, row in _rows(read_text(path), path.name)]
+        # Lines about the table, of a cell or two, may stand above its header.
+        ((usual, _),) = Counter(len(row) for row in rows[: 2 * _SAMPLE_ROWS]).most_common(1)
+        filled = (sum(bool(cell.strip()) for cell in row) for row in rows[:_MAX_PREFACE_ROWS])
+        few = 0 if usual == 1 else 2 if usual > 5 else 1
+        start = next((place for place, count in enumerate(filled) if count > few), 0)
         preface = "\n".join(row_text((), row) for row in rows[:start])
         sections = record_sections(rows[start], rows[start + 1 :], name=path.name)
         names = column_names(rows[start], 0)
@@ -43,23 +47,24 @@ class CsvLoader:
         return Loaded(path.stem, lay_out([Section((), preface), *sections]), columns=columns)
 
 
-def _rows(text: str, name: str) -> list[list[str]]:
+def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
+    """Return the rows that are not empty, with the number of their first line."""
     # Process-wide, but only an upper bound; the default refuses cells above 128 KB.
     csv.field_size_limit(MAX_TEXT_BYTES)
     delimiter = choose_delimiter(text)
     # Strict: a quotation mark that is never closed would swallow the rest of the table as one cell.
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
+    rows: list[tuple[int, list[str]]] = []
     line = 1
     try:
         for row in reader:
+            rows += [(line, row)] if row else []
             line = reader.line_num + 1
-            if row:
-                rows.append(row)
     except csv.Error as error:
         # Tab-separated files are often written without any quoting: a quotation mark is only a character there.
         if delimiter == "\t":
-            return [row for row in csv.reader(io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_NONE) if row]
+            reader = csv.reader(io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_NONE)
+            return [(reader.line_num, row) for row in reader if row]
         advice = "A quoted value must be closed, and a quotation mark inside it written twice."
         raise LoadError(f"{name} is not a valid CSV table from line {line} on ({error}). {advice}") from error
     return rows
@@ -90,31 +95,14 @@ def _first_widths(text: str, delimiter: str, *, strict: bool) -> list[int]:
     return [len(row) for row in islice(rows, _SAMPLE_ROWS)]
 
 
-def _header_place(rows: list[list[str]]) -> int:
-    """Return the place of the header. Lines about the table, of a cell or two, may stand above it."""
-    ((usual, _),) = Counter(len(row) for row in rows[: 2 * _SAMPLE_ROWS]).most_common(1)
-    few = 2 if usual > 5 else 1
-    for place, row in enumerate(rows[:_MAX_PREFACE_ROWS]):
-        if usual == 1 or sum(bool(cell.strip()) for cell in row) > few:
-            return place
-    return 0
-
-
 def read_table(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield line numbers and stripped cells, the header first, without empty rows.
 
     Raises LoadError: it is no CSV table, or a row has more cells than the header.
     """
-    text = read_text(path)
-    reader = csv.reader(io.StringIO(text), delimiter=choose_delimiter(text), strict=True)
-    width, line = 0, 1
-    try:
-        for cells in reader:
-            width = width or len(cells)
-            if len(cells) > width:
-                raise LoadError(f"{path.name}, line {line}: more cells than the header. Quote cells with commas.")
-            if values := [cell.strip() for cell in cells] if any(map(str.strip, cells)) else []:
-                yield line, values
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise LoadError(f"{path.name} is not a valid CSV table from line {line} on ({error}).") from error
+    rows = _rows(read_text(path), path.name)
+    for line, row in rows:
+        if len(row) > len(rows[0][1]):
+            raise LoadError(f"{path.name}, line {line}: more cells than the header. Quote cells with commas.")
+        if any(cells := [cell.strip() for cell in row]):
+            yield line, cells

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,6 @@ from ...domain.cancellation import Cancellation
 from ...domain.errors import CancelledError, ChatbotError, LoadError, ReaderFailedError, StoppedError
 from . import LOADERS, all_loaders, detect
 from .formats import read_file, reader_failed
-
-if sys.platform == "linux":  # elsewhere the limits are missing, refused or ignored
-    import resource
 
 TIME_LIMIT = 300.0
 """Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two cores."""
@@ -59,25 +57,31 @@ class IsolatedLoader:
     def read(self, path: Path, name: str, cancel: Cancellation) -> Loaded:
         """Read the file with the loader of this ``name``. Raises as `LoaderPool.load` does."""
         with self._turn:
-            return self._ask(path, name, cancel)
+            answer = self._ask(path, name, cancel)
+        if "failed" in answer:
+            raise ReaderFailedError(answer["failed"])
+        if "error" in answer:
+            raise LoadError(answer["error"])
+        return LOADED.validate_python(answer["loaded"])
 
     def close(self) -> None:
         """End the child. A file that is being read is abandoned."""
         if watch := self._watch:
-            watch.stop("closed")
+            watch.stop(StoppedError(f"{watch.name} was not read: the server is shutting down."))
         with self._turn:
             self._discard()
 
-    def _ask(self, path: Path, name: str, cancel: Cancellation) -> Loaded:
+    def _ask(self, path: Path, name: str, cancel: Cancellation) -> dict[str, Any]:
         if self._child is not None and self._child.poll() is not None:
             self._discard()
         used = self._child is not None  # for other files before
         child = self._child = self._child or _start(self._worker)
-        watch = self._watch = _Watch(child)
-        timer = threading.Timer(self._time_limit, watch.stop, ("time",))
+        watch = self._watch = _Watch(child, path.name)
+        late = needs_more(path, f"than {self._time_limit:g} s to be read")
+        timer = threading.Timer(self._time_limit, watch.stop, (late,))
         timer.daemon = True
         timer.start()
-        cancel.on_cancel(lambda: watch.stop("cancelled"))
+        cancel.on_cancel(lambda: watch.stop(_cancelled(path)))
         try:
             line = _exchange(child, json.dumps({"path": str(path.absolute()), "format": name}))
         except BaseException:  # a keyboard interrupt: its answer would be taken for that of the next file
@@ -85,45 +89,26 @@ class IsolatedLoader:
             raise
         finally:
             timer.cancel()
-            reason = watch.finish()
-        ended = not (reason or line.endswith(b"\n"))  # before its answer was complete
-        if ended:
+            error = watch.finish()
+        complete = line.endswith(b"\n")
+        if not error and not complete:
             with contextlib.suppress(subprocess.TimeoutExpired):  # its own exit status says more than that of a kill
                 child.wait(timeout=5)
-        answer = {} if ended or reason else json.loads(line)
+        answer: dict[str, Any] = json.loads(line) if complete and not error else {}
         if answer.get("last", True):
             self._discard()
-        if ended and used:
+        if error:
+            raise error
+        if not complete and used:
             return self._ask(path, name, cancel)  # it may have died before this file: try a new one
-        if not answer:
-            raise self._failure(path, reason, child.returncode)
-        if "failed" in answer:
-            raise ReaderFailedError(answer["failed"])
-        if "error" in answer:
-            raise LoadError(answer["error"])
-        return LOADED.validate_python(answer["loaded"])
-
-    def _failure(self, path: Path, reason: str, status: int) -> ChatbotError:
-        if reason == "cancelled":
-            return _cancelled(path)
-        if reason == "closed":
-            return StoppedError(f"{path.name} was not read: the server is shutting down.")
-        if reason == "time":
-            return needs_more(path, f"than {self._time_limit:g} s to be read")
-        if status == -getattr(signal, "SIGXCPU", 0):
-            return needs_more(path, "processor time to be read than a file of its size may")
-        # Linux kills the largest process with signal 9 when the machine's memory runs out.
-        if status == -9:
-            return needs_more(path, MEMORY)
-        return reader_failed(path, f"its process ended with status {status}")
+        if not complete:
+            raise _ended(path, child.returncode)
+        return answer
 
     def _discard(self) -> None:
         if self._child is not None:
             self._child.kill()
-            self._child.wait()
-            for pipe in (self._child.stdin, self._child.stdout):
-                with contextlib.suppress(BrokenPipeError):  # a request that it did not read
-                    pipe.close()  # type: ignore[union-attr]  # both are pipes
+            self._child.communicate()  # closes the pipes, and ignores a request that it did not read
             self._child = None
 
 
@@ -171,21 +156,24 @@ class LoaderPool:
 class _Watch:
     """Ends the child for one request and remembers why. Has no effect once the request is finished."""
 
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], name: str) -> None:
+        """``name``: of the file."""
+        self.name = name
         self._child: subprocess.Popen[bytes] | None = child
         self._lock = threading.Lock()
-        self._reason = ""
+        self._error: ChatbotError | None = None
 
-    def stop(self, reason: str) -> None:
+    def stop(self, error: ChatbotError) -> None:
+        """End the child. The first ``error`` is the one of the request."""
         with self._lock:
-            if self._child is not None and not self._reason:
-                self._reason = reason
+            if self._child is not None and self._error is None:
+                self._error = error
                 self._child.kill()
 
-    def finish(self) -> str:
+    def finish(self) -> ChatbotError | None:
         with self._lock:
             self._child = None
-            return self._reason
+            return self._error
 
 
 def _start(worker: str) -> subprocess.Popen[bytes]:
@@ -217,6 +205,14 @@ def _exchange(child: subprocess.Popen[bytes], request: str) -> bytes:
     return child.stdout.readline()
 
 
+def _ended(path: Path, status: int) -> LoadError:
+    """Return the error for a file whose reading ended the child."""
+    if status == -getattr(signal, "SIGXCPU", 0):
+        return needs_more(path, "processor time to be read than a file of its size may")
+    # Linux kills the largest process with signal 9 when the machine's memory runs out.
+    return needs_more(path, MEMORY) if status == -9 else reader_failed(path, f"its process ended with status {status}")
+
+
 def _cancelled(path: Path) -> CancelledError:
     return CancelledError(f"{path.name} was not read: it was cancelled.")
 
@@ -225,8 +221,7 @@ def main() -> None:
     # Answers have a stream of their own; anything that a library prints goes to the server's stderr instead.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    if sys.platform == "linux":
-        _limit(resource.RLIMIT_AS, MAX_MEMORY)
+    _limit("RLIMIT_AS", MAX_MEMORY)
     # Libraries log each flaw of a file. The serious ones arrive as errors.
     logging.disable(logging.CRITICAL)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -235,11 +230,9 @@ def main() -> None:
     while not last:
         request = json.loads(requests.get())
         path = Path(request["path"])
-        if sys.platform == "linux":
-            # From now on. The system ends the process, as no library would stop.
-            used, size = resource.getrusage(resource.RUSAGE_SELF), path.stat().st_size if path.exists() else 0
-            seconds = used.ru_utime + used.ru_stime + SECONDS + SECONDS_PER_MB * size / 1024**2
-            _limit(resource.RLIMIT_CPU, int(seconds) + 1)
+        # From now on. The system ends the process, as no library would stop.
+        size = path.stat().st_size if path.exists() else 0
+        _limit("RLIMIT_CPU", int(time.process_time() + SECONDS + SECONDS_PER_MB * size / 1024**2) + 1)
         try:
             answer = _load(path, request["format"])
             last = _is_worn()
@@ -281,9 +274,14 @@ def _is_worn() -> bool:
     return peak * 1024 > MAX_MEMORY // 4
 
 
-def _limit(kind: int, value: int) -> None:
-    _, hard = resource.getrlimit(kind)
-    resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+def _limit(kind: str, value: int) -> None:
+    """Lower a limit of this process on Linux. Elsewhere it is missing, refused or ignored."""
+    if sys.platform == "linux":
+        import resource
+
+        number = getattr(resource, kind)
+        _, hard = resource.getrlimit(number)
+        resource.setrlimit(number, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
 def _listen(requests: queue.SimpleQueue[bytes]) -> None:

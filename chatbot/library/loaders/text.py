@@ -120,25 +120,21 @@ def guess_encoding(data: bytes) -> str | None:
     end = data.rfind(b"\n", 0, SAMPLE_BYTES) if len(data) > SAMPLE_BYTES else len(data)
     sample = data[: end if end > 0 else SAMPLE_BYTES]
     # Western text has few accented letters, so encodings look alike; the alphabets of its languages differ.
-    if _is_western(sample.decode("cp1252", errors="replace")):
+    western = sample.decode("cp1252", errors="replace")
+    foreign = [char.lower() for char in _POWER.sub("", western) if ord(char) > 127 and char not in _WESTERN_MARKS]
+    few = len(foreign) * 2 < sum(map(str.isalpha, western))
+    if few and any(set(foreign) <= set(letters) for letters in _WESTERN):
         return "cp1252"
     from charset_normalizer import from_bytes  # takes 30 ms, and is rarely needed
 
     guesses = from_bytes(sample, cp_isolation=list(_ENCODINGS))
-    matches = sorted(
-        (match for match in guesses if not _SIGN_IN_WORD.search(str(match))), key=lambda m: (m.chaos, -m.coherence)
-    )
+    matches = [match for match in guesses if not _SIGN_IN_WORD.search(str(match))]
+    matches.sort(key=lambda match: (match.chaos, -match.coherence))
     if not matches or matches[0].coherence < 0.1:
         return None
     best, text = matches[0], str(matches[0])
     near = (m for m in matches[1:] if m.chaos <= best.chaos + 0.02 and m.coherence >= best.coherence - 0.05)
     return best.encoding if all(str(match) == text for match in near) else None
-
-
-def _is_western(text: str) -> bool:
-    foreign = [char.lower() for char in _POWER.sub("", text) if ord(char) > 127 and char not in _WESTERN_MARKS]
-    few = len(foreign) * 2 < sum(map(str.isalpha, text))
-    return few and any(set(foreign) <= set(letters) for letters in _WESTERN)
 
 
 def _is_binary(data: bytes) -> bool:
