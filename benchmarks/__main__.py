@@ -13,6 +13,7 @@ COMMANDS = {
     "follow_ups": "questions that need the conversation",
     "citation_check": "wrong and right citations, found and left alone",
     "citation_clauses": "the same for single clauses",
+    "model_answers": "the same for answers in the forms that models write",
     "table_structure": "tables of PDFs against ICDAR's",
     "agents": "calls, tokens and milliseconds of each mode",
     "inprocess_search": "the search of the embedded stores",
