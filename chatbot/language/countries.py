@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import lru_cache
+from importlib.resources import files
 
 import pycountry
 
-ALIASES = {
-    "america": "USA", "bolivia": "BOL", "brazzaville": "COG", "britain": "GBR", "brunei": "BRN", "burma": "MMR",
-    "cape verde": "CPV", "congo brazzaville": "COG", "congo democratic republic of": "COD",
-    "congo kinshasa": "COD", "congo republic of": "COG", "cote divoire": "CIV", "czech republic": "CZE",
-    "democratic republic of congo": "COD", "democratic republic of the congo": "COD", "dr congo": "COD",
-    "drc": "COD", "east timor": "TLS", "england": "GBR", "gaza": "PSE", "gaza strip": "PSE",
-    "great britain": "GBR", "holland": "NLD",
-    "holy see": "VAT", "holy see vatican city": "VAT", "hong kong": "HKG", "iran": "IRN", "ivory coast": "CIV",
-    "korea north": "PRK", "korea south": "KOR",
-    "kosovo": "XKX", "laos": "LAO", "macau": "MAC", "macedonia": "MKD", "micronesia": "FSM", "moldova": "MDA",
-    "north korea": "PRK", "palestine": "PSE", "palestinian territories": "PSE", "republic of congo": "COG",
-    "republic of the congo": "COG", "russia": "RUS", "south korea": "KOR", "swaziland": "SWZ",
-    "syria": "SYR", "taiwan": "TWN", "tanzania": "TZA", "turkey": "TUR", "turkey turkiye": "TUR", "uae": "ARE",
-    "uk": "GBR", "us": "USA", "usa": "USA", "vatican": "VAT", "vatican city": "VAT", "venezuela": "VEN",
-    "vietnam": "VNM", "west bank": "PSE", "xk": "XKX", "zaire": "COD",
-}  # fmt: skip
-"""Names that ISO 3166 does not list."""
-
+_NAMES = tomllib.loads(files(__package__).joinpath("countries.toml").read_text("utf-8"))
+ALIASES, FOREIGN_ALIASES = (
+    {name: code for code, names in _NAMES[table].items() for name in names} for table in ("aliases", "foreign")
+)
 FOREIGN_LANGUAGES = ("es", "fr", "de", "pt", "pt_PT", "ar")
-FOREIGN_ALIASES = {
-    "costa de marfil": "CIV", "elfenbeinkuste": "CIV", "hollande": "NLD", "holanda": "NLD", "inglaterra": "GBR",
-    "angleterre": "GBR", "grossbritannien": "GBR", "republique democratique du congo": "COD",
-    "demokratische republik kongo": "COD", "republica democratica do congo": "COD",
-    "السعودية": "SAU", "الامارات": "ARE", "البيرو": "PER", "امريكا": "USA", "بريطانيا": "GBR",
-}  # fmt: skip
-"""Names in these languages that Babel does not list."""
 _WITH_ARTICLE = re.compile(
     "Bahamas|Comoros|Gambia|Holy See|Isle of Man|Ivory Coast|Maldives|Netherlands|Philippines|Seychelles"
     r"|(?:[\w.'’-]+ )*(?:Republic|Federation|Kingdom|States|Emirates|Islands|Territory|Territories)(?: of [^,]+)?"
