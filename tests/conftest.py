@@ -19,6 +19,7 @@ from hypothesis import settings as hypothesis_settings
 
 from chatbot.app.services import Services, runtime
 from chatbot.config.settings import Settings
+from chatbot.database import embedded
 from chatbot.domain import Value
 from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Ingested
@@ -90,10 +91,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _shipped_vectors_are_read_once() -> Iterator[None]:
-    """Not by each of the thousands of services: reading them is most of what opening one takes. They never change."""
+def _opening_services_is_cheap() -> Iterator[None]:
+    """Thousands are opened: the shipped vectors, which never change, are read once, and no disk is waited for."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "WarmCache", cache(WarmCache))
+        patch.setattr(embedded, "SYNCHRONOUS", "OFF")
         yield
 
 

@@ -34,6 +34,8 @@ LOG_PAGES = 128
 STATEMENTS = 256
 """Prepared statements that a connection keeps."""
 CLOSE_SECONDS = 5.0
+SYNCHRONOUS = "NORMAL"
+"""When SQLite waits for the disk; with a write-ahead log this is safe."""
 
 
 class EmbeddedDatabase(Database):
@@ -89,7 +91,7 @@ class EmbeddedDatabase(Database):
             if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 self._prepare_file()
             connection.execute("PRAGMA secure_delete = ON")  # deleted data is overwritten
-            connection.execute("PRAGMA synchronous = NORMAL")  # safe with a write-ahead log
+            connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         except BaseException:
             connection.close()
@@ -115,6 +117,7 @@ class EmbeddedDatabase(Database):
             deadline = time.monotonic() + self._busy_seconds
             while True:  # SQLite does not wait while another process switches the file to WAL, but refuses at once
                 try:
+                    connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
                     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
                     connection.execute("PRAGMA journal_mode = WAL")
                     break
