@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from chatbot.app.services.answering import NO_MODEL
+from chatbot.app.services import NO_MODEL
 from chatbot.app.web.pages import MODES, PRESET_WORDS
 from chatbot.config import STATIC, TEMPLATES
 from chatbot.language import count_of

@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+from ...answering.agents import AGENTS, CHOOSES, DEFAULT
+from ...answering.agents.understanding import Understanding
+from ...answering.conversation import ChatService, Condenser, UsageAccounting
+from ...config.presets import PRESETS, query_time
 from ...config.settings import Settings
 from ...database.core import Database
 from ...database.repositories.caches import refresh
+from ...domain import Budget, Document, QuerySettings, Scope
+from ...domain.cancellation import Cancellation
+from ...domain.errors import EmbeddingError, InvalidRequestError, UnknownNameError
+from ...domain.protocols import Agent, ChatModel, Quoter
 from ...language import analyzer
+from ...library.loaders.isolation import LoaderPool
+from ...library.sources import document_id
+from ...models.chat import CHAT_MODELS, ManagedChatModel
+from ...models.chat.extractive import ExtractiveChatModel
 from ...models.embed import EMBEDDERS
 from ...models.rerank import RERANKERS
+from ...questions.follow_ups import FollowUps
 from ...search import RETRIEVAL_METHODS
+from ...search.indicators import Glossary
 from ...search.ranking import fusion_named
 from ...stores import STORES
-from .answering import Answering
-from .ingesting import Ingesting
+from .library import Ingesting
 from .runtime import Runtime
-from .storage import Retention, Storage
+from .storage import Retention, Storage, close_lazy, lazy
 
-__all__ = ["Runtime", "Services"]
+ATTACHMENT_READERS = 2
+"""Processes that read attachments."""
+NO_MODEL = "needs a language model"
+"""Why a mode is not available."""
 
 
 class Services:
@@ -90,8 +108,7 @@ class Services:
         """Build what a question needs, so that a wrong setting stops the start and not the first question.
 
         Raises:
-            SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong. Most are found without the
-                database.
+            SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong.
             DatabaseError: the database does not answer.
         """
         settings = self.settings
@@ -130,3 +147,133 @@ class Services:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class Answering:
+    """What answers questions, for the web, MCP and the command line. Independent of the embedding model."""
+
+    def __init__(self, services: Services) -> None:
+        self.settings = services.settings
+        self._services = services
+        self._storage = services.storage
+
+    @lazy
+    def chat_model(self) -> ChatModel:
+        """What writes and plans answers. Raises SettingsError, UnknownNameError, MissingPackageError."""
+        settings, storage = self.settings, self._storage
+        name = settings.chat_model or ("openai" if settings.openai_api_key else "extractive")
+        provider, _, model = name.partition(":")
+        built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(
+            settings, model=model, embedder=lambda: self._services.runtime.embedder
+        )
+        if not built.is_language_model:
+            return built
+        return ManagedChatModel(built, settings, cache=storage.cache, usage=storage.usage, counters=storage.counters)
+
+    @lazy
+    def quoter(self) -> Quoter:
+        """What chooses the sentences to quote where no model writes."""
+        return ExtractiveChatModel(self.settings.language, lambda: self._services.runtime.embedder)
+
+    def settings_with(self, preset: str) -> Settings:
+        """Return the settings with the query-time figures of a preset; "" = as they are. Raises UnknownNameError."""
+        if not preset:
+            return self.settings
+        if preset not in PRESETS:
+            raise UnknownNameError.among("preset", "preset", preset, PRESETS)
+        return self.settings.override(**query_time(preset))
+
+    def check_mode(self, mode: str | None, preset: str = "") -> str:
+        """Return the mode of a question: the one it names, else that of the preset or the settings.
+
+        Raises:
+            UnknownNameError: no such mode, or no language model for it.
+        """
+        field = "mode" if mode or preset else "MODE"
+        mode = AGENTS.check(mode or self.default_mode(preset), field=field)
+        if self.chat_model.is_language_model or not AGENTS.module(mode).build.needs_language_model:
+            return mode
+        valid = [name for name, usable, _ in self.modes() if usable]
+        message = (
+            f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
+            f"Without one: {', '.join(valid)}."
+        )
+        raise UnknownNameError.for_field(field, message, valid)
+
+    def default_mode(self, preset: str = "") -> str:
+        """Return the mode of a question that names none; without a setting, `auto` if choosing makes no call."""
+        return self.settings_with(preset).mode or (DEFAULT if self.chat_model.is_language_model else CHOOSES)
+
+    def modes(self) -> list[tuple[str, bool, str]]:
+        """Each mode, whether it can be used here, and why not: modes that write need a language model."""
+        has_model = self.chat_model.is_language_model
+        usable = {name: has_model or not AGENTS.module(name).build.needs_language_model for name in AGENTS.names()}
+        return [(name, can, "" if can else NO_MODEL) for name, can in usable.items()]
+
+    def budget(self, limits: Mapping[str, Any]) -> Budget:
+        """Return what one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
+        settings = self.settings
+        most = {"calls": settings.budget_calls, "tokens": settings.budget_tokens, "seconds": settings.budget_seconds}
+        for name, value in limits.items():
+            if not 1 <= value <= most[name]:
+                raise InvalidRequestError.for_field(f"budget.{name}", f"must be from 1 to {most[name]:g}.")
+        return Budget(**{**most, **limits})
+
+    @lazy
+    def _attachment_loader(self) -> LoaderPool:
+        """Readers of its own: no question waits for a long ingestion or for another question's attachment."""
+        return LoaderPool(ATTACHMENT_READERS, time_limit=self.settings.model_timeout)
+
+    def attached(self, path: Path, name: str, cancel: Cancellation) -> Document:
+        """A file for one question; it is not stored. Raises LoadError, CancelledError."""
+        loaded = self._attachment_loader.load(path, cancel=cancel)
+        identity = f"attachment-{document_id(name)}"
+        return Document(identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages)
+
+    @lazy
+    def glossary(self) -> Glossary:
+        storage = self._storage
+        return Glossary(storage.glossary.entries, storage.documents, lambda: self._services.runtime.store)
+
+    @lazy
+    def understanding(self) -> Understanding:
+        """Finds out what a question is about: its countries, years and reports."""
+        catalog, settings = self._storage.documents, QuerySettings.of(self.settings)
+        return Understanding(catalog=catalog, chat_model=self.chat_model, settings=settings, glossary=self.glossary)
+
+    @lazy
+    def chat(self) -> ChatService:
+        """The whole chat flow, for every mode."""
+        words, storage = analyzer(self.settings.language), self._storage
+        follow_ups = FollowUps(words, storage.documents, self._names_a_thing)
+        accounting = UsageAccounting(
+            prices=self.settings.model_prices,
+            chat_model=self.chat_model,
+            embedder=lambda: self._services.runtime.embedder,
+            days=storage.usage,
+            conversations=storage.conversations,
+        )
+        return ChatService(
+            conversations=storage.conversations,
+            agent=self.agent,
+            condenser=Condenser(follow_ups=follow_ups, chat_model=self.chat_model, analyzer=words),
+            understanding=self.understanding,
+            accounting=accounting,
+        )
+
+    def _names_a_thing(self, words: str, headings: Sequence[str]) -> bool:
+        """Whether words name a heading of the reports; no where the embedder fails, so that the thing is carried on."""
+        known = {heading for heading, _, _ in self._storage.figures.indicators(Scope()) if heading}
+        try:
+            return self._services.runtime.indicators.names_one(words, known, headings[0] if headings else "")
+        except EmbeddingError:
+            return False
+
+    @contextmanager
+    def agent(self) -> Iterator[Agent]:
+        with self._services.hold():
+            yield self._services.runtime.agent
+
+    def close(self) -> None:
+        """End the processes that read attachments, and close the chat model's connections."""
+        close_lazy(self, "_attachment_loader", "chat_model")

@@ -38,7 +38,7 @@ from ...stores.atlas.indexes import SearchTarget, index_plans
 from .storage import Storage, close, close_lazy, lazy
 
 if TYPE_CHECKING:
-    from .answering import Answering
+    from . import Answering
 
 log = logging.getLogger(__name__)
 HEADING_WEIGHT = 1.5

@@ -21,7 +21,7 @@ from ...config.presets import PRESETS
 from ...domain.chat import QUERY_CHARACTERS
 from ...language.words import ENGLISH, LANGUAGES, speaking
 from ...library.loaders import suffixes
-from ..services.answering import NO_MODEL
+from ..services import NO_MODEL
 from .access import with_owner
 from .routes import PAGE, services
 
