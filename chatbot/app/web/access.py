@@ -238,7 +238,7 @@ def get_session() -> Response:
 
 
 @sessions.post("/api/session")
-@route(need="nothing", body=SignIn, returns=Session, errors=(401,))
+@route(need="nothing", returns=Session, errors=(401,))
 def create_session(body: SignIn) -> Response:
     """Sign in to the page with a key, which is kept in a cookie."""
     response = jsonify(_session(caller_with(find_key(body.key))))

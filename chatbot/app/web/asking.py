@@ -197,7 +197,7 @@ QUESTION_ERRORS = (404, 409, 422, 507)
 
 
 @asking.post("/query")
-@route(need="read", body=ChatRequest, form=ChatRequest, returns=Saved, errors=QUESTION_ERRORS, example=QUESTION)
+@route(need="read", body=ChatRequest, form=ChatRequest, errors=QUESTION_ERRORS, example=QUESTION)
 def answer_question() -> Saved:
     """Answer a question with citations, sources, scope and trace.
 
@@ -230,7 +230,7 @@ class SearchResult:
 
 
 @asking.post("/api/search")
-@route(need="read", body=SearchRequest, returns=SearchResult, example=QUESTION)
+@route(need="read", example=QUESTION)
 def search_passages(body: SearchRequest) -> SearchResult:
     """Find passages, without an answer."""
     require_samples()

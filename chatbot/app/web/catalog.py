@@ -56,7 +56,7 @@ class ReportPage(Page, ScopeQuery):
 
 
 @catalog.get("/api/reports")
-@route(need="read", query=ReportPage, returns=listing("Reports", "reports", Report))
+@route(need="read", returns=listing("Reports", "reports", Report))
 def list_reports(query: ReportPage) -> Json:
     """List the reports in a scope by title."""
     return query.of("reports", services().storage.documents.named("", query_scope(query)), Report.of)
@@ -69,7 +69,7 @@ class FacetQuery(Page, ScopeQuery):
 
 
 @catalog.get("/api/facets")
-@route(need="read", query=FacetQuery, returns=Json)
+@route(need="read", returns=Json)
 def list_facets(query: FacetQuery) -> Json:
     """List the values of each filter field with the number of their reports.
 
@@ -99,7 +99,7 @@ class CoverageCell(TypedDict):
 
 
 @catalog.get("/api/coverage")
-@route(need="read", query=ScopeQuery, returns=answer_type("Coverage", cells=list[CoverageCell]))
+@route(need="read", returns=answer_type("Coverage", cells=list[CoverageCell]))
 def get_coverage(query: ScopeQuery) -> Json:
     """Count the reports of each country and edition; null stands for reports without one."""
     pairs = services().storage.documents.pairs(COUNTRY, YEAR, query_scope(query))
@@ -116,7 +116,7 @@ class FigureQuery(ScopeQuery):
 
 
 @catalog.get("/api/figures")
-@route(need="read", query=FigureQuery, returns=listing("Figures", "figures", ReportedFigure), media=(JSON, "text/csv"))
+@route(need="read", returns=listing("Figures", "figures", ReportedFigure), media=(JSON, "text/csv"))
 def list_figures(query: FigureQuery) -> Json | Response:
     """List the figures of the reports as data, of all editions, by indicator and year."""
     require_samples()
@@ -132,7 +132,7 @@ class GlossaryQuery(Page):
 
 
 @catalog.get("/api/glossary")
-@route(need="read", query=GlossaryQuery, returns=listing("Glossary", "entries", GlossaryEntry))
+@route(need="read", returns=listing("Glossary", "entries", GlossaryEntry))
 def list_glossary(query: GlossaryQuery) -> Json:
     """List the terms of the library with their meanings, the other words for them, and the figures they stand for."""
     entries = services().answering.glossary.entries(caller().limit)
@@ -193,7 +193,7 @@ class QuestionQuery(ScopeQuery):
 
 
 @catalog.get("/api/scope")
-@route(need="read", query=QuestionQuery, returns=ScopeSummary)
+@route(need="read")
 def get_scope(query: QuestionQuery) -> ScopeSummary:
     """Count what is in a scope, and find the scope that a question would add to it."""
     scope, product = query_scope(query), services()
@@ -215,7 +215,7 @@ class OpenedPassage(Inlines):
 
 
 @catalog.get("/api/chunks/<path:chunk_id>")
-@route(need="read", returns=OpenedPassage)
+@route(need="read")
 def get_passage(chunk_id: str) -> OpenedPassage:
     """Get a passage with the text around it, and the name of its file where that is kept."""
     chunk = library().passage(chunk_id)
@@ -232,7 +232,7 @@ class SuggestedQuestion(TypedDict):
 
 
 @catalog.get("/api/chunks/<path:chunk_id>/further")
-@route(need="read", query=QuestionQuery, returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]))
+@route(need="read", returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]))
 def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     """Suggest questions to ask after an answer that cites this passage."""
     require_samples()

@@ -74,6 +74,14 @@ class SharedMessage(StoredMessage):
     answer: SharedAnswer | None
 
 
+class SharedConversation(TypedDict):
+    """A conversation as a link shows it; ``next`` leads to the messages before these."""
+
+    title: str
+    messages: list[StoredQuestion | SharedMessage]
+    next: str | None
+
+
 class GivenFeedback(TypedDict):
     rating: Rating
     reason: Reason | None
@@ -136,10 +144,7 @@ class ConversationQuery(Query):
 
 
 @conversations.get("/api/conversations")
-@route(
-    need="read", query=ConversationQuery,
-    returns=answer_type("Conversations", conversations=list[Conversation], next=str | None),
-)  # fmt: skip
+@route(need="read", returns=answer_type("Conversations", conversations=list[Conversation], next=str | None))
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
     search, after = query.search.strip(), query.cursor
@@ -153,7 +158,7 @@ class MessageQuery(Query):
 
 
 @conversations.get("/api/conversations/<conversation_id>")
-@route(need="read", query=MessageQuery, returns=OpenedConversation)
+@route(need="read", returns=OpenedConversation)
 def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
     """Get the last messages of a conversation; `next` leads to those before them."""
     record = _history().get(conversation_id, caller().owner)
@@ -162,7 +167,7 @@ def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
 
 
 @conversations.patch("/api/conversations/<conversation_id>")
-@route(need="read", body=Rename, returns=Conversation, example={"title": "Growth in Kenya"})
+@route(need="read", example={"title": "Growth in Kenya"})
 def update_conversation(conversation_id: str, body: Rename) -> Conversation:
     """Rename a conversation, or restore it after its deletion."""
     owner, history = caller().owner, _history()
@@ -187,7 +192,7 @@ class ExportQuery(Query):
 
 
 @conversations.get("/api/conversations/<conversation_id>/export")
-@route(need="read", query=ExportQuery, returns=ExportedConversation, media=(JSON, "text/markdown"))
+@route(need="read", returns=ExportedConversation, media=(JSON, "text/markdown"))
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     """Download a whole conversation as a file, to read or for programs."""
     record = _history().get(conversation_id, caller().owner)
@@ -202,7 +207,7 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
 
 
 @conversations.post("/api/conversations/<conversation_id>/share")
-@route(need="read", returns=Conversation)
+@route(need="read")
 def share_conversation(conversation_id: str) -> Conversation:
     """Create a link with which anybody can read a conversation; it stays the same until it is revoked."""
     return _history().share(conversation_id, caller().owner)
@@ -216,12 +221,7 @@ def unshare_conversation(conversation_id: str) -> None:
 
 
 @conversations.get("/api/shared/<token>")
-@route(
-    need="nothing", query=MessageQuery,
-    returns=answer_type(
-        "SharedConversation", title=str, messages=list[StoredQuestion | SharedMessage], next=str | None
-    ),
-)  # fmt: skip
+@route(need="nothing", returns=SharedConversation)
 def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     """Get a shared conversation: its questions, its answers and the passages they cite."""
     record = _history().shared(token)
@@ -275,7 +275,7 @@ def stop_answer(message_id: str) -> None:
 
 @conversations.post("/api/messages/<message_id>/feedback")
 @route(
-    need="read", body=FeedbackRequest,
+    need="read",
     returns=answer_type("RatedMessage", message_id=str, rating=Rating | None, reason=Reason | None, comment=str),
     example={"rating": "down", "reason": "incomplete", "comment": "Only 2023."},
 )  # fmt: skip
@@ -298,14 +298,14 @@ class FeedbackQuery(UnansweredQuery):
 
 
 @conversations.get("/api/feedback")
-@route(need="admin", query=FeedbackQuery, returns=answer_type("AllFeedback", feedback=list[Feedback]))
+@route(need="admin", returns=answer_type("AllFeedback", feedback=list[Feedback]))
 def list_feedback(query: FeedbackQuery) -> Json:
     """List the newest feedback: everybody's for an administrator's key, else the caller's own."""
     return {"feedback": list(services().storage.feedback.latest(query.rating, query.limit, whose()))}
 
 
 @conversations.get("/api/unanswered")
-@route(need="admin", query=UnansweredQuery, returns=answer_type("Unanswered", questions=list[Asked]))
+@route(need="admin", returns=answer_type("Unanswered", questions=list[Asked]))
 def list_unanswered(query: UnansweredQuery) -> Json:
     """List the latest questions that the reports did not answer: everybody's, or the caller's own."""
     return {"questions": services().storage.feedback.unanswered(query.limit, whose())}

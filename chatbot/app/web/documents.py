@@ -63,7 +63,7 @@ class DocumentQuery(Page, ScopeQuery):
 
 
 @documents.get("/api/documents")
-@route(need="read", query=DocumentQuery, returns=listing("Documents", "documents", LibraryReport))
+@route(need="read", returns=listing("Documents", "documents", LibraryReport))
 def list_documents(query: DocumentQuery) -> Json:
     """List the reports of the knowledge base by title, whether searchable or not."""
     records = services().storage.documents.named(query.q, query_scope(query))
@@ -71,14 +71,14 @@ def list_documents(query: DocumentQuery) -> Json:
 
 
 @documents.get("/api/documents/<document_id>")
-@route(need="read", returns=LibraryReport)
+@route(need="read")
 def get_document(document_id: str) -> LibraryReport:
     """Get a report."""
     return _shown(library().record(document_id))
 
 
 @documents.patch("/api/documents/<document_id>")
-@route(need="write", body=Edit, returns=LibraryReport, errors=(409, 422, 507), example={"title": "Kenya 2023"})
+@route(need="write", errors=(409, 422, 507), example={"title": "Kenya 2023"})
 def update_document(document_id: str, body: Edit) -> LibraryReport:
     """Change the metadata of a report; passages are embedded again only where that changes their text."""
     mine, ingesting = library(), services().ingesting
@@ -100,7 +100,7 @@ class PassagePage(Page):
 
 
 @documents.get("/api/documents/<document_id>/chunks")
-@route(need="read", query=PassagePage, returns=listing("Passages", "chunks", SearchHit))
+@route(need="read", returns=listing("Passages", "chunks", SearchHit))
 def list_passages(document_id: str, query: PassagePage) -> Json:
     """List the passages of a report as they are searched, in reading order."""
     record = library().record(document_id)
@@ -113,7 +113,7 @@ class FileQuery(Query):
 
 
 @documents.get("/api/documents/<document_id>/file")
-@route(need="read", query=FileQuery, media=(FILE, "application/pdf"))
+@route(need="read", media=(FILE, "application/pdf"))
 def get_file(document_id: str, query: FileQuery) -> Response:
     """Download the original file of a report; only a PDF can be shown inline."""
     name, pieces = services().ingesting.originals.open(library().record(document_id))
@@ -140,10 +140,7 @@ class TextPart(Inlines):
 
 
 @documents.get("/api/documents/<document_id>/text")
-@route(
-    need="read", query=TextQuery,
-    returns=answer_type("ReportText", parts=list[TextPart], offset=int, total=int, next=str | None),
-)  # fmt: skip
+@route(need="read", returns=answer_type("ReportText", parts=list[TextPart], offset=int, total=int, next=str | None))
 def get_text(document_id: str, query: TextQuery) -> Json:
     """Read the text of a report in parts, each without the overlap with the part before it.
 

@@ -131,7 +131,7 @@ def add_documents() -> Response:
 
 
 @jobs.post("/api/documents/<document_id>/reingest")
-@route(need="write", body=ReadAgain, body_needed=False, returns=Ingestion, status=202, errors=(409, 422, 507))
+@route(need="write", body_needed=False, returns=Ingestion, status=202, errors=(409, 422, 507))
 def reingest_document(document_id: str, body: ReadAgain) -> Response:
     """Read the original of a report again, with other chunking where given."""
     record = library().own_record(document_id)
@@ -147,21 +147,21 @@ class IngestionQuery(Query):
 
 
 @jobs.get("/api/ingestions")
-@route(need="read", query=IngestionQuery, returns=answer_type("Ingestions", ingestions=list[Ingestion]))
+@route(need="read", returns=answer_type("Ingestions", ingestions=list[Ingestion]))
 def list_ingestions(query: IngestionQuery) -> Json:
     """List the caller's latest jobs."""
     return {"ingestions": services().storage.ingestions.latest(query.limit, whose())}
 
 
 @jobs.get("/api/ingestions/<ingestion_id>")
-@route(need="read", returns=Ingestion)
+@route(need="read")
 def get_ingestion(ingestion_id: str) -> Ingestion:
     """Get the state and progress of a job."""
     return services().storage.ingestions.get(_job_id(ingestion_id), whose())
 
 
 @jobs.delete("/api/ingestions/<ingestion_id>")
-@route(need="write", returns=Ingestion, status=202, errors=(409, 422, 507))
+@route(need="write", status=202, errors=(409, 422, 507))
 def cancel_ingestion(ingestion_id: str) -> Ingestion:
     """Cancel the files of a job that are not finished."""
     job = services().storage.ingestions.cancel(_job_id(ingestion_id), whose())
@@ -170,7 +170,7 @@ def cancel_ingestion(ingestion_id: str) -> Ingestion:
 
 
 @jobs.post("/api/ingestions/<ingestion_id>/retry")
-@route(need="write", returns=Ingestion, status=202, errors=(409, 422, 507))
+@route(need="write", status=202, errors=(409, 422, 507))
 def retry_ingestion(ingestion_id: str) -> Ingestion:
     """Retry the failed and cancelled files of a job."""
     job = services().storage.ingestions.retry(_job_id(ingestion_id), whose())

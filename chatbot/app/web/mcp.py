@@ -43,7 +43,7 @@ class JsonRpc(BaseModel):
 
 @mcp.post("/mcp")
 @route(
-    need="read", body=JsonRpc, returns=Json, media=(JSON, EVENTS), also={202: None},
+    need="read", returns=Json, media=(JSON, EVENTS), also={202: None},
     example={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
 )  # fmt: skip
 def send_mcp_message(body: JsonRpc) -> Response:

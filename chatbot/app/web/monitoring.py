@@ -332,7 +332,7 @@ class UsageQuery(Query):
 
 
 @monitoring.get("/api/usage")
-@route(need="admin", query=UsageQuery, returns=UsageReport)
+@route(need="admin")
 def get_usage(query: UsageQuery) -> UsageReport:
     """Get questions, calls, tokens and costs by day (UTC), the newest first, and in all.
 

@@ -151,7 +151,7 @@ def get_model(name: str) -> Response:
 
 @openai_protocol.post("/v1/chat/completions")
 @route(
-    need="read", body=CompletionRequest, returns=Json, media=(JSON, EVENTS), errors=QUESTION_ERRORS,
+    need="read", returns=Json, media=(JSON, EVENTS), errors=QUESTION_ERRORS,
     example={"model": "report-chat:Kenya", "messages": [{"role": "user", "content": "How fast does it grow?"}]},
 )  # fmt: skip
 def complete_chat(body: CompletionRequest) -> Response:
@@ -167,7 +167,7 @@ def complete_chat(body: CompletionRequest) -> Response:
 
 
 @openai_protocol.post("/v1/embeddings")
-@route(need="read", body=EmbeddingRequest, returns=Json, errors=(404,))
+@route(need="read", returns=Json, errors=(404,))
 def embed_texts(body: EmbeddingRequest) -> Response:
     """Embed texts with the model that embeds the passages."""
     refuse_more()

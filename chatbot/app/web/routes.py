@@ -6,13 +6,13 @@ Access control, rate limits, the audit log and the OpenAPI document (`openapi`) 
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 from flask import Flask, Response, current_app, jsonify, request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
@@ -58,8 +58,8 @@ class ScopeQuery(Query):
 class Route:
     """A decorator of views. The parameters ``query`` and ``body`` of a view get the checked query string and body.
 
-    A view returns its answer as JSON, None for an answer without content, or a complete response. Its docstring is the
-    description of the operation, its name the id.
+    A view returns what the answer's JSON is made of, None for an answer without content, or a complete response. Its
+    docstring describes the operation, its name is the id, and its annotations are the types not stated here.
     """
 
     need: Need
@@ -83,25 +83,29 @@ class Route:
 
     def __call__(self, view: View) -> View:
         """Return the view with its JSON made into a response; one that only reads sees one state of the database."""
-        parameters = inspect.signature(view).parameters
+        types = get_type_hints(view)
+        query, body, returned = types.get("query"), types.get("body"), types.get("return")
+        is_response = not isinstance(returned, type) or issubclass(returned, Response | NoneType)
+        returns = returned if self.returns is None and not is_response else self.returns
 
         @wraps(view)
         def respond(**arguments: Any) -> Any:
-            if self.query is not None and "query" in parameters:
-                arguments["query"] = parse(self.query, _query_string(self.query))
-            if self.body is not None and "body" in parameters:
-                arguments["body"] = parse(self.body, json_body() if self.body_needed or request.get_data() else {})
+            if query is not None:
+                arguments["query"] = parse(query, _query_string(query))
+            if body is not None:
+                arguments["body"] = parse(body, json_body() if self.body_needed or request.get_data() else {})
             with request_cache() if self.need == "read" else nullcontext():
                 answer = view(**arguments)
             if answer is None:
                 return Response(status=self.status)
             if isinstance(answer, Response | tuple):
                 return answer
-            response = jsonify(to_json(answer, self.returns))
+            response = jsonify(to_json(answer, returns))
             response.status_code = self.status
             return response
 
-        respond.route = self  # type: ignore[attr-defined]
+        about = replace(self, query=query, body=body or self.body, returns=returns)
+        respond.route = about  # type: ignore[attr-defined]
         return respond
 
 
