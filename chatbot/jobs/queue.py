@@ -14,7 +14,7 @@ from pydantic import Field, computed_field
 
 from ..database.core import Database, Json
 from ..database.repositories.corpus import CorpusFacts
-from ..domain.errors import NotFoundError
+from ..domain.errors import LONGEST_SHOWN, NotFoundError
 from ..domain.json import Hidden
 
 LEASE_SECONDS = 20.0
@@ -131,7 +131,7 @@ class IngestionQueue:
         owners = {} if uploader is None else {"owner": {"$in": [None, "", uploader]}}  # None: rows of version 0.4
         job = self._jobs.find_one({"_id": ingestion_id, **owners})
         if job is None:
-            raise NotFoundError(f"There is no ingestion {ingestion_id!r}.")
+            raise NotFoundError(f"There is no ingestion {ingestion_id[:LONGEST_SHOWN]!r}.")
         return self._with_files(job)
 
     def latest(self, limit: int, uploader: str | None = None) -> list[Ingestion]:

@@ -33,7 +33,7 @@ sessions = Blueprint("sessions", __name__)
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
 """The role of callers without a key, by ACCESS."""
 AFTER_BUDGET_SECONDS = 60.0
-"""A question that takes this much longer than its budget has lost its process."""
+"""A question that takes this much longer than its budget counts as ended: its process died."""
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
 COOKIE_SECONDS = 400 * 86_400
 """The maximum that browsers allow."""
@@ -59,12 +59,7 @@ def count_request() -> None:
 
 
 def require_role() -> None:
-    """Check that the caller has the role that the current request needs; an unknown path needs none.
-
-    Raises:
-        UnauthorizedError: it needs a key.
-        ForbiddenError: the role of its key is not enough.
-    """
+    """Raise UnauthorizedError or ForbiddenError if the caller lacks the role that the current request needs."""
     route = current_route()
     if route is None or route.need == "nothing" or (who := caller()).may(route.need):
         return
@@ -102,12 +97,6 @@ def whose() -> str | None:
     return None if caller().oversees else caller().owner
 
 
-def known_owner() -> str:
-    """Return the owner of the current request if its caller was identified, else ""."""
-    who: Caller | None = g.get("caller")
-    return who.owner if who else ""
-
-
 def caller_with(key: ApiKey) -> Caller:
     """Return a caller with this key, whose role is the key's, or that of callers without a key where it is greater."""
     role = max(STRANGERS[services().settings.rule], key.role, key=NEEDS.index)
@@ -133,7 +122,6 @@ def sent_key() -> ApiKey | None:
 
 
 def find_key(secret: str) -> ApiKey:
-    """Raises UnauthorizedError."""
     key = services().storage.keys.find(secret)
     if key is None:
         raise UnauthorizedError("Unknown or revoked key. Create one: python -m chatbot keys create NAME.")
@@ -176,9 +164,8 @@ def with_owner(response: Response) -> Response:
 def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_SECONDS) -> None:
     """Set a cookie that no script reads and no other site sends along."""
     path = f"{request.root_path.rstrip('/')}/"  # a proxy may serve other applications under the same name
-    response.set_cookie(
-        name, value, max_age=seconds, path=path, httponly=True, samesite="Lax", secure=request.is_secure
-    )
+    secure = request.is_secure
+    response.set_cookie(name, value, max_age=seconds, path=path, httponly=True, samesite="Lax", secure=secure)
 
 
 @contextmanager

@@ -241,8 +241,7 @@ def search_passages(body: SearchRequest) -> SearchResult:
     )
     held, steps, pipeline = services().storage.documents.holdings(scope), retrieval.steps, retrieval.pipeline
     trace = SearchTrace("search", method, question.query, retrieval.threshold, steps, pipeline=pipeline)
-    summary = ScopeSummary(scope, held.documents, held.chunks, question.page)
-    return SearchResult(retrieval.hits, summary, trace)
+    return SearchResult(retrieval.hits, ScopeSummary(scope, held.documents, held.chunks, question.page), trace)
 
 
 def stream_response(stream: EventStream) -> Response:
@@ -268,10 +267,7 @@ def question_stream(
     write: Callable[[Item], Iterable[str]] = write_event,
     may_resume: bool = False,
 ) -> EventStream:
-    """Return the answer to the question of the current request, counted as one of its caller's.
-
-    It needs no request context any more.
-    """
+    """Return the answer to the question of the current request, which needs no request context any more."""
     require_samples()
     product, who, observed = services(), caller(), g.observed
     question, has_attachments = body.to_question(product, who.limit), bool(body.attachments or request.files)
@@ -283,10 +279,9 @@ def question_stream(
     begun: Begun | None = None
     if body.resume and who.owner:
         # Without space on the disk it is not kept; the answer itself says so.
+        conversations, asked = product.storage.conversations, asked_json(question)
         with suppress(DiskFullError):
-            begun = product.storage.conversations.begin(
-                body.conversation_id, asked_json(question), who.owner, body.replaces
-            )
+            begun = conversations.begin(body.conversation_id, asked, who.owner, body.replaces)
             place = replace(place, conversation_id=begun.conversation_id, message_id=begun.message_id)
 
     @contextmanager
@@ -341,43 +336,36 @@ class Attachments:
     """Files and pages that come with one question, in a temporary folder until it is answered (R-A2)."""
 
     def __init__(self, services: Services, links: Sequence[Attachment]) -> None:
-        """Take the files of the current request.
-
-        Raises:
-            InvalidRequestError: a file that cannot be read.
-            RequestEntityTooLarge: a file is too large.
-        """
+        """Save the files of the current request, and texts. Raises InvalidRequestError, RequestEntityTooLarge."""
         self._services = services
         files = accept_files(most=MOST_ATTACHMENTS) if request.files else []
         self._folder = TemporaryDirectory(prefix="report-chat-")
-        self._sources: list[tuple[str, Path | Attachment]] = []
-        for number, file in enumerate(files):
-            name = last_part(file.filename)
-            path = self._path(number, name)
-            file.save(path)
-            self._sources.append((name, path))
-        self._sources += [(link.url or last_part(link.name), link) for link in links]
+        self._sources: list[tuple[str, Path]] = []
+        """The name of each and its file; of a page its address, and a file that is not downloaded yet."""
+        for file in files:
+            file.save(self._add(last_part(file.filename)))
+        for link in links:
+            if link.url is not None:
+                self._add(link.url, "page")
+            else:
+                self._add(last_part(link.name)).write_text(link.text or "", encoding="utf-8")
+
+    def _add(self, name: str, file_name: str = "") -> Path:
+        folder = Path(self._folder.name) / str(len(self._sources))
+        folder.mkdir()
+        path = folder / (file_name or name)
+        self._sources.append((name, path))
+        return path
 
     def answer(self, question: Question, answer: Answers, cancel: Cancellation) -> Iterator[Event | Saved]:
         """Yield an event for each attachment that is read, then those of the answer."""
         with self._folder:
             documents: list[Document] = []
-            for number, (name, source) in enumerate(self._sources):
+            for number, (name, file) in enumerate(self._sources, start=1):
                 yield StepEvent("attachments", f"Reading {name}")
-                path = source if isinstance(source, Path) else self._fetch(number, source, cancel)
+                originals = self._services.ingesting.originals
+                path = file if file.exists() else originals.download(name, file.parent, cancel)
                 document = self._services.answering.attached(path, name, cancel)
-                # Two may have the same name, and their passages are told apart by the id.
-                documents.append(replace(document, id=f"{document.id}-{number + 1}"))
+                # Two may have the same name; the id tells their passages apart.
+                documents.append(replace(document, id=f"{document.id}-{number}"))
             yield from answer(replace(question, attachments=tuple(documents)), cancel)
-
-    def _fetch(self, number: int, link: Attachment, cancel: Cancellation) -> Path:
-        if link.url is not None:
-            return self._services.ingesting.originals.download(link.url, self._path(number, "page").parent, cancel)
-        path = self._path(number, last_part(link.name))
-        path.write_text(link.text or "", encoding="utf-8")
-        return path
-
-    def _path(self, number: int, name: str) -> Path:
-        folder = Path(self._folder.name) / str(number)
-        folder.mkdir(exist_ok=True)
-        return folder / name

@@ -64,9 +64,9 @@ class Started:
 class Front:
     """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by threads of their own.
 
-    Further requests wait; of further questions the application learns that they are too many (`Connection.is_full`).
-    ``largest`` and ``largest_form`` are the maximum bytes of a body, and of a form with files. Of a longer body the
-    application sees the length only.
+    Further requests wait. Further questions are marked as too many (`Connection.is_full`). ``largest`` and
+    ``largest_form`` are the maximum bytes of a body, and of a form with files; of a longer body the application sees
+    the length only.
     """
 
     def __init__(self, app: Application, *, threads: int, questions: int, largest: int, largest_form: int) -> None:
@@ -82,7 +82,6 @@ class Front:
         self._lag_probe: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI, its `http` part."""
         if scope["path"] == ALIVE and scope["method"] in {"GET", "HEAD"}:
             await send({"type": "http.response.start", "status": 200, "headers": ALIVE_HEADERS})
             await send({"type": "http.response.body", "body": ALIVE_BODY})
@@ -180,11 +179,8 @@ class Front:
 async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int) -> int | None:
     """Read the body of a request into ``body`` and return its length, None without a body.
 
-    A body that declares more than ``most`` bytes is not read.
-
-    Raises:
-        TimeoutError: it came slower than `BODY_RATE`.
-        GoneError: the client closed the connection before its end.
+    A body that declares more than ``most`` bytes is not read. Raises TimeoutError: it came slower than `BODY_RATE`;
+    GoneError: the client closed the connection before its end.
     """
     declared = next((int(value) for name, value in scope["headers"] if name == b"content-length"), None)
     if declared is not None and declared > most:
@@ -206,22 +202,12 @@ def environ_of(scope: Scope, body: SpooledTemporaryFile[bytes], length: int | No
     """Return the WSGI environment of a request (PEP 3333)."""
     server, client = scope.get("server") or ("localhost", None), scope.get("client") or ("", None)
     environ: dict[str, Any] = {
-        "REQUEST_METHOD": scope["method"],
-        "SCRIPT_NAME": "",
-        "PATH_INFO": scope["path"].encode().decode("latin-1"),
-        "QUERY_STRING": scope["query_string"].decode("latin-1"),
-        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
-        "SERVER_NAME": server[0],
-        "SERVER_PORT": str(server[1] or 80),
-        "REMOTE_ADDR": client[0],
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": scope["scheme"],
-        "wsgi.input": body,
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-    }
+        "REQUEST_METHOD": scope["method"], "SCRIPT_NAME": "", "PATH_INFO": scope["path"].encode().decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"), "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "SERVER_NAME": server[0], "SERVER_PORT": str(server[1] or 80), "REMOTE_ADDR": client[0],
+        "wsgi.version": (1, 0), "wsgi.url_scheme": scope["scheme"], "wsgi.input": body, "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True, "wsgi.multiprocess": True, "wsgi.run_once": False,
+    }  # fmt: skip
     for raw, value in scope["headers"]:
         # WSGI cannot tell an underscore from a hyphen; the body is read already, with its length.
         if b"_" in raw or raw == b"transfer-encoding":

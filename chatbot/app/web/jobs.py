@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
@@ -29,7 +28,6 @@ from .files import FILES, MOST_FILES, accept_files, digest_of, is_form, on_disk,
 from .routes import Body, Number, Query, answer_type, json_body, page_size, route, services, wake_worker
 
 jobs = Blueprint("jobs", __name__)
-INGESTION_ID = re.compile(r"^[0-9a-f]{20,32}$")
 NOTHING_SENT = (
     f"Send files in the field `{FILES}` of a form (multipart/form-data), or web addresses as a JSON object "
     '(application/json): {"urls": ["https://..."]}.'
@@ -157,14 +155,14 @@ def list_ingestions(query: IngestionQuery) -> Json:
 @route(need="read")
 def get_ingestion(ingestion_id: str) -> Ingestion:
     """Get the state and progress of a job."""
-    return services().storage.ingestions.get(_job_id(ingestion_id), whose())
+    return services().storage.ingestions.get(ingestion_id, whose())
 
 
 @jobs.delete("/api/ingestions/<ingestion_id>")
 @route(need="write", status=202, errors=(409, 422, 507))
 def cancel_ingestion(ingestion_id: str) -> Ingestion:
     """Cancel the files of a job that are not finished."""
-    job = services().storage.ingestions.cancel(_job_id(ingestion_id), whose())
+    job = services().storage.ingestions.cancel(ingestion_id, whose())
     wake_worker()
     return job
 
@@ -173,7 +171,7 @@ def cancel_ingestion(ingestion_id: str) -> Ingestion:
 @route(need="write", status=202, errors=(409, 422, 507))
 def retry_ingestion(ingestion_id: str) -> Ingestion:
     """Retry the failed and cancelled files of a job."""
-    job = services().storage.ingestions.retry(_job_id(ingestion_id), whose())
+    job = services().storage.ingestions.retry(ingestion_id, whose())
     wake_worker()
     return job
 
@@ -190,12 +188,6 @@ def _overrides(stated: Overrides, *, single: bool) -> dict[str, Any]:
     if "title" in stated.model_fields_set and not single:
         raise InvalidRequestError.for_field("title", "is possible for one file only.")
     return services().ingesting.check_overrides(stated)
-
-
-def _job_id(ingestion_id: str) -> str:
-    if not INGESTION_ID.match(ingestion_id):
-        raise NotFoundError(f"There is no ingestion {ingestion_id[:40]!r}.")
-    return ingestion_id
 
 
 def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> list[str]:

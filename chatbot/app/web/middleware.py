@@ -1,11 +1,10 @@
 """Around every request: its id, security headers, checks of host, origin and caller, errors, and trusted proxies.
 
-Errors become JSON for programs and a page for browsers, with the status of their kind, and never a stack trace.
+Errors become JSON for programs and a page for browsers, and never show a stack trace.
 
-Requests that change something are refused when the page of another web site sends them. A browser lets any page send a
-form with files to any address, this server on somebody's own machine too, without asking: CORS only keeps the page from
-reading the answer. So the page could add documents or spend tokens. Browsers state where a request comes from, and a
-page cannot change that; programs send neither header and pass.
+A browser lets any page send a form to any address, this server on somebody's own machine too: CORS only keeps the page
+from reading the answer. So a foreign page could add documents or spend tokens, and its changes are refused. Browsers
+state the origin of a request, which a page cannot change. Programs send no such header and pass.
 
 A page may also let its own name resolve to this machine (DNS rebinding), which the browser then takes for the same
 origin. So every request has to name this server by one of its names or by its address, which cannot be rebound.
@@ -26,7 +25,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 from ...config.settings import Settings
 from ...database.core import begin_request, end_request
 from ...domain.errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
-from .access import count_request, finish_request, known_owner, require_role
+from .access import count_request, finish_request, require_role
 from .monitoring import ObservedRequest, body_of, error_body
 from .routes import services
 
@@ -42,16 +41,9 @@ ALIVE = "/health"
 OPENAI = "/v1/"
 """Below it errors have the form that OpenAI's clients read."""
 HTTP_CODES = {
-    400: "invalid_request",
-    404: "not_found",
-    405: "method_not_allowed",
-    413: "too_large",
-    415: "unsupported_media_type",
-    429: "too_many_requests",
-    503: "overloaded",
-}
-
-
+    400: "invalid_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large",
+    415: "unsupported_media_type", 429: "too_many_requests", 503: "overloaded",
+}  # fmt: skip
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 PREFIX = re.compile(r"(/[\w.~-]+)+")
 """A path below which a proxy serves this application; the proxy removes it from the requests."""
@@ -81,7 +73,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
             response.headers.setdefault(name, value)  # a view may allow less
         response.headers["X-Request-ID"] = g.request_id
         finish_request(response)
-        g.observed.end_with(response, known_owner())
+        g.observed.end_with(response, g.caller.owner if "caller" in g else "")
         return response
 
     @app.teardown_request
@@ -92,13 +84,10 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
 
 
 def refuse_foreign_hosts(names: Collection[str]) -> None:
-    """Check the host of the current request.
+    """Raise ForbiddenHostError if the current request names another server.
 
-    ``names``: those of this server in lower case; ``*.example.org`` stands for every name below it. Addresses are no
-    names: nobody can rebind them.
-
-    Raises:
-        ForbiddenHostError: it names another server.
+    ``names``: those of this server in lower case; ``*.example.org`` stands for every name below it. Addresses always
+    pass: nobody can rebind them.
     """
     try:
         host = _plain(urlsplit(f"//{request.host}").hostname or "")
@@ -120,11 +109,7 @@ def _plain(host: str) -> str:
 
 
 def refuse_foreign_origins(allowed: Collection[str]) -> None:
-    """Check the origin of the current request. ``allowed``: other origins that may change things (CORS_ORIGINS).
-
-    Raises:
-        ForbiddenOriginError: the page of another site sends it.
-    """
+    """Raise ForbiddenOriginError if the page of another site sends a change. ``allowed``: as CORS_ORIGINS."""
     if request.method not in CHANGING:
         return
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
@@ -134,10 +119,8 @@ def refuse_foreign_origins(allowed: Collection[str]) -> None:
     here = f"{request.scheme}://{request.host}".lower()
     is_own = site in {"same-origin", "none"} if site is not None else origin is None or origin.lower() == here
     if not is_own:
-        raise ForbiddenOriginError(
-            f"Pages of {origin or 'another site'} may not change anything here. "
-            "If they should, add their origin to CORS_ORIGINS."
-        )
+        remedy = "If they should, add their origin to CORS_ORIGINS."
+        raise ForbiddenOriginError(f"Pages of {origin or 'another site'} may not change anything here. {remedy}")
 
 
 def register_error_handlers(app: Flask) -> None:
@@ -188,7 +171,6 @@ class BehindProxies:
         self._trusted: Networks = [ip_network(one, strict=False) for one in trusted]
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """See PEP 3333."""
         if is_in(environ.get("REMOTE_ADDR", ""), self._trusted):
             # Each proxy appends its peer: from the right, the first that is not a trusted proxy is the client.
             peers = [bare(part) for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]

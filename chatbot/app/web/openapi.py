@@ -54,7 +54,7 @@ _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 def get_openapi() -> Response:
     """Get this description."""
     made = current_app.extensions
-    if "openapi" not in made:  # once: it takes as long as many a search
+    if "openapi" not in made:  # once, because it takes as long as a search
         made["openapi"] = describe(current_app, services().settings)
     return jsonify(made["openapi"])
 
@@ -110,7 +110,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def _schemas(routes: list[Route], settings: Settings) -> tuple[dict[Any, Json], Json]:
-    """How each type is referred to, and the schemas of all."""
+    """Return the reference to each type, and the schemas by name."""
     types: dict[Any, JsonSchemaMode] = {Error: "serialization"}
     for about in routes:
         types |= dict.fromkeys(filter(None, (about.body, about.form)), "validation")

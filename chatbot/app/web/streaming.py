@@ -47,16 +47,16 @@ TICK_SECONDS = 0.25
 POLL_TICKS = 4
 """Ticks between two reads of what other processes have noted."""
 LOST_SECONDS = 8.0
-"""Seconds after which an answer without a beat has lost its process."""
+"""Seconds after which the process of an answer without a beat counts as dead."""
 MAX_DETACHED = 20
-"""Answers of a process without a client; when there are more, the next one ends with its connection."""
+"""Maximum number of answers without a client in a process; beyond it an answer ends with its connection."""
 STOPPED, LOST = "This answer was stopped.", "The server stopped before this answer was complete."
 Item = Event | Saved | str
 """An event of a stream; text is encoded already."""
 Events = Callable[[Cancellation], Iterator[Item]]
 """Gives the events of an answer until it is cancelled."""
 Watch = Callable[[], AbstractContextManager[Callable[[Item], object]]]
-"""What surrounds an answer; the function that it gives is called with each event."""
+"""Surrounds an answer; the function that it gives is called with each event."""
 
 
 class ClientGoneError(HTTPException):
@@ -68,7 +68,7 @@ class ClientGoneError(HTTPException):
 
 @dataclass(slots=True)
 class Connection:
-    """What `Front` tells the application of a request's connection."""
+    """What the server (`Front`) tells the application about a request's connection."""
 
     client: Cancellation = field(default_factory=Cancellation)
     """Cancelled when the client disconnects."""
@@ -77,17 +77,17 @@ class Connection:
     tell_begun: Callable[[], object] = lambda: None
     """To be called, in any thread, when the search is over; the rest is mostly waiting."""
     streams: list[EventStream] | None = None
-    """Where an open stream is handed over to a server that sends streams itself; the response is empty then."""
+    """A server that sends streams itself takes them from here; the response is empty then."""
 
 
 def connection() -> Connection:
-    """Return the connection of the current request; other servers tell nothing of it."""
+    """Return the connection of the current request; other servers than `Front` state nothing about it."""
     stated: Connection = request.environ.get(CONNECTION) or Connection()
     return stated
 
 
 def refuse_more() -> None:
-    """Raises ServiceUnavailable: too many questions are being answered."""
+    """Raise ServiceUnavailable if too many questions are being answered."""
     if connection().is_full:
         message = "Too many questions are being answered. Retry in a few seconds; QUESTIONS sets the limit."
         raise ServiceUnavailable(message, retry_after=5)
@@ -132,13 +132,8 @@ class EventStream:
         self._say: Callable[[str | None], object] = self._held.append
 
     def open(self) -> EventStream:
-        """Start the work, and wait until an early failure is ruled out.
-
-        Raises:
-            ChatbotError: the question failed before its sources were known.
-            ClientGoneError: the client disconnected.
-        """
-        # in a copy of this context: the time limits of the request go on in the thread
+        """Start the work, and wait until an early failure is ruled out. Raises ChatbotError, ClientGoneError."""
+        # In a copy of this context, so that the time limits of the request apply in the thread too.
         THREADS.submit(contextvars.copy_context().run, self._work)
         self.cancel.on_cancel(self._begun.set)
         self._begun.wait(HOLD_SECONDS if self._is_held_back else 0.0)
@@ -178,12 +173,7 @@ class EventStream:
             self.close()
 
     def whole(self) -> Saved:
-        """Make the answer in this thread and return it.
-
-        Raises:
-            ChatbotError: the question failed.
-            ClientGoneError: the client disconnected.
-        """
+        """Make the answer in this thread and return it. Raises ChatbotError, ClientGoneError."""
         last: Item | None = None
         try:
             for event in self._run():
@@ -240,10 +230,9 @@ class ResumableStream(EventStream):
     """Its first event says at once where the answer will be found."""
 
     def __init__(
-        self, begun: Begun, streams: ActiveStreams, events: Events, client: Connection, **options: Any
+        self, begun: Begun, streams: ActiveStreams, events: Events, client: Connection, *, watch: Watch
     ) -> None:
-        """``options``: as `EventStream`."""
-        super().__init__(events, client, **options)
+        super().__init__(events, client, watch=watch)
         self.begun = begun
         self.cancel = Cancellation()
         self.heard = 0
@@ -308,7 +297,6 @@ class ActiveStreams(Worker):
                 self._thread.start()
 
     def detach(self, answer: ResumableStream) -> None:
-        """See `ResumableStream.close`."""
         answer.detached_at = time.monotonic()
         with self._lock:
             detached = sum(other.detached_at is not None for other in self.answers.values())
@@ -329,9 +317,7 @@ class ActiveStreams(Worker):
 
     def stop(self, message_id: str) -> None:
         """Stop an answer if this process writes it; its text so far stays."""
-        with self._lock:
-            answer = self.answers.get(message_id)
-        if answer is not None:
+        if (answer := self.answers.get(message_id)) is not None:
             answer.cancel.cancel()
 
     def close(self) -> None:
@@ -380,12 +366,9 @@ def refuse_ended(answer: Unfinished) -> None:
 def replay(
     unfinished: UnfinishedRepository, message_id: str, owner: str, last: int, client: Cancellation
 ) -> Iterator[str]:
-    """Yield the events of an answer after the number ``last``, those still to come too; all but `done`.
+    """Yield the events of an answer after the number ``last``, also those still to come, but not `done`.
 
-    Raises:
-        NotFoundError: there is no such answer, or it was removed meanwhile.
-        CancelledError: it was stopped.
-        ChatbotError: it failed, or its process has gone.
+    Raises NotFoundError; CancelledError: it was stopped; ChatbotError: it failed, or its process died.
     """
     beat, beat_at, listened_at = -1, time.monotonic(), 0.0
     while not client.cancelled:
