@@ -215,9 +215,6 @@ class MongoDatabase(Database):
             version = self._client.server_info().get("version", "of unknown version")
         return f"MongoDB {version}, database {self._database.name}"
 
-    def empty_log(self) -> None:
-        pass
-
     def close(self) -> None:
         self._client.close()
 

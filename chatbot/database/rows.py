@@ -33,11 +33,6 @@ BYTE_FIELDS = (*WITHOUT_EMBEDDING, TEXT_FIELD)
 """Fields with large values as bytes: vectors, and the ``data`` of a file's piece (in a passage it is text)."""
 
 
-FLAT = frozenset({"figures", "figure_versions", "figure_changes"})
-"""Collections whose fields are never lists. The embedded database then filters by one comparison, which an index
-serves in its order."""
-
-
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 

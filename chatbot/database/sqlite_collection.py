@@ -10,11 +10,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ..domain.errors import DatabaseError
-from .rows import FLAT
 from .sqlite_documents import (
     COLUMNS,
     LAYOUT,
@@ -100,7 +98,6 @@ class SqliteCollection:
         self._name = name
         self._reader = reader
         self._writer = writer
-        self._where = partial(where, lists=name not in FLAT)
         self._insert = f"INSERT INTO {self._table} ({NAMES}) VALUES ({PLACES})"
 
     def find(
@@ -113,7 +110,7 @@ class SqliteCollection:
     ) -> Iterator[Json]:
         """Yield documents as they were when this was called."""
         columns, read = projected(projection)
-        condition, values = self._where(filter)
+        condition, values = where(filter)
         order = ", ".join(f"{field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort)
         text = f"SELECT {columns} FROM {self._table} WHERE {condition}"
         text += (f" ORDER BY {order}" if order else "") + (" LIMIT ?" if limit else "")
@@ -131,21 +128,17 @@ class SqliteCollection:
         return next(self.find(filter, projection, limit=1), None)
 
     def count_documents(self, filter: Mapping[str, Any]) -> int:
-        condition, values = self._where(filter)
+        condition, values = where(filter)
         return next((row[0] for row in self._read(f"SELECT count(*) FROM {self._table} WHERE {condition}", values)), 0)
 
     def estimated_document_count(self) -> int:
         return self.count_documents({})
 
     def distinct(self, name: str, filter: Mapping[str, Any]) -> list[Any]:
-        """Return the values of a field among the matches; of lists their elements."""
-        condition, values = self._where(filter)
-        if self._name in FLAT:
-            text = f"SELECT DISTINCT {field(name).value} FROM {self._table} WHERE {condition}"
-        else:
-            parts = f"{self._table}, json_each(doc, {field(name).path}) AS part"
-            text = f"SELECT DISTINCT part.value FROM {parts} WHERE {condition}"
-        return [row[0] for row in self._read(text, values)]
+        """Return the values of a field among the matches, without None."""
+        condition, values = where(filter)
+        text = f"SELECT DISTINCT {field(name).value} FROM {self._table} WHERE {condition}"
+        return [value for (value,) in self._read(text, values) if value is not None]
 
     def insert_one(self, document: Json) -> None:
         self._write(lambda db: db.execute(self._insert, to_row(document)).rowcount)
@@ -169,7 +162,7 @@ class SqliteCollection:
         check_update(update)
         if upsert and set(filter) != {"_id"}:
             raise DatabaseError("The embedded database upserts by the _id alone.")
-        condition = self._where(filter)
+        condition = where(filter)
 
         def run(db: sqlite3.Connection) -> tuple[WriteResult, Json | None]:
             document = self._change(db, condition, update)
@@ -202,23 +195,15 @@ class SqliteCollection:
         self._write(run, several=True)
 
     def delete_many(self, filter: Mapping[str, Any]) -> WriteResult:
-        condition, values = self._where(filter)
+        condition, values = where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"
         return WriteResult(deleted_count=self._write(lambda db: db.execute(text, values).rowcount))
 
     def create_index(self, keys: str | Sequence[tuple[str, int]]) -> None:
-        """Create an index of the fields' values, and one of the rows whose first field holds a list, if it may."""
         fields = [keys] if isinstance(keys, str) else [name for name, _ in keys]
-        values = ", ".join(field(name).value for name in fields)
-        name, lists = quoted(f"{self._name} by {', '.join(fields)}"), quoted(f"{self._name} with lists of {fields[0]}")
-        first = field(fields[0])
-
-        def run(db: sqlite3.Connection) -> None:
-            db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {self._table} ({values})")
-            if self._name not in FLAT:
-                db.execute(f"CREATE INDEX IF NOT EXISTS {lists} ON {self._table} ({first.kind}) WHERE {first.is_list}")
-
-        self._write(run, several=True)
+        name, values = quoted(f"{self._name} by {', '.join(fields)}"), ", ".join(field(name).value for name in fields)
+        text = f"CREATE INDEX IF NOT EXISTS {name} ON {self._table} ({values})"
+        self._write(lambda db: db.execute(text).rowcount)
 
     def _write(self, run: Callable[[sqlite3.Connection], Result], *, several: bool = False) -> Result:
         """Run it, in a transaction where it takes ``several`` statements.

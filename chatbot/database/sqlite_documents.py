@@ -4,8 +4,8 @@ A row has the id, the document as JSON, and the bytes of known fields as they ar
 is stored under a tag.
 
 The text of a condition depends only on its fields and operators, so that SQLite reuses prepared statements, and a field
-is always written the same way, so that an index on the expression is used. A list matches by any of its elements;
-`Field.is_list` is the condition for that half, which has an index of its own that is almost always empty.
+is always written the same way, so that an index on the expression is used. Unlike in
+MongoDB a list matches no value: no field that filters name holds one.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..domain.errors import DatabaseError
 from .rows import BYTE_FIELDS
@@ -114,36 +113,20 @@ def projected(projection: Mapping[str, int] | None) -> tuple[str, Callable[[Sequ
     return columns, read if projection else to_document
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field of the documents in SQL: its ``value`` and its ``kind`` (as json_type names it; NULL = missing)."""
 
     value: str
     kind: str
-    path: str = ""
-
-    @property
-    def is_list(self) -> str:
-        """The condition that the field holds a list."""
-        return f"{self.kind} = 'array'"
 
     def meets(self, test: str, values: Sequence[Any] = ()) -> Sql:
-        """Apply ``test`` to the field's {value} and {kind}, or to those of any element of its list."""
-        plain = test.format(value=self.value, kind=self.kind)
-        if not self.path:
-            return f"({plain})", list(values)
-        element = test.format(value="part.value", kind="part.type")
-        elements = f"EXISTS (SELECT 1 FROM json_each(doc, {self.path}) AS part WHERE {element})"
-        return f"({plain} OR {self.is_list} AND {elements})", [*values, *values]
+        """Apply ``test`` to the field's {value} and {kind}."""
+        return f"({test.format(value=self.value, kind=self.kind)})", list(values)
 
 
 @cache
-def field(name: str, *, lists: bool = True) -> Field:
-    """Return a field; without ``lists`` one that never holds a list.
-
-    Raises:
-        DatabaseError: the name cannot be a path, or points into a nested document.
-    """
+def field(name: str) -> Field:
+    """Return a field. Raises DatabaseError: the name cannot be a path, or points into a nested document."""
     if name == "_id":
         return Field("_id", "typeof(_id)")
     if not name or any(char in name for char in '."\\$'):
@@ -152,11 +135,11 @@ def field(name: str, *, lists: bool = True) -> Field:
     value, kind = f"json_extract(doc, {path})", f"json_type(doc, {path})"
     if name in BYTE_FIELDS:
         value, kind = f'ifnull("{name}", {value})', f"CASE WHEN \"{name}\" IS NULL THEN {kind} ELSE 'blob' END"
-    return Field(value, kind, path if lists else "")
+    return Field(value, kind)
 
 
-def where(filter: Mapping[str, Any], *, lists: bool = True) -> Sql:
-    """Return the condition for the rows that match. ``lists``: whether fields may hold lists.
+def where(filter: Mapping[str, Any]) -> Sql:
+    """Return the condition for the rows that match.
 
     Raises:
         DatabaseError: the filter has an unknown operator, or a value that cannot be compared.
@@ -166,12 +149,12 @@ def where(filter: Mapping[str, Any], *, lists: bool = True) -> Sql:
     conditions: list[Sql] = []
     for name, condition in filter.items():
         if name in {"$and", "$or"}:
-            conditions.append(_join(f" {name[1:].upper()} ", (where(one, lists=lists) for one in condition)))
+            conditions.append(_join(f" {name[1:].upper()} ", map(where, condition)))
             continue
         tests: list[Sql] = []
         for operator, value in (condition if isinstance(condition, Mapping) else {"$eq": condition}).items():
             _check_operator(operator, FILTERS, ["$and", "$or", *FILTERS])
-            tests.append(FILTERS[operator](field(name, lists=lists), value))
+            tests.append(FILTERS[operator](field(name), value))
         conditions.append(_join(" AND ", tests))
     return _join(" AND ", conditions)
 
@@ -228,10 +211,9 @@ def _ordered(sign: str) -> Callable[[Field, Any], Sql]:
     def compared(of: Field, value: Any) -> Sql:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             raise _not_comparable(value)
-        kinds = "'text'" if isinstance(value, str) else "'integer', 'real'"
-        # With lists by the kind in JSON, else by that of the value, which an index holds.
-        kind = "{kind}" if of.path else "typeof({value})"
-        return of.meets(f"{{value}} {sign} ? AND {kind} IN ({kinds})", [value])
+        # The type of a text is in the index of its values; that of a number has to be read, as it may be true or false.
+        kind = "typeof({value}) = 'text'" if isinstance(value, str) else "{kind} IN ('integer', 'real')"
+        return of.meets(f"{{value}} {sign} ? AND {kind}", [value])
 
     return compared
 

@@ -6,6 +6,7 @@ this one look alike. A returned chunk never carries its embedding.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from typing import Any
@@ -161,26 +162,24 @@ def read_surroundings(
     return [[*near(one, range(-NEIGHBOURS, 0)), one, *near(one, range(1, NEIGHBOURS + 1))] for one in chunks]
 
 
+ROW_NAMES = {
+    "id": "_id",
+    "title": "report_title",
+    "section": "document_title",
+    "page": "document_page_number",
+    "labels": "data_labels",
+    "description": "data_description",
+    "text": TEXT_FIELD,
+}
+"""Seed 003's names for the fields of a chunk; the others are stored under their own."""
+STORED = [part.name for part in dataclasses.fields(Chunk) if part.name not in {"metadata", "collection"}]
+
+
 def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
     """Return a chunk's row as seed 003 stores it, without its embedding; each filter field has a value."""
-    return {
-        **dict.fromkeys(fields, NO_VALUE),
-        "_id": chunk.id,
-        "document_id": chunk.document_id,
-        "document_name": chunk.document_name,
-        "report_title": chunk.title,
-        "document_title": chunk.section,
-        "document_page_number": chunk.page,
-        "data_labels": list(chunk.labels),
-        "data_description": chunk.description,
-        TEXT_FIELD: chunk.text,
-        "figure_years": list(chunk.figure_years),
-        "url": chunk.url,
-        "ordinal": chunk.ordinal,
-        "start": chunk.start,
-        "end": chunk.end,
-        **chunk.metadata,
-    }
+    values = {ROW_NAMES.get(name, name): getattr(chunk, name) for name in STORED}
+    lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
+    return {**dict.fromkeys(fields, NO_VALUE), **values, **lists, **chunk.metadata}
 
 
 def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable[str]) -> Chunk:

@@ -115,10 +115,6 @@ class ReportIndex:
         )
         return [record for record, name in zip(inside, names, strict=True) if part in name]
 
-    def having(self, part: str, field: str, scope: Scope) -> Sequence[Value]:
-        """Return the values of `counts` that contain ``part``, in any case."""
-        return [value for value in self.counts(field, scope) if part.casefold() in str(value).casefold()]
-
     def _find(self, scope: Scope) -> list[DocumentRecord]:
         indexed = [(self._ids[name], condition) for name, condition in scope.conditions if name in self._ids]
         matches = sorted((_matching(ids, condition) for ids, condition in indexed), key=len)
@@ -293,7 +289,7 @@ class DocumentRepository:
         total: dict[str, int] = {}
         for name in tuple(fields) or self._fields:
             counts = index.counts(name, scope.without(name))
-            values = index.having(q, name, scope.without(name))
+            values = [value for value in counts if q.casefold() in str(value).casefold()]
             total[name] = len(values)
             facets[name] = [{"value": value, "documents": counts[value]} for value in values[offset:end]]
         holdings = index.holdings(scope)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
+from itertools import groupby, islice
 from typing import Any, TypeVar
 
 from ...domain import Chunk, DocumentRecord, Scope
@@ -157,15 +158,8 @@ class FigureRepository:
         inside = {**conditions, "place": {"$gte": prefix, "$lt": prefix + LAST}}
         start = max(prefix, _read_cursor(after)) if after else prefix
         rest = {**conditions, "place": {"$gt": start, "$lt": prefix + LAST}}
-        figures: list[ReportedFigure] = []
-        end, more = "", False
-        # One row over the limit says that there is a page after this one.
-        for place, figure in self._marked(rest, limit + 1):
-            more = len(figures) == limit
-            if more:
-                break
-            figures.append(figure)
-            end = place
+        # One figure over the limit says that there is a page after this one.
+        marked = list(islice(self._marked(rest, limit + 1), limit + 1))
 
         def count() -> int:
             if year is not None or prefix or self._written.find_one({"listed": -1}, {"_id": 1}):
@@ -175,7 +169,8 @@ class FigureRepository:
 
         # A version becomes visible without a write of figures.
         total = self._keep({**inside, "unsettled": dict(self._unsettled())}, count)
-        return FigurePage(figures, total, _cursor(end) if more else None)
+        end = base64.urlsafe_b64encode(marked[limit - 1][0].encode()).decode().rstrip("=") if marked[limit:] else None
+        return FigurePage([figure for _, figure in marked[:limit]], total, end)
 
     def changes(self, *, document_id: str = "", subject: str = "", limit: int = 100) -> list[FigureChange]:
         """Return what replaced or removed versions stated differently, the latest first; of a report or a subject."""
@@ -197,17 +192,9 @@ class FigureRepository:
         before, after = self._texts(document_id, old), self._texts(document_id, new) if new else {}
         different = sorted((key for key in before | after if before.get(key) != after.get(key)), key=str)
         at = now()
-        rows = [
-            {
-                "_id": f"{ids[0]}-{written[ids[0]]}-{new}-{number:05d}",
-                "document_id": document_id,
-                **dict(zip(("subject", "indicator", "year"), key, strict=True)),
-                "old": before.get(key, ""),
-                "new": after.get(key, ""),
-                "at": at,
-            }
-            for number, key in enumerate(different)
-        ]
+        changes = (FigureChange(document_id, *key, before.get(key, ""), after.get(key, ""), at) for key in different)
+        prefix = f"{ids[0]}-{written[ids[0]]}-{new}"
+        rows = [{"_id": f"{prefix}-{number:05d}", **asdict(change)} for number, change in enumerate(changes)]
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             self._changed.replace_many(rows[start : start + WRITTEN_AT_ONCE])
 
@@ -281,17 +268,15 @@ class FigureRepository:
 
     def _marked(self, condition: Json, least: int) -> Iterator[tuple[str, ReportedFigure]]:
         """At least so many figures, where there are, with their places; ``newest`` within the condition."""
-        group: list[Json] = []
         found = 0
-        for row in self._visible(self._rows.find(condition, sort=[("place", 1)])):
-            if group and _group(row) != _group(group[0]):
-                yield from zip((one["place"] for one in group), newest_marked(map(_figure, group)), strict=True)
-                found += len(group)
-                group = []
-                if found >= least:
-                    return
-            group.append(row)
-        yield from zip((one["place"] for one in group), newest_marked(map(_figure, group)), strict=True)
+        rows = self._visible(self._rows.find(condition, sort=[("place", 1)]))
+        # Figures of the same indicator, subject and year are marked together.
+        for _, group in groupby(rows, lambda row: row["place"].split(SEPARATOR)[:3]):
+            together = list(group)
+            yield from zip((row["place"] for row in together), newest_marked(map(_figure, together)), strict=True)
+            found += len(together)
+            if found >= least:
+                return
 
 
 def _marker(document_id: str, version: str) -> str:
@@ -308,11 +293,6 @@ def _joined(*parts: str) -> str:
     return SEPARATOR.join(part.replace(SEPARATOR, " ") for part in parts)
 
 
-def _group(row: Json) -> tuple[str, ...]:
-    """Of the same indicator, subject and year."""
-    return tuple(row["place"].split(SEPARATOR)[:3])
-
-
 def _figure(row: Json) -> ReportedFigure:
     return ReportedFigure(
         **{name: row[name] for name in STORED},
@@ -322,10 +302,6 @@ def _figure(row: Json) -> ReportedFigure:
         chunk_id=row["_id"].rpartition("#")[0],
         edition=None if row.get("year", NO_VALUE) == NO_VALUE else row["year"],
     )
-
-
-def _cursor(place: str) -> str:
-    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
 
 
 def _read_cursor(cursor: str) -> str:
