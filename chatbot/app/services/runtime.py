@@ -231,7 +231,7 @@ class Runtime:
         with self._lock:  # one of each: a cross-encoder is large
             if name not in self._rerankers:
                 self._rerankers[name] = RERANKERS.builder(name)(
-                    chat_model=lambda: self._answering.chat_model,
+                    chat_model=lambda: self._answering.small_chat_model,
                     language=self._settings.language,
                     store=lambda: self.store,
                 )
@@ -254,6 +254,7 @@ class Runtime:
             store=self.store,
             catalog=storage.documents,
             chat_model=self._answering.chat_model,
+            small_chat_model=self._answering.small_chat_model,
             quoter=self._answering.quoter,
             embedder=self.embedder,
             analyzer=analyzer(settings.language),

@@ -213,11 +213,12 @@ CHAT, EMBEDDER = ModelPrice("openai:gpt-4o", 2.5, 10.0), ModelPrice("openai:smal
 LOCAL = "minilm:all-minilm-l6-v2-int8"
 
 
-def ledger(services: Services, *steps: StepTiming, chat: str, embedder: str) -> tuple[LedgerRow, ...]:
+def ledger(services: Services, *steps: StepTiming, chat: str, embedder: str, small: str = "") -> tuple[LedgerRow, ...]:
     """With prices for `CHAT`, `EMBEDDER` and "echo"; all other models have none."""
     return UsageAccounting(
         prices=[CHAT, EMBEDDER, ModelPrice("echo", 1.0, 1.0)],
         chat_model=SimpleNamespace(model_id=chat, is_language_model=":" in chat),  # type: ignore[arg-type]
+        small_chat_model=SimpleNamespace(model_id=small or chat, is_language_model=":" in chat),  # type: ignore[arg-type]
         embedder=lambda: SimpleNamespace(model_id=embedder, local=embedder == LOCAL),  # type: ignore[arg-type,return-value]
         days=services.storage.usage,
         conversations=services.storage.conversations,
@@ -238,6 +239,12 @@ def test_steps_of_one_name_are_one_row_in_order_of_first_appearance(services: Se
         LedgerRow("fuse", 1, 0.5, Usage(), 0.0),
     )
     assert ledger(services, chat=CHAT.model_id, embedder=EMBEDDER.model_id) == ()
+
+
+def test_a_stage_costs_what_its_model_costs(services: Services) -> None:
+    steps = [StepTiming(name, 1.0, Usage(1_000_000, calls=1)) for name in ("condense_model", "plan", "generate")]
+    rows = ledger(services, *steps, chat=CHAT.model_id, small=EMBEDDER.model_id, embedder=LOCAL)
+    assert [row.cost for row in rows] == [0.02, 0.02, 2.5]
 
 
 @pytest.mark.parametrize(

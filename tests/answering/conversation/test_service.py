@@ -9,7 +9,7 @@ from chatbot.app.services import Services
 from chatbot.domain import Message, SourcesEvent, TokenEvent
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.chat import Cited
-from chatbot.domain.errors import ChatModelError, NotFoundError
+from chatbot.domain.errors import ChatModelError, NotFoundError, SettingsError
 from tests.answering.agents.conftest import question
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
@@ -168,3 +168,20 @@ class TestCondensing:
         assert answer.trace.query == "and the location?"
         assert not any(step.name.startswith("condense") for step in answer.trace.steps)
         assert server.calls(CHAT) == 1
+
+
+class TestSmallModel:
+    def test_the_small_model_completes_a_follow_up_and_plans_and_the_other_writes(self, services, server) -> None:
+        server.chat(Reply(["One [1]."]), Reply(["Why does Kenya's population grow?"]), Reply(["Two [1]."]))
+        small = services.settings.override(chat_model="openai:large", chat_model_small="openai:small")
+        with Services(small) as two:
+            first = ask(two)
+            ask(two, "And why?", first.conversation_id)
+        assert [request.body["model"] for request in server.received(CHAT)] == ["large", "small", "large"]
+
+    def test_a_small_model_that_writes_nothing_is_refused(self, services) -> None:
+        with (
+            Services(services.settings.override(chat_model_small="extractive")) as wrong,
+            pytest.raises(SettingsError, match="must both be language models"),
+        ):
+            ask(wrong)
