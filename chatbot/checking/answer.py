@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..domain import Answer, Citation, Context, Message, Prompt, QuerySettings, Question, ScopeSummary, SearchHit, Trace
+from ..domain import (
+    ATTACHMENTS,
+    Answer,
+    Citation,
+    Context,
+    Message,
+    Prompt,
+    QuerySettings,
+    Question,
+    ScopeSummary,
+    SearchHit,
+    Trace,
+)
 from ..domain.figures import ReportedFigure, newest_marked
 from ..language import count_of, escape_markdown, estimate_tokens
 from ..language.reported_figures import figures_of
@@ -37,14 +49,17 @@ def prompt_for(
     """
     attached = "; ".join(on_one_line(document.name) for document in question.attachments)
     where, asked = describe(question.scope), question.query
-    if context.reports:
+    if attached:
+        only = all(passage.hit.chunk.collection == ATTACHMENTS for passage in context.passages)
+        where = f"only what is attached to the question: {attached}" if only else f"{where}, and attached: {attached}"
+    elif context.reports:
         where += f" ({count_of(context.reports, 'report')}, of which the passages are a selection)"
     if question.standalone and question.standalone != question.query:
         asked += f"\nIn full: {on_one_line(question.standalone)}"
     text = render(
         template,
         passages=_rendered(context),
-        scope=f"only what is attached to the question: {attached}" if attached else where,
+        scope=where,
         today=question.today.isoformat(),
         question=asked,
         **values,

@@ -9,12 +9,16 @@ from collections.abc import Sequence
 
 from ..domain.reading import Named, NamedDocument
 from ..language import LETTERS_PATTERN
-from .english import words
+from .english import pattern, words
 from .wording import remove_names
 
 _OF_FORM = words("idle_words") | words("form_words")
 """Say which document, and in what form: they ask for nothing in it."""
 _OVERVIEW, _SAYING, _ORIGIN = words("overview_words"), words("content_words"), words("origin_words")
+
+
+_OWN = pattern(r"\b(?:this|that|these|those|my|our|attached|following|above)\s+(?:\w+\s+)?{edition_noun}s?\b")
+_REPORTS = pattern(r"\b{edition_noun}(?P<several>s)?\b")
 
 
 def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]:
@@ -34,3 +38,12 @@ def asks_what_it_is_about(question: str, names: Sequence[Named | NamedDocument])
     asked = _words_of(question, names)
     has_subject = bool(names) or not asked.isdisjoint(_OVERVIEW | _SAYING)
     return has_subject and asked <= _OF_FORM | _OVERVIEW | _SAYING
+
+
+def asks_of_reports(question: str, *, names: bool) -> bool:
+    """Return whether a question about what is attached to it speaks of the library's reports, too.
+
+    "The report" alone may be what is attached. ``names``: whether it, or its scope, names a country or a report.
+    """
+    said = _REPORTS.search(_OWN.sub(" ", question))
+    return said is not None and (names or said["several"] is not None)

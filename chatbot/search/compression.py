@@ -5,16 +5,18 @@ As in seed 000, GPT Researcher's ContextCompressor (R-A1, R-A2).
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from ..domain import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage
+from ..domain import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage, Vector
 from ..domain.errors import CancelledError, LoadError
-from ..domain.protocols import Chunker, Embedder
+from ..domain.protocols import Chunker, Embedder, Store
 from ..domain.request import RequestContext
+from ..language import Analyzer
 from ..questions.overview import asks_of_all
 from .pipeline import Retrieval, with_rank
 
@@ -22,25 +24,39 @@ MAX_PASSAGES = 2000
 """What can be embedded while a person waits; more belongs in the knowledge base."""
 BATCH, LOCAL_BATCH = 128, 8
 """Passages embedded between two checks for cancellation; in this process, less than a second's work."""
+MOST_SAID = 0.5
+"""A passage with more than this share of the question's words is close, whatever its vector."""
 RESERVED = 1
 """Passages from the beginning that a question about the whole gets at least."""
 
 
 class Compressor:
-    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as in the seed."""
+    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as in the seed.
 
-    def __init__(self, *, embedder: Embedder, chunker: Chunker, least_cosine: float) -> None:
+    A passage is also close if it has most of what the question says, by words that are rare in the documents.
+    """
+
+    def __init__(self, *, embedder: Embedder, chunker: Chunker, analyzer: Analyzer, least_cosine: float) -> None:
         self._embedder = embedder
         self._chunker = chunker
+        self._analyzer = analyzer
         self._least = least_cosine
 
     def retrieve(
-        self, query: str, documents: Sequence[Document], *, top_k: int, request: RequestContext
+        self,
+        query: str,
+        documents: Sequence[Document],
+        *,
+        top_k: int,
+        request: RequestContext,
+        whole: int = 0,
+        of_all: bool = False,
     ) -> tuple[Retrieval, list[Chunk]]:
         """Return the closest passages, best first, and all passages, which `Neighbours` needs.
 
-        Few or no passages are close to a question about the whole ("summarise this", "who wrote it"). It gets passages
-        from the beginning of each document in turn, and those nearest to all others.
+        Where any is, documents of together at most ``whole`` tokens are returned whole, in this order.
+        Few or no passages are close to a question about the whole ("summarise this", "who wrote it", or ``of_all``). It
+        gets passages from the beginning of each document in turn, and those nearest to all others.
 
         Raises:
             LoadError: the documents are too long for one question.
@@ -53,10 +69,13 @@ class Compressor:
         vectors = embedded(self._embedder, texts, request)
         cosines = vectors @ self._embedder.embed_query(query, request=request)
         scores = (1 + np.clip(cosines, -1, 1)) / 2
-        about_all = asks_of_all(query)
+        shares = self._shares(query, texts)
+        tokens = sum(map(self._embedder.count_tokens, texts))
+        about_all = of_all or asks_of_all(query)
         most = max(0, top_k - RESERVED) if about_all else top_k
-        close = [place for place in np.argsort(-scores, kind="stable")[:most] if cosines[place] >= self._least]
-        chosen = dict.fromkeys(close, "vector")
+        is_close = (cosines >= self._least) | (shares > MOST_SAID)
+        close = [place for place in np.argsort(-(cosines + shares), kind="stable") if is_close[place]][:most]
+        chosen = {place: "vector" if cosines[place] >= self._least else "keyword" for place in close}
         if about_all:
             # Nothing else is close, so half of the rest comes from the beginnings and half is the most central.
             beginnings = [place for place in _beginnings(chunks) if place not in chosen]
@@ -64,11 +83,21 @@ class Compressor:
             central = np.argsort(-(vectors @ vectors.sum(axis=0)), kind="stable")
             rest = [place for place in central if place not in chosen]
             chosen |= dict.fromkeys(rest[: top_k - len(chosen)], "summary")
+        if chosen and tokens <= whole:
+            chosen |= dict.fromkeys([place for place in range(len(chunks)) if place not in chosen], "beginning")
         hits = [SearchHit(chunks[place], score=float(scores[place]), found_by=(by,)) for place, by in chosen.items()]
         least = (1 + self._least) / 2
-        tokens = sum(map(self._embedder.count_tokens, texts)) + self._embedder.count_tokens(query)
-        step = StepTiming.since("compress", started, Usage(embedding_tokens=tokens))
+        spent = Usage(embedding_tokens=tokens + self._embedder.count_tokens(query))
+        step = StepTiming.since("compress", started, spent)
         return Retrieval(with_rank(hits), Threshold(least, least, False), (step,)), chunks
+
+    def _shares(self, query: str, texts: Sequence[str]) -> Vector:
+        """How much of the question each text says: the share of its words, each by its inverse document frequency."""
+        said = [set(self._analyzer.terms(text)) for text in texts]
+        counts = {term: sum(term in terms for terms in said) for term in set(self._analyzer.terms(query))}
+        weights = {term: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
+        total = sum(weights.values()) or 1.0
+        return np.array([sum(weights[term] for term in weights.keys() & terms) / total for terms in said], np.float32)
 
     def _chunks(self, documents: Sequence[Document], request: RequestContext) -> list[Chunk]:
         chunks: list[Chunk] = []
@@ -101,12 +130,15 @@ def embedded(embedder: Embedder, texts: Sequence[str], request: RequestContext) 
 
 
 class Neighbours:
-    """The passages of attachments, for the context around a hit."""
+    """The passages of attachments, for the context around a hit. ``store``: has those of all other hits."""
 
-    def __init__(self, chunks: Sequence[Chunk]) -> None:
+    def __init__(self, chunks: Sequence[Chunk], store: Store) -> None:
         self._chunks = chunks
+        self._store = store
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+        stored = [chunk for chunk in chunks if chunk.collection != ATTACHMENTS]
+        around = iter(self._store.surroundings(stored, margin=margin) if stored else ())
         return [
             [
                 other
@@ -115,6 +147,8 @@ class Neighbours:
                 and other.end >= chunk.start - margin
                 and other.start <= chunk.end + margin
             ]
+            if chunk.collection == ATTACHMENTS
+            else next(around)
             for chunk in chunks
         ]
 

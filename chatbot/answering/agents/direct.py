@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
+from textwrap import shorten
 
 from ...checking.answer import prompt_for
 from ...domain import Event, Scope, ScopeSummary
 from ...language import escape_markdown
+from ...questions.overview import asks_of_reports
 from ...search.compression import Neighbours
+from ...search.pipeline import with_rank
+from ...search.scope import summarise
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope
 from .budget import Allowance, SecondsUsedUpError
 from .overview import overview
 from .run import AgentRun, BaseAgent
-from .searches import Search
+from .searches import Search, alternate, narrowed_search
 from .tables import answer_table, compile_table, with_table
+
+MOST_HELD_AGAINST, HELD_AGAINST_CHARACTERS = 3, 600
+"""Passages of attachments, and characters of them with the question, that reports are searched for."""
 
 
 class DirectAgent(BaseAgent):
@@ -63,12 +71,23 @@ class DirectAgent(BaseAgent):
         yield from answer_from(run, scope, hits, way)
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
-        """Answer from attachments, whose passages are in no store and are gone afterwards (R-A2)."""
+        """Answer from attachments, whose passages are in no store and are gone afterwards (R-A2).
+
+        From the library's reports, too, where the question speaks of them: "Does Kenya's report agree with this?"
+        """
         question, result = run.question, None
         yield run.step("compress", "Looking for the passages that matter")
+        whole = run.settings.context_tokens // 2 if run.has_model else 0
+        names = bool(run.reading.about or run.reading.document or question.scope)
+        is_held = asks_of_reports(question.search_text, names=names)
         with suppress(SecondsUsedUpError), run.limited() as limited:
             result = run.resources.compressor.retrieve(
-                question.search_text, question.attachments, top_k=question.top_k, request=limited
+                question.search_text,
+                question.attachments,
+                top_k=question.top_k,
+                request=limited,
+                whole=whole,
+                of_all=is_held,
             )
         yield from run.note_time(limited)
         if result is None:
@@ -78,11 +97,21 @@ class DirectAgent(BaseAgent):
         run.spending.add(*retrieval.steps)
         run.note(retrieval)
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
-        if retrieval.hits:
-            yield from answer_from(run, scope, retrieval.hits, WritingPlan(), around=Neighbours(chunks))
+        hits = retrieval.hits
+        if is_held:
+            said = " ".join(hit.chunk.text for hit in hits[:MOST_HELD_AGAINST])
+            search = narrowed_search(question, question.search_text, run.resources.catalog)
+            query = shorten(f"{question.search_text} {said}", HELD_AGAINST_CHARACTERS)
+            [found] = yield from run.search([replace(search, query=query)])
+            searched = summarise(run.resources.catalog, search.scope)
+            scope = replace(searched, documents=searched.documents + scope.documents)
+            hits = with_rank(list(alternate([hits, found.hits if found else ()])))
+        if hits:
+            around = Neighbours(chunks, run.resources.store)
+            yield from answer_from(run, scope, hits, WritingPlan(), around=around)
             return
-        names = ", ".join(document.name for document in question.attachments)
-        text = run.say("Nothing in {names} is close to this question.", names=escape_markdown(names))
+        attached = ", ".join(document.name for document in question.attachments)
+        text = run.say("Nothing in {names} is close to this question.", names=escape_markdown(attached))
         yield from answer_text(run, text, scope)
 
 

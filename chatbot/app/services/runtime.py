@@ -243,7 +243,12 @@ class Runtime:
         settings, embedder = self._settings, self.embedder
         size, overlap = settings.attachment_chunk_size, settings.attachment_chunk_overlap
         chunker = CHUNKERS.builder("recursive")(embedder, chunk_size=size, chunk_overlap=overlap, known=())
-        return Compressor(embedder=embedder.uncached, chunker=chunker, least_cosine=settings.similarity_threshold)
+        return Compressor(
+            embedder=embedder.uncached,
+            chunker=chunker,
+            analyzer=analyzer(settings.language),
+            least_cosine=settings.similarity_threshold,
+        )
 
     @lazy
     def resources(self) -> Resources:

@@ -16,6 +16,7 @@ from chatbot.domain import (
     AnswerEvent,
     Document,
     Event,
+    QuerySettings,
     Question,
     Scope,
     ScopeSummary,
@@ -329,12 +330,23 @@ class TestAttachments:
         """Search small, show wide: also of what is in no store."""
         lines = [" ".join([word] * 10) for word in ("growth", "neighbour") for _ in range(13)]
         notes = self.attached(services, tmp_path, "\n\n".join(lines), "Trees have growth too.")
-        events = run(services, self.about(notes, "growth"))
+        narrow = QuerySettings.of(services.settings.override(context_tokens=400))  # else it would be given whole
+        events = run(services, replace(self.about(notes, "growth"), settings=narrow))
         assert all("neighbour" not in hit.chunk.text for hit in events[1].hits)
         user = server.received(CHAT)[0].body["messages"][-1]["content"]
         passages = {part.split("\n")[0]: part for part in user.split("Source: ")[1:]}
         assert "neighbour" in passages["note-0.md"]
         assert "neighbour" not in passages["note-1.md"]
+
+    @pytest.mark.usefixtures("kenya", "mali")
+    def test_it_is_held_against_the_reports_that_the_question_speaks_of(self, services, server, tmp_path) -> None:
+        notes = self.attached(services, tmp_path / "notes", "The population growth rate is 9%.")
+        found = answer(run(services, self.about(notes, "Does Kenya's report agree with this note?")))
+        said = server.received(CHAT)[0].body["messages"][-1]["content"]
+        assert "The population growth rate is 9%." in said
+        assert "2.09%" in said
+        assert "Mali" not in said
+        assert found.scope.documents == 2
 
     def test_nothing_close_asks_no_model(self, services, server, tmp_path) -> None:
         notes = self.attached(services, tmp_path, "Coffee is drunk.", "Tea is drunk.")
