@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -104,7 +104,7 @@ class Tool:
 
     description: str
     arguments: type[BaseModel]
-    run: Callable[[Toolbox, Any, Progress], Json]
+    run: Callable[[Toolbox, Any], Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,14 @@ class Toolbox:
     services: Services
     who: Caller
     cancel: Cancellation
+    progress: Progress = lambda steps, detail: None
 
     @property
     def library(self) -> Library:
         """The reports that the caller may see."""
         return Library(self.services, self.who)
 
-    def call(self, name: str, arguments: Mapping[str, Any], progress: Progress) -> Json:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Json:
         """Check the arguments of the tool ``name``, and run it.
 
         Raises:
@@ -130,15 +131,15 @@ class Toolbox:
         tool = TOOLS.get(name)
         if tool is None:
             raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))
-        return tool.run(self, parse(tool.arguments, arguments), progress)
+        return tool.run(self, parse(tool.arguments, arguments))
 
-    def search(self, arguments: SearchArguments, progress: Progress) -> Json:
+    def search(self, arguments: SearchArguments) -> Json:
         method, scope = self.services.settings.retrieval_method, arguments.scope(self.library)
         retriever = self.services.runtime.retriever
         retrieval = retriever.retrieve(arguments.query, top_k=arguments.limit, scope=scope, method=method)
         return {"hits": [to_json(hit) for hit in retrieval.hits]}
 
-    def ask(self, arguments: Ask, progress: Progress) -> Json:
+    def ask(self, arguments: Ask) -> Json:
         settings, answering = self.services.settings, self.services.answering
         question = Question(
             query=arguments.question, scope=arguments.scope(self.library), top_k=settings.top_k,
@@ -149,7 +150,7 @@ class Toolbox:
         for event in answering.chat.stream(question, place=Place(kept=False), cancel=self.cancel, caller=self.who):
             if isinstance(event, StepEvent):
                 steps += 1
-                progress(steps, event.detail or event.name)
+                self.progress(steps, event.detail or event.name)
             elif isinstance(event, Saved):
                 answer = event.answer
         if answer is None:
@@ -163,22 +164,19 @@ class Toolbox:
             "scope": to_json(answer.scope),
         }
 
-    def list_reports(self, arguments: ListReports, progress: Progress) -> Json:
+    def list_reports(self, arguments: ListReports) -> Json:
         records = self.services.storage.documents.all(arguments.scope(self.library))
         page = records[arguments.offset : arguments.offset + arguments.limit]
         return {"reports": [to_json(Report.of(record)) for record in page], "total": len(records)}
 
-    def facets(self, arguments: Scoped, progress: Progress) -> Json:
+    def facets(self, arguments: Scoped) -> Json:
         return self.services.storage.documents.facets(arguments.scope(self.library), limit=PAGE)
 
-    def read_passage(self, arguments: ReadPassage, progress: Progress) -> Json:
-        return self._passage(arguments.chunk_id)
-
-    def _passage(self, chunk_id: str) -> Json:
-        chunk = self.library.passage(chunk_id)
+    def read_passage(self, arguments: ReadPassage) -> Json:
+        chunk = self.library.passage(arguments.chunk_id)
         return {**to_json(SearchHit(chunk)), "wider_text": self.library.wider_text(chunk)}
 
-    def read_figures(self, arguments: ReadFigures, progress: Progress) -> Json:
+    def read_figures(self, arguments: ReadFigures) -> Json:
         scope = arguments.scope(self.library)
         page = self.library.figures(scope, arguments.indicator, arguments.figure_year, limit=arguments.limit)
         return {"figures": list(map(to_json, page.figures)), "total": page.total}
@@ -197,7 +195,7 @@ class Toolbox:
     def read(self, uri: str) -> Json:
         """Return the text of a report, or a passage. Raises NotFoundError."""
         if uri.startswith(PASSAGE):
-            text = self._passage(uri.removeprefix(PASSAGE))["wider_text"]
+            text = self.read_passage(ReadPassage.model_construct(chunk_id=uri.removeprefix(PASSAGE)))["wider_text"]
         else:
             record = self.library.record(uri.removeprefix(REPORT))
             chunks = passages(self.services.runtime.store, record, offset=0, limit=record.chunks + 1)
@@ -277,7 +275,7 @@ def build_server(access: Access | None = None) -> Server[Any]:
             anyio.from_thread.run(partial(ctx.session.report_progress, step, message=detail))
 
         def work(box: Toolbox) -> Json:
-            call = partial(box.call, params.name, params.arguments or {}, progress)
+            call = partial(replace(box, progress=progress).call, params.name, params.arguments or {})
             try:
                 result = access_of(ctx).limited(call)
             except ChatbotError as error:  # the agent reads it and can correct its call

@@ -11,8 +11,10 @@ import json
 import logging
 import os
 import re
+import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from importlib.resources import files
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -357,26 +359,7 @@ class Settings(BaseModel):
             raise SettingsError(_describe(error)) from None
 
 
-REMOVED = {
-    "AUTO_EMBED": "Choose the embedding model with EMBEDDING_PROVIDER and EMBEDDING_MODEL.",
-    "CACHE_ENTRIES": "The caches keep 5,000 entries; CACHE_SECONDS=0 switches them off.",
-    "CALLBACK_SECRET": "Poll GET /api/ingestions/<id>.",
-    "CHUNK_UNIT": "CHUNK_SIZE and CHUNK_OVERLAP are in characters.",
-    "COLLECTION_PROMPTS": "Write instructions for all answers into SYSTEM_PROMPT.",
-    "CONTEXT_MARGIN": "300 characters are shown around a passage.",
-    "DEEP_CONTEXT_TOKENS": "Set CONTEXT_TOKENS: modes with several searches use twice as many.",
-    "HEADING_WEIGHT": "REFINE=False switches the order by headings off.",
-    "KEEP_AUDIT_DAYS": "Entries of the audit log are kept for 365 days.",
-    "KEYWORD_EXEMPT": "The threshold never drops the first 10 passages of the keyword search.",
-    "LOAD_TIMEOUT": "Reading one file may take 300 seconds.",
-    "MIN_FREE_MB": "100 MB of the disk always stay free.",
-    "QUERY_EXPANSION": "Send query_expansion with the question.",
-    "REPORT_SECTIONS": "A report has up to 6 sections.",
-    "RERANK_CANDIDATES": "Each reranker takes its own number of passages.",
-    "SEARCH_CANDIDATES": "Hybrid retrieval takes 100 passages of each search.",
-    "SEARCH_THREADS": "A question runs up to 8 searches at the same time.",
-    "UPLOAD_QUOTA_EACH_MB": "Set UPLOAD_QUOTA_MB for all uploads together.",
-}
+REMOVED: Mapping[str, str] = tomllib.loads(files(__package__).joinpath("removed.toml").read_text("utf-8"))
 """What to do instead, by the name of a setting that earlier releases read."""
 ACCESS_FIELDS = (
     "access", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller",

@@ -310,10 +310,6 @@ class Subjects:
     editions: Years = ()
 
 
-def _chunks(hits: Sequence[SearchHit]) -> list[Chunk]:
-    return [hit.chunk for hit in hits]
-
-
 @dataclass(frozen=True, slots=True)
 class StepEvent:
     """The beginning or end of a step. ``items``: sub-questions or sections of a plan; ``hits``: of a search."""
@@ -321,17 +317,16 @@ class StepEvent:
     name: str
     detail: str = ""
     items: tuple[str, ...] = ()
-    hits: Annotated[tuple[SearchHit, ...], Field(serialization_alias="sources"), PlainSerializer(_chunks)] = ()
+    hits: Annotated[
+        tuple[SearchHit, ...],
+        Field(serialization_alias="sources"),
+        PlainSerializer(lambda hits: [hit.chunk for hit in hits], return_type=list[Chunk]),
+    ] = ()
     failed: bool = False
 
 
 NUMBERS_SHOWN = 3
 """Numbers of a query vector that are shown."""
-
-
-def _read_stages(stages: str) -> list[dict[str, Any]]:
-    read: list[dict[str, Any]] = json.loads(stages)
-    return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +337,9 @@ class Aggregation:
     """
 
     collection: str
-    stages: Annotated[str, Field(serialization_alias="pipeline"), PlainSerializer(_read_stages)]
+    stages: Annotated[
+        str, Field(serialization_alias="pipeline"), PlainSerializer(json.loads, return_type=list[dict[str, Any]])
+    ]
 
     @classmethod
     def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> Aggregation:

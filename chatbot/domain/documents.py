@@ -201,15 +201,10 @@ class Holdings:
     @classmethod
     def of(cls, counted: Iterable[tuple[DocumentRecord, int]]) -> Holdings:
         """Add up reports, each with the number of its passages that count."""
-        documents = pending = ready = chunks = ready_chunks = 0
-        for record, count in counted:
-            documents += 1
-            chunks += count
-            pending += record.status == "pending"
-            if record.status == "ready":
-                ready += 1
-                ready_chunks += count
-        return cls(documents, pending, ready, chunks, ready_chunks)
+        rows = [(record.status, count) for record, count in counted]
+        ready = [count for status, count in rows if status == "ready"]
+        pending = sum(status == "pending" for status, _ in rows)
+        return cls(len(rows), pending, len(ready), sum(count for _, count in rows), sum(ready))
 
     def plus(self, other: Holdings, sign: int = 1) -> Holdings:
         """Return the sums of both; with ``sign`` -1 the differences."""

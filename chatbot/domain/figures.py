@@ -12,10 +12,11 @@ from pydantic import PlainSerializer, computed_field
 from .json import Hidden
 from .scope import Value
 
-
-def _number(value: Decimal) -> int | float:
-    """Whole values stay whole."""
-    return int(value) if value == value.to_integral_value() else float(value)
+Number = Annotated[
+    Decimal,
+    PlainSerializer(lambda value: int(value) if value == value.to_integral_value() else float(value), int | float),
+]
+"""Whole values stay whole in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class ReportedFigure:
     subject: str
     heading: Hidden[str]
     label: Hidden[str]
-    value: Annotated[Decimal, PlainSerializer(_number, return_type=int | float)]
+    value: Number
     unit: str
     text: str
     year: int | None

@@ -124,12 +124,15 @@ def figure_years(text: str) -> tuple[int, ...]:
 
 def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
     """Yield the figures that a passage states, in order."""
-    subject, section = str(chunk.metadata.get("country_name") or chunk.title), _heading_of(chunk)
+    country = chunk.metadata.get("country_name")
+    # The heading may name a row of a table: its columns say what is counted.
+    names_row = _ROW.match(chunk.heading) or (country and chunk.heading.startswith(str(country)))
+    section = "" if names_row else chunk.heading
     for figure in stated(chunk.text):
         heading = figure.heading or section
         label = _TOTAL.sub("", _ANY_COLUMN.sub("", figure.label).removeprefix(": ") if heading else figure.label)
         yield ReportedFigure(
-            subject=subject,
+            subject=str(country or chunk.title),
             heading=heading or ("" if label else chunk.title),
             label=label,
             value=figure.value,
@@ -143,12 +146,6 @@ def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
         )
 
 
-def _heading_of(chunk: Chunk) -> str:
-    """The last of its section; "" where that names a row of a table, whose columns say what is counted."""
-    country = chunk.metadata.get("country_name")
-    return "" if _ROW.match(chunk.heading) or (country and chunk.heading.startswith(str(country))) else chunk.heading
-
-
 @lru_cache(KEPT_TEXTS)
 def stated(text: str) -> tuple[Stated, ...]:
     """The figures that a passage's text states, in text order."""
@@ -157,7 +154,9 @@ def stated(text: str) -> tuple[Stated, ...]:
     comma, heading, group = comma_decimals(text), "", list[str]()
     blocks: list[list[Stated]] = [[]]
     for line in _lines(text):
-        items = _items(line)
+        is_prose = not _DIGIT.search(line) or line.endswith((".", "!", "?"))
+        parts = [] if is_prose else _ITEM_END.split(_NEXT_DATED.sub("; ", line))
+        items = [_take_labels(part) for part in parts if part.strip()]
         if items and len(items[0][0]) > 1:  # "improved: urban: 91.3%", then "rural: 63.3%"
             group = items[0][0][:-1]
         elif items and group:
@@ -167,7 +166,8 @@ def stated(text: str) -> tuple[Stated, ...]:
             continue
         blocks.append([])
         group = [line.rstrip(" -:")] if line.endswith(("-", ":")) else []
-        heading = line if not group and _is_name(line) else heading
+        is_name = len(line.split()) <= MOST_WORDS and not re.search(r"[,;:.!?]", line)
+        heading = line if not group and is_name else heading
     return tuple(figure for block in blocks for figure in _sharing_years(block))
 
 
@@ -175,10 +175,6 @@ def _lines(text: str) -> Iterator[str]:
     for line in unify_signs(text).replace("**", "").splitlines():
         if words := _NOTE.sub("", _BULLET.sub("", line.strip())).strip():
             yield words
-
-
-def _is_name(words: str) -> bool:
-    return bool(words) and len(words.split()) <= MOST_WORDS and not re.search(r"[,;:.!?]", words)
 
 
 def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
@@ -194,27 +190,28 @@ def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
         yield figure
 
 
-def _items(line: str) -> list[tuple[list[str], str]]:
-    """Labels and words of each item of a line; none of prose, and where there is no number."""
-    if not _DIGIT.search(line) or line.endswith((".", "!", "?")):
-        return []
-    return [_take_labels(item) for item in _ITEM_END.split(_NEXT_DATED.sub("; ", line)) if item.strip()]
-
-
 def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Stated]:
     """The statements of one line; the label of its first item counts for all, where the others have none."""
     shared = items[0][0] if items and not any(labels for labels, _ in items[1:]) else []
     of_row = led = frozenset[int]()
     found: list[Stated] = []
     for labels, words in items:
-        names, years = _without_year(labels or shared)
+        names, years = list[str](), frozenset[int]()
+        for name in labels or shared:
+            if match := _LED_BY_YEAR.fullmatch(name):  # a column for each year: "2018", "2018 Men"
+                years = frozenset({int(match["year"])})
+            if not match or match["rest"]:
+                names.append(match["rest"] if match else name)
         if re.fullmatch(_YEAR, words) and (not names or _YEAR_COLUMN.fullmatch(names[-1])):
             of_row = frozenset({int(words)})
         else:
             led = years if years and names else frozenset() if years else led
             found += _item(names, words, years or led, comma)
-    listed = _list_years(found)
-    return [replace(figure, years=figure.years or of_row) for figure in listed] if of_row else listed
+    for place in reversed(range(len(found) - 1)):
+        last = found[place + 1]
+        if last.years and not found[place].years:  # the items of one line have the year of its end
+            found[place] = replace(found[place], years=last.years, estimate=last.estimate)
+    return [replace(figure, years=figure.years or of_row) for figure in found] if of_row else found
 
 
 def _take_labels(item: str) -> tuple[list[str], str]:
@@ -224,28 +221,6 @@ def _take_labels(item: str) -> tuple[list[str], str]:
         labels.append(re.sub(r"\s*\(\d+\)$", "", label[1]))
         item = item[label.end() :]
     return labels, item.strip()
-
-
-def _without_year(labels: Sequence[str]) -> tuple[list[str], frozenset[int]]:
-    """Labels of a column for each year: "2018", "2018 Men"."""
-    names, years = [], frozenset[int]()
-    for name in labels:
-        if match := _LED_BY_YEAR.fullmatch(name):
-            years = frozenset({int(match["year"])})
-            names += [match["rest"]] if match["rest"] else []
-        else:
-            names.append(name)
-    return names, years
-
-
-def _list_years(found: Sequence[Stated]) -> list[Stated]:
-    """The items of one line have the year of its end."""
-    result: list[Stated] = []
-    for figure in reversed(found):
-        last = result[-1] if result else figure
-        has_years = figure.years or not last.years
-        result.append(figure if has_years else replace(figure, years=last.years, estimate=last.estimate))
-    return result[::-1]
 
 
 def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool) -> Iterator[Stated]:

@@ -116,11 +116,13 @@ def of_shared_heading(found: Sequence[Retrieval | None]) -> Sequence[Retrieval |
 
 def _named(compared: Sides, say: Say) -> Sides:
     """Say of sides that are a number whether it is the year of a report or of figures."""
-    kinds = {True: "the year {year}", False: "the {year} report"}
-    named = (
-        replace(one, name=say(kinds[one.year is not None], year=one.name)) if one.name.isdecimal() else one
-        for one in compared.compared
-    )
+
+    def name(side: Side) -> str:
+        if side.year is None:
+            return say("the {year} report", year=side.name)
+        return say("the year {year}", year=side.name)
+
+    named = (replace(one, name=name(one)) if one.name.isdecimal() else one for one in compared.compared)
     return replace(compared, compared=tuple(named))
 
 

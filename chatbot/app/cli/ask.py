@@ -16,7 +16,7 @@ import click
 
 from ...answering.conversation import Place, Saved
 from ...checking.wording import NumberedStream
-from ...domain import Answer, Scope, SourcesEvent, StepEvent, TokenEvent, Unsupported
+from ...domain import Scope, SourcesEvent, StepEvent, TokenEvent, Unsupported
 from ...domain.cancellation import Cancellation
 from ...domain.chat import question_problem
 from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
@@ -202,12 +202,6 @@ def print_answer(saved: Saved, printed: str, *, as_json: bool) -> None:
             chunk = citation.hit.chunk
             place = ", ".join(filter(None, (citation.section, f"page {chunk.page}" if chunk.page is not None else "")))
             click.secho(f"[{citation.number}] {chunk.title}{f': {place}' if place else ''}", dim=True)
-    for note in _notes(answer):
-        click.secho(note, err=True, fg="yellow")
-
-
-def _notes(answer: Answer) -> list[str]:
-    """Return what the reader should know besides the text: unsupported clauses, an early end and the like."""
     notes = [_describe_doubt(sentence) for sentence in answer.unsupported]
     if scope := answer.scope.from_question:
         notes.append(f"Scope from the question: {describe(scope)} (--no-auto-scope searches all reports).")
@@ -215,7 +209,8 @@ def _notes(answer: Answer) -> list[str]:
         notes.append(f"Stopped early ({answer.trace.stopped_by}): this is the best answer so far.")
     if answer.trace.truncated:
         notes.append("The answer was cut off at MAX_ANSWER_TOKENS.")
-    return notes
+    for note in notes:
+        click.secho(note, err=True, fg="yellow")
 
 
 def _describe_doubt(sentence: Unsupported) -> str:

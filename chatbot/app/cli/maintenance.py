@@ -57,26 +57,24 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
         raise InvalidRequestError(f"There is no database at {source.name}.")
     with closing(source.open(settings)) as read, closing(target.open(settings)) as written:
         copier = Copier(read, written, name=source.name, chunk_collections=settings.chunk_collections, merge=merge)
-        _copy(copier, source.name, target.name)
-
-
-def _copy(copier: Copier, source: str, target: str) -> None:
-    rows = sum(copier.counts().values())
-    if not rows:
-        raise DatabaseError(f"There is nothing to copy in {source}.", remedy="Check --from, MONGODB_DB and the names.")
-    if copier.prepare():
-        click.echo("Continuing an interrupted copy.", err=True)
-    with progress_bar("Copying", rows) as bar:
-        copied = copier.copy(bar.update)
-    with progress_bar("Comparing", rows) as bar:
-        verified = copier.verify(bar.update)
-    for one in verified:
-        click.echo(f"{one.collection:24}{one.count:>10}  {one.digest}")
-    click.echo(f"{copied} rows copied from {source} to {target}; both sides are equal. 0 embedding calls.")
-    if copier.unnamed:
-        click.echo(f"Add to COLLECTIONS, so that questions search them: {', '.join(copier.unnamed)}.")
-    if left_out := copier.left_out():
-        click.echo(f"Left out, not collections of this program: {', '.join(left_out)}.")
+        if not (rows := sum(copier.counts().values())):
+            remedy = "Check --from, MONGODB_DB and the names."
+            raise DatabaseError(f"There is nothing to copy in {source.name}.", remedy=remedy)
+        if copier.prepare():
+            click.echo("Continuing an interrupted copy.", err=True)
+        with progress_bar("Copying", rows) as bar:
+            copied = copier.copy(bar.update)
+        with progress_bar("Comparing", rows) as bar:
+            verified = copier.verify(bar.update)
+        for one in verified:
+            click.echo(f"{one.collection:24}{one.count:>10}  {one.digest}")
+        click.echo(
+            f"{copied} rows copied from {source.name} to {target.name}; both sides are equal. 0 embedding calls."
+        )
+        if copier.unnamed:
+            click.echo(f"Add to COLLECTIONS, so that questions search them: {', '.join(copier.unnamed)}.")
+        if left_out := copier.left_out():
+            click.echo(f"Left out, not collections of this program: {', '.join(left_out)}.")
 
 
 @click.command()
