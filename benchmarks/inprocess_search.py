@@ -25,7 +25,7 @@ from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Matrix, Scope, Values, Vector
 from chatbot.domain.request import RequestContext
 from chatbot.search.pipeline import Retriever
-from chatbot.stores.faiss.store import FaissStore, build
+from chatbot.stores.faiss import FaissStore, build
 
 from .approximate_search import make_vectors
 

@@ -13,9 +13,9 @@ from ..domain.protocols import Store
 STORES: Registry[Store] = Registry(
     "vector search",
     {
-        "atlas": "chatbot.stores.atlas.store",
-        "faiss": "chatbot.stores.faiss.store",
-        "pgvector": "chatbot.stores.pgvector.store",
+        "atlas": "chatbot.stores.atlas",
+        "faiss": "chatbot.stores.faiss",
+        "pgvector": "chatbot.stores.pgvector",
     },
 )
 

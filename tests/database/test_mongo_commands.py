@@ -13,8 +13,8 @@ from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Range, Scope, Values
+from chatbot.stores.atlas import AtlasStore
 from chatbot.stores.atlas.pipelines import rank_fusion_pipeline, text_stage, vector_stage
-from chatbot.stores.atlas.store import AtlasStore
 from tests.fakes.wire_faults import Answer, rows
 from tests.fakes.wire_proxy import WireProxy
 

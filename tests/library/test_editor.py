@@ -13,7 +13,7 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import DocumentRecord, Scope, Values
 from chatbot.domain.errors import DatabaseError, EmbeddingError
-from chatbot.stores.faiss.store import FaissStore
+from chatbot.stores.faiss import FaissStore
 from tests.library.helpers import (
     REPORT_ID,
     Embedding,

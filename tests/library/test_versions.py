@@ -17,7 +17,7 @@ from chatbot.domain.errors import CancelledError, DatabaseError, EmbedderMismatc
 from chatbot.library import versions
 from chatbot.library.control import JobControl
 from chatbot.models.embed.hashing import HashingEmbedder
-from chatbot.stores.faiss.store import FaissStore
+from chatbot.stores.faiss import FaissStore
 from tests.library.helpers import (
     IDENTITY,
     REPORT_ID,

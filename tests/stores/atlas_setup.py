@@ -11,8 +11,8 @@ from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk
+from chatbot.stores.atlas import AtlasStore
 from chatbot.stores.atlas.indexes import SearchTarget, ensure_indexes, index_plans
-from chatbot.stores.atlas.store import AtlasStore
 from chatbot.stores.chunks import ensure_ordinary_indexes
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.search_engine import Engine

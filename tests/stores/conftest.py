@@ -26,7 +26,7 @@ def new_store(tmp_path: Path) -> Iterator[NewStore]:
     opened: list[Any] = []
 
     def build(uri: str = empty, *, dimensions: int = DIMENSIONS, slot: str = "", **changed: Any) -> Any:
-        from chatbot.stores.pgvector.store import PgvectorStore
+        from chatbot.stores.pgvector import PgvectorStore
 
         settings = Settings(postgres_uri=uri, **{"filter_fields": ("country_name", "year"), **changed})
         changes = CorpusChanges(database)

@@ -12,7 +12,7 @@ from chatbot.domain import Matrix, Scope, Values
 from chatbot.stores.faiss import index, snapshot
 from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import Column, Rows
-from chatbot.stores.faiss.snapshot import Snapshot, SnapshotKey, write_snapshot
+from chatbot.stores.faiss.snapshot import Snapshot, write_snapshot
 from chatbot.stores.faiss.vectors import Clusters, ShortVectors, shortened
 
 ROWS, DIMENSIONS, TOPICS = 6000, 64, 60
@@ -29,7 +29,7 @@ def vectors() -> Matrix:
     return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
 
 
-KEY = SnapshotKey("corpus", ("chunks",), ("year",), "embedding", DIMENSIONS, "english")
+KEY = ("corpus", ("chunks",), ("year",), "embedding", DIMENSIONS, "english")
 
 
 @pytest.fixture(scope="module")

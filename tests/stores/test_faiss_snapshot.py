@@ -21,12 +21,11 @@ from chatbot.database.core import Collection, Database
 from chatbot.database.repositories import corpus
 from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Match, Matrix, Scope, Values
-from chatbot.stores.faiss import index
-from chatbot.stores.faiss import store as faiss_store
+from chatbot.stores import faiss as faiss_store
+from chatbot.stores.faiss import FaissStore, build, index
 from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import Rows, read_rows
-from chatbot.stores.faiss.snapshot import CURRENT, STRAY_SECONDS, Snapshot, SnapshotKey, write_snapshot
-from chatbot.stores.faiss.store import FaissStore, build
+from chatbot.stores.faiss.snapshot import CURRENT, STRAY_SECONDS, Snapshot, write_snapshot
 from chatbot.stores.faiss.vectors import Clusters
 from tests.fakes.vectors import vectors
 
@@ -237,7 +236,7 @@ def test_of_several_that_begin_at_once_one_builds(
     fill(open_store(tmp_path, database))
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(folder: Path, key: SnapshotKey, made: Snapshot) -> tuple[Segment, ...]:
+    def slow(folder: Path, key: Sequence[Any], made: Snapshot) -> tuple[Segment, ...]:
         begun.set()
         assert go_on.wait(30)
         return write_snapshot(folder, key, made)

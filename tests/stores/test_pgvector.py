@@ -19,7 +19,7 @@ from chatbot.database import open_database
 from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Range, Scope, Values
 from chatbot.domain.errors import EmbedderMismatchError, SearchEngineError, SettingsError
-from chatbot.stores.faiss.store import FaissStore
+from chatbot.stores.faiss import FaissStore
 from tests.fakes import postgres
 from tests.fakes.vectors import vectors
 from tests.stores.conftest import NewStore

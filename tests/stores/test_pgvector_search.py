@@ -37,7 +37,7 @@ ALL[100 : 100 + TIED] = ALL[100]
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from chatbot.stores.pgvector.store import PgvectorStore
+    from chatbot.stores.pgvector import PgvectorStore
 
     settings = Settings(postgres_uri=postgres.empty_database())
     database = open_database(Settings(data_dir=tmp_path_factory.mktemp("index")))
@@ -83,8 +83,8 @@ class Explained:
 
 def explain(query: Vector, *, scope: Scope, schema: Any = None, compare: int | None = None) -> tuple[list[str], Any]:
     """Plans and rows of one search with top_k 10."""
+    from chatbot.stores.pgvector import nearest, scan_settings
     from chatbot.stores.pgvector.connections import Connections, know_vectors
-    from chatbot.stores.pgvector.store import nearest, scan_settings
     from chatbot.stores.pgvector.table import ChunkTable
 
     schema = schema or ChunkTable("chunks", "data_embedding", DIMENSIONS, ("country_name",))

@@ -19,8 +19,8 @@ from ...database.repositories.corpus import CorpusChanges, CorpusFacts, StoredEm
 from ...database.rows import SLOTS, WITHOUT_EMBEDDING, embedding_field
 from ...domain.errors import DatabaseError, SearchEngineError
 from ...domain.protocols import Embedder
+from ...stores.atlas import AtlasStore
 from ...stores.atlas.indexes import POLLING, Polling, ensure_indexes, index_plans
-from ...stores.atlas.store import AtlasStore
 from ...stores.chunks import chunk_from_json
 
 BATCH = 128

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...config.settings import MEGABYTE
@@ -103,37 +104,37 @@ def _piece(file_id: str, number: int) -> str:
     return f"{file_id}-{number:06d}"
 
 
+@dataclass(frozen=True, slots=True)
 class StorageQuota:
     """Free disk space and the upload quota. ``quota``: megabytes for all originals; None = unlimited."""
 
-    def __init__(self, database: Database, files: FileRepository, *, quota: int | None = None) -> None:
-        self._database = database
-        self._files = files
-        self._quota = quota
+    database: Database
+    files: FileRepository
+    quota: int | None = None
 
     def describe(self) -> str:
         """Return the free space as text. Raises DiskFullError: uploads are refused."""
         self.require(0)
-        free = self._database.free_bytes()
+        free = self.database.free_bytes()
         return "the database's own server" if free is None else f"{free // MEGABYTE:,} MB free"
 
     def reclaim(self) -> None:
         """Truncate the database's log before a deletion, which is written to it first."""
-        self._database.free_bytes(tidy=True)
+        self.database.free_bytes(tidy=True)
 
     def require(self, size: int) -> None:
         """Raises DiskFullError: ``size`` more bytes do not fit."""
-        needed, free = MIN_FREE_MB * MEGABYTE + DISK_SHARE * size, self._database.free_bytes()
+        needed, free = MIN_FREE_MB * MEGABYTE + DISK_SHARE * size, self.database.free_bytes()
         if free is not None and free < needed:
-            free = self._database.free_bytes(tidy=True)
+            free = self.database.free_bytes(tidy=True)
         if free is not None and free < needed:
             raise DiskFullError(
                 f"There is not enough disk space for {size / MEGABYTE:.1f} MB more: {free // MEGABYTE:,} MB are free, "
                 f"of which {MIN_FREE_MB} MB are reserved.",
                 remedy="Free some disk space, or delete reports.",
             )
-        if self._quota is not None and (used := self._files.total_bytes()) + size > self._quota * MEGABYTE:
+        if self.quota is not None and (used := self.files.total_bytes()) + size > self.quota * MEGABYTE:
             raise DiskFullError(
-                f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB (UPLOAD_QUOTA_MB).",
+                f"The uploaded files take {used / MEGABYTE:.1f} of {self.quota:,} MB (UPLOAD_QUOTA_MB).",
                 remedy="Delete reports that are not needed.",
             )

@@ -1,1 +1,203 @@
-"""MongoDB's own search engine: `$vectorSearch` and `$search`."""
+"""Search by MongoDB's own engine (Atlas, Atlas Local, Community with mongot): `$vectorSearch` and `$search`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection as AnyOf
+from contextlib import contextmanager
+
+import numpy as np
+
+from ...config.settings import Settings
+from ...database.core import CommandError, Database, Json
+from ...database.repositories.corpus import CorpusChanges
+from ...database.rows import decode_vector, id_forms
+from ...domain import Chunk, Match, Scope, Vector
+from ...domain.documents import to_score
+from .. import StoreTraits
+from ..chunks import MongoChunks, best_matches, check_query
+from .collection import IndexedCollection, SentPipelines
+from .errors import OVERLOADED, explain, is_away, no_reranking
+from .indexes import IndexHealth, index_plans, index_status
+from .pipelines import probe_search, rerank_pipeline
+
+log = logging.getLogger(__name__)
+Hybrid = tuple[list[Match], list[Match]]
+
+
+class AtlasStore(MongoChunks):
+    """Implements `protocols.Store` on MongoDB collections with a vector index, and a text index where there is room.
+
+    MONGODB_TIMEOUT bounds one search on the server. It is a `LateStore`: the engine follows writes on its own.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        database: Database,
+        changes: CorpusChanges,
+        dimensions: int,
+        slot: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
+        plans = {(plan.collection, plan.kind): plan for plan in index_plans(settings, {slot: dimensions})}
+        self._max_time_ms = int(settings.mongodb_timeout * 1000)
+        self._trace = SentPipelines()
+        self._indexed = [
+            IndexedCollection(
+                database[name],
+                IndexHealth(database, plans[name, "vectorSearch"], clock),
+                IndexHealth(database, plans[name, "search"], clock),
+                self._embedding_field,
+                dimensions,
+                self._max_time_ms,
+                self._trace,
+                clock,
+            )
+            for name in self._names
+        ]
+        self._rank_fusion: bool | None = None
+
+    def vector_search(
+        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> list[Match]:
+        """Raises SearchEngineError (no engine, an index that does not answer, a field not declared, overload) and
+        EmbedderMismatchError."""
+        numbers: list[float] = self._check(vector).tolist()
+        return self._best(
+            [(one, one.near(numbers, top_k, scope, num_candidates)) for one in self._inside(scope)], top_k
+        )
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        """Return the best chunks of the scope's collections by the engine's BM25; none for an empty query.
+
+        Raises:
+            SearchEngineError: no collection has a text index that answers; where one has, the others are left out.
+        """
+        inside = self._inside(scope)
+        matches = self._best([(one, one.worded(query, top_k, scope)) for one in inside], top_k)
+        failures = [failure for one in inside if (failure := one.texts.known_failure())]
+        others = (index_status(self._database, one.texts.target) for one in self._indexed)
+        if failures and not matches and not any(other.queryable for other in others):
+            raise failures[0]
+        return matches
+
+    def hybrid_search(
+        self, query: str, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> Hybrid:
+        """Return what both searches find, in one round trip where the server has `$rankFusion`.
+
+        A text index that cannot answer fails nothing: see `without_keywords`.
+        """
+        numbers: list[float] = self._check(vector).tolist()
+        near: list[tuple[IndexedCollection, list[Json]]] = []
+        worded: list[tuple[IndexedCollection, list[Json]]] = []
+        for one in self._inside(scope):
+            rows, refusal = None, None
+            if query.strip() and not one.texts.known_failure() and self._has_rank_fusion():
+                try:
+                    rows = one.fused(query, numbers, top_k, scope, num_candidates)
+                except CommandError as error:
+                    if is_away(error) or error.server_code == OVERLOADED:
+                        raise explain(error, one.vectors.target) from error
+                    refusal = error.server_message
+            if rows is None:
+                rows = one.near(numbers, top_k, scope, num_candidates), one.worded(query, top_k, scope)
+            if refusal is not None and not one.texts.known_failure():  # so the stage is refused, not an index
+                self._rank_fusion = False
+                log.warning("$rankFusion is refused, both searches run one by one: %s", refusal)
+            near.append((one, rows[0]))
+            worded.append((one, rows[1]))
+        return self._best(near, top_k), self._best(worded, top_k)
+
+    def _has_rank_fusion(self) -> bool:
+        """Return whether the server has `$rankFusion`; it is asked once."""
+        if self._rank_fusion is None:
+            self._rank_fusion = probe_search(self._database, self._names[:2][-1]).rank_fusion
+        return self._rank_fusion
+
+    def without_keywords(self, scope: Scope) -> list[str]:
+        return [one.name for one in self._inside(scope) if one.texts.known_failure()]
+
+    @contextmanager
+    def traced(self) -> Iterator[list[tuple[str, list[Json]]]]:
+        outer, sent = self._trace.sent, list[tuple[str, list[Json]]]()
+        self._trace.sent = sent
+        try:
+            yield sent
+        finally:
+            self._trace.sent = outer
+            if outer is not None:
+                outer += sent
+
+    def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
+        scores: dict[str, float] = {}
+        for name in dict.fromkeys(chunk.collection for chunk in chunks) if chunks else self._names[:1]:
+            ids = id_forms(chunk.id for chunk in chunks if chunk.collection == name)
+            try:
+                rows = self._database[name].search(rerank_pipeline(query, ids), max_time_ms=self._max_time_ms)
+            except CommandError as error:
+                raise no_reranking(error) from error
+            scores |= {str(row["_id"]): float(row["score"]) for row in rows}
+        return scores
+
+    def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
+        kept = set(keep)
+        return [id for one in self._indexed for id in one.retire(document_id, kept)]
+
+    def unfollowed(self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()) -> int:
+        return len(set().union(*(one.unfollowed(document_id, written, retired) for one in self._indexed)))
+
+    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """Leave out chunks that are gone or have no embedding of this size."""
+        unit, field = _unit(self._check(vector)), self._embedding_field
+        scores: dict[str, float] = {}
+        for collection in self._collections() if chunk_ids else ():
+            for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, {field: 1}):
+                stored = decode_vector(row[field]) if row.get(field) is not None else None
+                if stored is not None and len(stored) == self._dimensions and np.any(stored):
+                    scores[str(row["_id"])] = to_score(float(_unit(stored) @ unit))
+        return scores
+
+    def ping(self) -> str:
+        """Check that each collection with documents has a vector index that answers; name those without keywords."""
+        answer = self._database.ping()
+        for one in self._indexed:
+            if failure := one.vectors.failure():
+                raise failure
+        lacking = [one.name for one in self._indexed if one.texts.failure()]
+        words = f"; keywords are not searched in {', '.join(lacking)} (python -m chatbot index status)"
+        return f"{answer}; $vectorSearch on {', '.join(self._names)}{words if lacking else ''}"
+
+    def _inside(self, scope: Scope) -> list[IndexedCollection]:
+        return [one for one in self._indexed if scope.holds(one.name)]
+
+    def _best(self, rows: list[tuple[IndexedCollection, list[Json]]], top_k: int) -> list[Match]:
+        return best_matches(
+            (
+                Match(str(row["_id"]), float(row["score"]), self._chunk(row, one.name))
+                for one, answer in rows
+                for row in answer
+            ),
+            top_k,
+        )
+
+    def _check(self, vector: Vector) -> Vector:
+        return check_query(
+            vector,
+            self._dimensions,
+            f"the collections are set up for {self._dimensions}: use the model they were written with, or embed the "
+            "reports again.",
+        )
+
+
+def _unit(vector: Vector) -> Vector:
+    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
+
+
+TRAITS = StoreTraits(has_search_indexes=True)
+build = AtlasStore

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from ...database.core import Collection, Json
 from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING
@@ -49,36 +50,28 @@ class SentPipelines(threading.local):
     sent: list[tuple[str, list[Json]]] | None = None
 
 
+@dataclass(eq=False)
 class IndexedCollection:
     """Searches one collection. Thread-safe.
 
     ``num_candidates`` of a search: see `protocols.Store.vector_search`.
     """
 
-    def __init__(
-        self,
-        collection: Collection,
-        vectors: IndexHealth,
-        texts: IndexHealth,
-        *,
-        path: str,
-        dimensions: int,
-        max_time_ms: int,
-        trace: SentPipelines,
-        clock: Callable[[], float],
-    ) -> None:
-        self.name = collection.name
-        self.vectors = vectors
-        self.texts = texts
-        self._collection = collection
-        self._path = path
-        self._dimensions = dimensions
-        self._max_time_ms = max_time_ms
-        self._trace = trace
-        self._clock = clock
-        self._counts: dict[Scope, tuple[float, int]] = {}
-        self._shrank_at = float("-inf")
-        self._undeclared: set[str] = set()
+    collection: Collection
+    vectors: IndexHealth
+    texts: IndexHealth
+    path: str
+    dimensions: int
+    max_time_ms: int
+    trace: SentPipelines
+    clock: Callable[[], float]
+    _counts: dict[Scope, tuple[float, int]] = field(default_factory=dict)
+    _shrank_at: float = float("-inf")
+    _undeclared: set[str] = field(default_factory=set)
+
+    @property
+    def name(self) -> str:
+        return self.collection.name
 
     def near(self, vector: Sequence[float], top_k: int, scope: Scope, num_candidates: int | None = None) -> list[Json]:
         """Return at least the ``top_k`` nearest rows, with all that tie with the last of them."""
@@ -145,18 +138,18 @@ class IndexedCollection:
             "$unset": dict.fromkeys((*WITHOUT_EMBEDDING, *TEXT_PATHS), ""),
         }
         both = {"document_id": {"$in": [document_id, f"{RETIRED_PREFIX}{document_id}"]}}
-        ids = [row["_id"] for row in self._collection.find(both, {"_id": 1}) if row["_id"] not in keep]
-        self._collection.update_each([(id, update) for id in ids])
+        ids = [row["_id"] for row in self.collection.find(both, {"_id": 1}) if row["_id"] not in keep]
+        self.collection.update_each([(id, update) for id in ids])
         return list(map(str, ids))
 
     def unfollowed(self, document_id: str, written: Iterable[str], retired: Iterable[str]) -> set[str]:
         """See `protocols.LateStore`. An index that cannot answer is not waited for: it reads all rows when built."""
-        embedded = {"_id": {"$in": list(written)}, self._path: {"$exists": True}}
-        here = {str(row["_id"]) for row in self._collection.find(embedded, {"_id": 1})}
-        leaving = {str(row["_id"]) for row in self._collection.find({"_id": {"$in": list(retired)}}, {"_id": 1})}
+        embedded = {"_id": {"$in": list(written)}, self.path: {"$exists": True}}
+        here = {str(row["_id"]) for row in self.collection.find(embedded, {"_id": 1})}
+        leaving = {str(row["_id"]) for row in self.collection.find({"_id": {"$in": list(retired)}}, {"_id": 1})}
         waiting: set[str] = set()
         if here or leaving:
-            most = self._collection.count({"document_id": document_id}) + len(leaving)
+            most = self.collection.count({"document_id": document_id}) + len(leaving)
             for index in (self.vectors, self.texts):
                 indexed = self._listed(index, document_id, most)
                 waiting |= set() if indexed is None else (here - indexed) | (leaving & indexed)
@@ -167,10 +160,10 @@ class IndexedCollection:
         if index.failure() is not None:
             return None
         target, limit = index.target, max(1, most)
-        pipeline = listing_pipeline(target, document_id, dimensions=self._dimensions, path=self._path, limit=limit)
+        pipeline = listing_pipeline(target, document_id, dimensions=self.dimensions, path=self.path, limit=limit)
         try:
             with translate_refusals(target):
-                return {str(row["_id"]) for row in self._collection.search(pipeline)}
+                return {str(row["_id"]) for row in self.collection.search(pipeline)}
         except SearchEngineError as error:
             if error.reason != UNDECLARED:
                 raise
@@ -180,9 +173,9 @@ class IndexedCollection:
             return None
 
     def _send(self, pipeline: list[Json]) -> list[Json]:
-        if self._trace.sent is not None:
-            self._trace.sent.append((self.name, pipeline))
-        return self._collection.search(pipeline, max_time_ms=self._max_time_ms)
+        if self.trace.sent is not None:
+            self.trace.sent.append((self.name, pipeline))
+        return self.collection.search(pipeline, max_time_ms=self.max_time_ms)
 
     def _vector_stage(self, vector: Sequence[float], scope: Scope, limit: int, num_candidates: int | None) -> Json:
         """`$vectorSearch` for the ``limit`` nearest chunks inside the scope, exact or approximate as fits."""
@@ -193,9 +186,7 @@ class IndexedCollection:
             share = self._count(scope) / total if scope.conditions else 1.0
             number = candidates(limit, share) if share >= EXACT_SHARE else None
         index = self.vectors.target.index
-        return vector_stage(
-            index=index, path=self._path, vector=vector, scope=scope, limit=limit, num_candidates=number
-        )
+        return vector_stage(index=index, path=self.path, vector=vector, scope=scope, limit=limit, num_candidates=number)
 
     def _best_rows(
         self,
@@ -224,7 +215,7 @@ class IndexedCollection:
             )
             if limit >= MAX_CANDIDATES or not (tied or short):
                 if short and counted is not None:  # so no search finds more of the scope, however many are counted
-                    self._counts[Scope(counted.conditions)] = (self._clock(), len(rows))
+                    self._counts[Scope(counted.conditions)] = (self.clock(), len(rows))
                 return rows
             limit = min((WIDER if short else 2) * limit, MAX_CANDIDATES)
         return []
@@ -237,19 +228,19 @@ class IndexedCollection:
         if remembered := self._counts.get(Scope()):
             self._counts[Scope()] = (float("-inf"), remembered[1])  # so that it is counted now
         self._count(Scope())
-        shrank = self._clock() - self._shrank_at < SETTLING_SECONDS
+        shrank = self.clock() - self._shrank_at < SETTLING_SECONDS
         return shrank and len(rows) < min(needed, self._count(scope))
 
     def _count(self, scope: Scope) -> int:
         """Return the chunks inside the scope, as counted a moment ago."""
         key = Scope(scope.conditions)
         remembered = self._counts.get(key)
-        if remembered and self._clock() - remembered[0] < REMEMBERED_SECONDS:
+        if remembered and self.clock() - remembered[0] < REMEMBERED_SECONDS:
             return remembered[1]
-        count = self._collection.count(scope.to_mql()) if scope.conditions else self._collection.estimated_count()
+        count = self.collection.count(scope.to_mql()) if scope.conditions else self.collection.estimated_count()
         if not scope.conditions and remembered and count < remembered[1]:
-            self._shrank_at = self._clock()
+            self._shrank_at = self.clock()
         if len(self._counts) >= REMEMBERED_COUNTS:
             self._counts.clear()
-        self._counts[key] = (self._clock(), count)
+        self._counts[key] = (self.clock(), count)
         return count

@@ -1,1 +1,227 @@
-"""Search in this process, over the database's passages: FAISS for vectors, BM25 postings for words."""
+"""In-process search over the database's chunks: vectors compared by FAISS, keywords in BM25 postings.
+
+The index is derived from the database. Before each search the change log is read (one small document), and only the
+documents that changed are loaded again, whichever process changed them. A separate thread does what takes longer:
+clusters for large segments, which are searched exactly until then, and the snapshot, whose mapped files then replace
+the arrays in memory.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import numpy as np
+
+from ...config.settings import Settings
+from ...database.core import Collection, Database
+from ...database.repositories.corpus import CorpusChanges
+from ...database.rows import OLDER_PREFIX
+from ...domain import Chunk, Match, Scope, Vector
+from ...domain.errors import EmbedderMismatchError
+from ...language import analyzer
+from .. import StoreTraits
+from ..chunks import MongoChunks
+from ..keywords import Bm25
+from .index import ChunkIndex, Segment
+from .rows import Rows, read_rows, stored_ids
+from .snapshot import Key, Snapshot, only_one, read_snapshot, write_snapshot
+
+log = logging.getLogger(__name__)
+SNAPSHOT_ROWS = 2_000
+"""Rows loaded since the last snapshot that make a new one worth writing."""
+RELOAD_PAUSE = 5.0
+"""Pause between two comparisons with the database, in multiples of the time that one takes."""
+MAX_KEPT_PASSAGES = 4_000
+"""About 10 MB."""
+
+
+class FaissStore(MongoChunks):
+    """Exact in small scopes; filters are masks applied before the search, so a filter never shortens a result."""
+
+    def __init__(
+        self, *, settings: Settings, database: Database, changes: CorpusChanges, dimensions: int, slot: str = ""
+    ) -> None:
+        super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
+        self._language = settings.language
+        self._bm25 = Bm25(settings.bm25_k1, settings.bm25_b)
+        self._snapshot = settings.data_dir / f"index{slot}"
+        self._index = ChunkIndex()
+        self._position = -1
+        self._marker = self._epoch = -1
+        self._corpus = ""
+        self._unsaved_rows = 0
+        self._compared_at = self._compare_seconds = 0.0
+        self._lock = threading.Lock()
+        self._upkeep: threading.Thread | None = None
+        self._kept: tuple[int, dict[tuple[str, str], Chunk | None]] = (-1, {})
+        """Passages by collection and id, read at a position of the change log; None = there is no such passage."""
+
+    def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
+        """Keep passages of the embedded file, which nobody else writes, until the change log moves."""
+        if not self._database.embedded:
+            return super()._read(chunk_ids, collection)
+        position, kept, name = self._changes.position(), self._kept, collection.name
+        if kept[0] != position or len(kept[1]) > MAX_KEPT_PASSAGES:
+            kept = self._kept = (position, {})
+        passages = kept[1]
+        if missing := [id for id in chunk_ids if (name, id) not in passages]:
+            chunks = super()._read(missing, collection)
+            passages.update(((name, id), chunks.get(id)) for id in missing)
+        return {id: chunk for id in chunk_ids if (chunk := passages.get((name, id))) is not None}
+
+    def vector_search(
+        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> list[Match]:
+        """Raises EmbedderMismatchError: the vector is of another model."""
+        if len(vector) != self._dimensions:
+            raise EmbedderMismatchError(
+                f"The embedding of the question has {len(vector)} dimensions, the index has {self._dimensions}."
+            )
+        unit = np.asarray(vector, dtype=np.float32) / max(float(np.linalg.norm(vector)), 1e-12)
+        return self._fresh().vector_search(unit, top_k=top_k, scope=scope)
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        terms = analyzer(self._language).terms(query)
+        return self._fresh().keyword_search(terms, top_k=top_k, scope=scope, bm25=self._bm25)
+
+    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        return self._fresh().vector_scores(vector, chunk_ids) if chunk_ids else {}
+
+    def count(self, scope: Scope) -> int:
+        """Count in the index, so that deleted rows are gone at once."""
+        return self._fresh().count(scope)
+
+    def ping(self) -> str:
+        """Ask only the database; the next question updates the index."""
+        rows = sum(collection.estimated_count() for collection in self._collections())
+        return f"in-process FAISS and BM25, {rows} passages in the database"
+
+    def close(self) -> None:
+        """Wait for clusters and a snapshot that are being made."""
+        if self._upkeep is not None:
+            self._upkeep.join()
+
+    def _fresh(self) -> ChunkIndex:
+        """Return the index as of now; writes of other programs are noticed where they change the marker."""
+        # Read without the lock: searches must not queue up for a slow server, nor each repeat the same update.
+        marker, position = self._read_marker(), self._changes.position()
+        if (marker, position) == (self._marker, self._position):
+            return self._index
+        with self._lock, ExitStack() as turn:
+            marker, position = self._read_marker(), self._changes.position()
+            if (marker, position) == (self._marker, self._position):
+                return self._index  # another search was faster
+            if self._position < 0 and not self._adopt_snapshot():
+                # Locked until it is written: others take it from there, which saves their memory and time.
+                turn.enter_context(only_one(self._snapshot))
+                self._adopt_snapshot()
+            position, changed = self._changes.since(self._position)
+            if changed is None and self._adopt_snapshot():  # of a process that is not so far behind
+                position, changed = self._changes.since(self._position)
+            if self._position < 0 or (changed is None and self._changes.epoch() != self._epoch):
+                self._load_all()
+            elif changed:
+                self._load(changed)
+            elif changed is None or marker != self._marker:
+                # A count that changed without the log is a foreign write, or one of ours that is not logged yet:
+                # under a stream of those a large collection must not be walked through for every question.
+                if changed is not None and time.monotonic() - self._compared_at < RELOAD_PAUSE * self._compare_seconds:
+                    return self._index
+                self._compare()
+            self._position, self._marker = position, marker
+            running = self._upkeep is not None and self._upkeep.is_alive()
+            if not running and (self._save_is_due() or any(s.awaits_clusters for s in self._index.segments)):
+                arguments = (turn.pop_all(),)
+                self._upkeep = threading.Thread(target=self._keep_up, args=arguments, name="index upkeep", daemon=True)
+                self._upkeep.start()
+            return self._index
+
+    def _read_marker(self) -> int:
+        return sum(collection.write_marker() for collection in self._collections())
+
+    def _load_all(self) -> None:
+        index, self._epoch = ChunkIndex(), self._changes.epoch()
+        self._index = index.replace_documents(set(), self._read_rows(index))
+        self._unsaved_rows += len(self._index)
+
+    def _load(self, documents: set[str]) -> None:
+        if any(document_id.startswith(OLDER_PREFIX) for document_id in documents):  # their rows do not name them
+            self._load_all()
+            return
+        rows = self._read_rows(self._index, sorted(documents))
+        self._index = self._index.replace_documents(documents, rows)
+        self._unsaved_rows += len(rows.ids) if rows is not None else 0
+
+    def _compare(self) -> None:
+        """Load the documents whose passages have other ids than the index; an id changes with its passage."""
+        started = time.monotonic()
+        indexed, stored = self._index.live_ids(), stored_ids(self._collections())
+        self._load({id for id in indexed.keys() | stored.keys() if indexed.get(id) != stored.get(id)})
+        self._compared_at = time.monotonic()
+        self._compare_seconds = self._compared_at - started
+
+    def _adopt_snapshot(self) -> bool:
+        """Use the snapshot, if there is one that is newer than this index."""
+        self._corpus = self._changes.corpus_id()
+        snapshot = read_snapshot(self._snapshot, self._key())
+        if snapshot is None or snapshot.position <= self._position:
+            return False
+        self._index = ChunkIndex(snapshot.segments, snapshot.vocabulary)
+        self._position, self._marker, self._epoch = snapshot.position, snapshot.marker, snapshot.epoch
+        self._unsaved_rows = 0
+        return True
+
+    def _read_rows(self, index: ChunkIndex, documents: Sequence[str] | None = None) -> Rows | None:
+        return read_rows(
+            self._collections(),
+            documents,
+            fields=self._fields,
+            embedding_field=self._embedding_field,
+            dimensions=self._dimensions,
+            terms_of=analyzer(self._language).terms,
+            term_ids=index.term_ids,
+        )
+
+    def _save_is_due(self) -> bool:
+        return self._unsaved_rows >= SNAPSHOT_ROWS
+
+    def _keep_up(self, turn: ExitStack) -> None:
+        """Make clusters and the snapshot where they are due, beside the searches; ``turn`` ends with it."""
+        with turn:
+            while waiting := [segment for segment in self._index.segments if segment.awaits_clusters]:
+                self._exchange([(waiting[0], waiting[0].clustered())])
+            self._save()
+
+    def _save(self) -> None:
+        with self._lock:
+            index, due = self._index, self._save_is_due()
+            snapshot = Snapshot(self._position, self._marker, self._epoch, dict(index.vocabulary), index.segments)
+            self._unsaved_rows = 0 if due else self._unsaved_rows
+        if not due:
+            return
+        try:
+            written = write_snapshot(self._snapshot, self._key(), snapshot)
+        except OSError as error:
+            log.warning(
+                "The index snapshot %s cannot be written (%s): the next start takes longer.", self._snapshot, error
+            )
+            return
+        self._exchange(list(zip(index.segments, written, strict=True)))
+
+    def _exchange(self, pairs: list[tuple[Segment, Segment]]) -> None:
+        """Replace old by new segments; what was deleted meanwhile stays deleted."""
+        with self._lock:
+            for old, new in pairs:
+                self._index = self._index.exchange(old, new)
+
+    def _key(self) -> Key:
+        settings = (self._names, self._fields, self._embedding_field, self._dimensions, self._language)
+        return (self._corpus, *settings)
+
+
+TRAITS = StoreTraits()
+build = FaissStore

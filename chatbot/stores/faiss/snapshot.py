@@ -15,9 +15,9 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +50,8 @@ class Pieces:
     made: Iterator[Array]
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotKey:
-    """The settings that an index depends on besides its passages."""
-
-    corpus: str
-    collections: tuple[str, ...]
-    fields: tuple[str, ...]
-    embedding_field: str
-    dimensions: int
-    language: str
-    format: int = FORMAT
+Key = Sequence[Any]
+"""The corpus, and the settings that an index depends on besides its passages; JSON values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +87,12 @@ def only_one(folder: Path) -> Iterator[None]:
         yield
 
 
-def write_snapshot(folder: Path, key: SnapshotKey, snapshot: Snapshot) -> tuple[Segment, ...]:
+def write_snapshot(folder: Path, key: Key, snapshot: Snapshot) -> tuple[Segment, ...]:
     """Return the segments as they are in the files. A reader sees the old snapshot or the new one."""
     folder.mkdir(parents=True, exist_ok=True)
     segments = tuple(segment if segment.file else _written(folder, segment) for segment in snapshot.segments)
     header = {
-        "key": asdict(key),
+        "key": [FORMAT, *key],
         "position": snapshot.position,
         "marker": snapshot.marker,
         "epoch": snapshot.epoch,
@@ -117,11 +108,11 @@ def write_snapshot(folder: Path, key: SnapshotKey, snapshot: Snapshot) -> tuple[
     return segments
 
 
-def read_snapshot(folder: Path, key: SnapshotKey) -> Snapshot | None:
+def read_snapshot(folder: Path, key: Key) -> Snapshot | None:
     """Return the snapshot, or None where none fits."""
     try:
         header, alive, _ = _map(folder / CURRENT)
-        if header["key"] != json.loads(json.dumps(asdict(key))):
+        if header["key"] != json.loads(json.dumps([FORMAT, *key])):
             return None
         segments = []
         for file in header["segments"]:

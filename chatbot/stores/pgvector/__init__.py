@@ -1,1 +1,333 @@
-"""Passages in PostgreSQL, searched there."""
+"""Passages in PostgreSQL, searched there: pgvector's HNSW index for vectors, a GIN index for words (seed 004, R-E1).
+
+Documents, conversations and the rest stay in the database; this table holds the passages alone.
+
+The HNSW index is walked from the question outwards and the scope checked on the way. For a narrow scope that walk is
+long and, being bounded, may end too early; the few passages of the scope are compared faster. So the exact search
+comes first and gives up when it meets too many.
+
+BM25 is over the same terms as in the in-process index, so that both find the same passages in the same order.
+PostgreSQL's own ranking knows no document frequencies: a word of every second passage weighs as much as one of three.
+Of its full text search only the tsvector and its GIN index are used. A term's count is kept as its weight in the
+tsvector, the one number per term that `ts_rank` reads back fast; above four, where BM25 hardly grows, counts are equal.
+Rank and length normalisation are BM25's. A tsvector's positions are taken by the counts, so how close together the
+words are is read from the texts of the best passages.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...config.settings import Settings
+from ...database.core import Database
+from ...database.repositories.corpus import CorpusChanges
+from ...database.rows import embedding_field
+from ...domain import Chunk, Match, Matrix, Scope, Vector
+from ...domain.documents import to_score
+from ...domain.errors import EmbedderMismatchError, SearchEngineError, SettingsError
+from ...language import analyzer
+from .. import StoreTraits
+from ..chunks import best_matches, check_query, read_surroundings
+from ..keywords import POOL, Bm25, inverse_document_frequency, with_proximity
+from .connections import Connection, Connections, failure, know_vectors
+from .table import COLUMN_LIST, MAX_TERM_CHARACTERS, ChunkTable, clean, quote_term, to_chunk, to_row
+
+TABLE = "chunks"
+CONNECTIONS_PER_THREAD = 2
+_STATUS = f"""
+    SELECT split_part(current_setting('server_version'), ' ', 1), extversion, EXISTS (SELECT FROM {TABLE})
+    FROM pg_extension WHERE extname = 'vector'"""
+EXACT_ROWS = 1000
+"""Passages up to which all are compared when there is no scope."""
+EXACT_ROWS_IN_SCOPE = 20_000
+"""Passages in a scope up to which all are compared: 15,000 of 384 dimensions take as long as the index, finding all."""
+SPARE = 8
+"""Rows fetched beyond those needed, to see whether the last ones tie."""
+MAX_EF = 1000
+"""pgvector's own bound."""
+Row = tuple[float, str]
+"""Cosine distance, 0 to 2, and id."""
+MAX_TERMS = 64
+"""Distinct words of a question that are scored, the rarest; each costs time on every passage found."""
+Fetch = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
+"""Runs a statement with parameters."""
+_FREQUENCIES = (
+    "SELECT asked.term, (SELECT count(*) FROM {} WHERE terms @@ asked.query::tsquery) "
+    "FROM unnest(%(terms)s::text[], %(queries)s::text[]) AS asked(term, query)"
+)
+# count / (count + norm) as 1 - norm / (norm + count): so the count is read once. For a single position `ts_rank` is
+# weight / (pi^2 / 6), and the weights are quarters: times 4 * pi^2 / 6 is the count again.
+_SCORE = (
+    "%(weight{0})s::float8 * (1 - norm / (norm + 6.579736267392905 * "
+    "ts_rank('{{.25,.5,.75,1}}', terms, %(term{0})s::tsquery)::float8))"
+)
+
+
+def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
+    """Return the PostgreSQL settings under which `nearest` is run.
+
+    The index's scan goes on until the scope has filled the result; it may then be slightly out of order (relaxed),
+    which finds more and is sorted here. Sorts are made expensive, so that the planner takes the index.
+    """
+    return {
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.ef_search": MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k)),
+        "enable_sort": "off",
+    }
+
+
+def nearest(
+    connection: Connection, table: ChunkTable, *, vector: Vector, scope: Scope, top_k: int, compare: int | None = None
+) -> list[Row]:
+    """Return the ``top_k`` nearest of the scope, or all it has, best first, ties by id.
+
+    ``compare`` passages are compared one by one before the index is asked; None = as many as pays off.
+    """
+    condition, parameters = table.scope_condition(scope)
+    indexed, kind = table.indexed
+    distance = f"{table.embedding} <=> %(vector)s::vector AS distance"
+    exact = (
+        f"WITH compared AS MATERIALIZED (SELECT id, {distance} FROM {table.name} "
+        f"WHERE {table.embedding} IS NOT NULL AND {condition} LIMIT %(most)s) "
+        "SELECT id, distance, (SELECT count(*) FROM compared) FROM compared ORDER BY distance, id LIMIT %(rows)s"
+    )
+    through_index = (
+        f"SELECT id, {distance} FROM (SELECT id, {table.embedding} FROM {table.name} WHERE {condition} "
+        f"ORDER BY {indexed} <=> %(vector)s::{kind} LIMIT %(rows)s) AS near"
+    )
+
+    def run(query: str, limit: int, most: int | None = None) -> list[tuple[Any, ...]]:
+        return connection.execute(query, {**parameters, "vector": vector, "rows": limit, "most": most}).fetchall()
+
+    if table.indexable:
+        most = compare if compare is not None else EXACT_ROWS_IN_SCOPE if scope else EXACT_ROWS
+        rows = run(exact, top_k, most + 1)
+        if not rows or rows[0][2] <= most:
+            return _ranked(rows)
+        for limit in (top_k + SPARE, 4 * (top_k + SPARE)):
+            near = _ranked(run(through_index, limit))
+            # Whatever the index leaves out, or cuts through ties, the exact search below has the last word.
+            if len(near) == limit and near[-1][0] > near[top_k - 1][0]:
+                return near[:top_k]
+    return _ranked(run(exact, top_k))
+
+
+def _ranked(rows: Iterable[Sequence[Any]]) -> list[Row]:
+    return sorted((float(row[1]), str(row[0])) for row in rows)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of the corpus at one position of the change log; document frequencies are added as needed."""
+
+    table: ChunkTable
+    position: int
+    rows: int
+    average_length: float
+    frequencies: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, table: ChunkTable, position: int, fetch: Fetch) -> Statistics:
+        """Count the passages and their average length over the whole table."""
+        [(rows, average_length)] = fetch(f"SELECT count(*), coalesce(avg(term_count), 1) FROM {table.name}", {})
+        return cls(table, position, int(rows), float(average_length))
+
+    def inverse_frequencies(self, terms: Iterable[str], fetch: Fetch) -> dict[str, float]:
+        """Return the inverse document frequency of the rarest MAX_TERMS of the terms that any passage has."""
+        terms = {term[:MAX_TERM_CHARACTERS] for term in terms}
+        if new := [term for term in terms if term not in self.frequencies]:
+            parameters = {"terms": new, "queries": [quote_term(term) for term in new]}
+            for term, frequency in fetch(_FREQUENCIES.format(self.table.name), parameters):
+                self.frequencies[str(term)] = int(frequency)
+        present = sorted((self.frequencies[term], term) for term in terms if self.frequencies[term])
+        return {term: inverse_document_frequency(max(self.rows, n), n) for n, term in present[:MAX_TERMS]}
+
+    def search(
+        self, idf: Mapping[str, float], terms: Sequence[str], scope: Scope, top_k: int, bm25: Bm25
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the statement for (id, BM25 score), best first, ties by id, and its parameters; ``idf`` has terms."""
+        counted = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
+        condition, parameters = self.table.scope_condition(scope)
+        norm, norm_per_term = bm25.norms(max(self.average_length, 1.0))
+        for number, term in enumerate(idf):
+            parameters[f"term{number}"] = quote_term(term)
+            parameters[f"weight{number}"] = (bm25.k1 + 1) * counted[term] * idf[term]
+        query = (
+            f"SELECT id, {' + '.join(map(_SCORE.format, range(len(idf))))} AS score FROM {self.table.name}, "
+            "LATERAL (SELECT %(norm)s::float8 + %(norm_per_term)s::float8 * term_count AS norm) AS lengths "
+            f"WHERE terms @@ %(any)s::tsquery AND {condition} ORDER BY score DESC, id LIMIT %(top_k)s"
+        )
+        any_term = " | ".join(map(quote_term, idf))
+        return query, {**parameters, "norm": norm, "norm_per_term": norm_per_term, "any": any_term, "top_k": top_k}
+
+
+class PgvectorStore:
+    """Implements `protocols.Store`. Connects, and creates table and indexes, at the first use.
+
+    A chunk that names no collection belongs to the first one. MONGODB_TIMEOUT bounds each statement. Every method
+    raises SearchEngineError where PostgreSQL fails, and EmbedderMismatchError where the table's vectors are of another
+    size.
+    """
+
+    def __init__(
+        self, *, settings: Settings, database: Database, changes: CorpusChanges, dimensions: int, slot: str = ""
+    ) -> None:
+        """``database`` is not used: the passages live in PostgreSQL. Raises SettingsError: POSTGRES_URI is not set."""
+        if settings.postgres_uri is None:
+            raise SettingsError(
+                "VECTOR_SEARCH=pgvector needs POSTGRES_URI, e.g. postgresql://user:password@host/reports."
+            )
+        self._timeout = settings.mongodb_timeout
+        uri, threads = settings.postgres_uri.get_secret_value(), settings.threads
+        self._connections = Connections(uri, size=CONNECTIONS_PER_THREAD * threads, timeout=self._timeout)
+        self._table = ChunkTable(TABLE, embedding_field(slot), dimensions, settings.filter_fields)
+        self._expected = (
+            f"the table is set up for {dimensions}: use the model it was written with, or ingest the reports into "
+            "another database."
+        )
+        self._changes = changes
+        self._default_collection = settings.chunk_collections[0]
+        self._language = settings.language
+        self._terms_of = analyzer(settings.language).terms
+        self._bm25 = Bm25(settings.bm25_k1, settings.bm25_b)
+        self._prepared = False
+        self._preparing = threading.Lock()
+        self._statistics: Statistics | None = None
+
+    def prepare(self) -> None:
+        """Create the table and the indexes that are missing; the first search or write does so too."""
+        if self._prepared:
+            return
+        if not self._preparing.acquire(timeout=self._timeout):
+            raise failure("building")
+        try:
+            with self._connections.transaction() as connection:
+                self._table.prepare(connection)
+            self._prepared = True
+        finally:
+            self._preparing.release()
+
+    def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
+        """Write all chunks or none, in one transaction."""
+        rows = []
+        for chunk, vector in zip(chunks, vectors, strict=True):
+            if len(vector) != self._table.dimensions:
+                message = f"The embedding of the passage {chunk.id} has {len(vector)} dimensions, {self._expected}"
+                raise EmbedderMismatchError(message)
+            collection = chunk.collection or self._default_collection
+            terms = self._terms_of(chunk.search_text)
+            rows.append(to_row(chunk, terms, vector, collection=collection, language=self._language))
+        if not rows:
+            return
+        rows.sort(key=lambda row: str(row["id"]))  # one order for all writers, so that they cannot deadlock
+        with self._transaction() as connection:
+            connection.cursor().executemany(self._table.upsert, rows)
+        self._changes.record({chunk.document_id for chunk in chunks})
+
+    def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
+        query = f"DELETE FROM {TABLE} WHERE document_id = %(document_id)s AND id <> ALL(%(keep)s::text[])"
+        with self._transaction() as connection:
+            deleted = connection.execute(query, {"document_id": clean(document_id), "keep": clean(list(keep))}).rowcount
+        if deleted:
+            self._changes.record([document_id])
+        return deleted
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        if not chunk_ids:
+            return []
+        query = f"SELECT {COLUMN_LIST} FROM {TABLE} WHERE id = ANY(%(ids)s)"
+        chunks = {row[0]: to_chunk(row) for row in self._rows(query, {"ids": clean(list(chunk_ids))})}
+        return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
+
+    def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
+        """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
+        column = self._table.embedding
+        query = f"SELECT {COLUMN_LIST}, {column} FROM {TABLE} WHERE document_id = %(id)s AND {column} IS NOT NULL"
+        rows = self._rows(query, {"id": clean(document_id)}, binary=True)
+        vectors = [row[-1].to_numpy() for row in rows]
+        return [to_chunk(row[:-1]) for row in rows], np.vstack(vectors) if rows else np.empty((0, 0), np.float32)
+
+    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+        return read_surroundings(chunks, margin, self.get)
+
+    def vector_search(
+        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> list[Match]:
+        """Raises EmbedderMismatchError; SearchEngineError also for a vector of length 0."""
+        query = check_query(vector, self._table.dimensions, self._expected)
+        if top_k < 1:
+            return []
+        with self._transaction(scan_settings(scope, top_k)) as connection:
+            rows = nearest(connection, self._table, vector=query, scope=scope, top_k=top_k)
+        return [Match(chunk_id, to_score(1.0 - distance)) for distance, chunk_id in rows]
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        """BM25 in SQL, then proximity (`keywords`) of the best."""
+        terms = self._terms_of(query)
+        if top_k < 1 or not terms:
+            return []
+        position, statistics = self._changes.position(), self._statistics
+        if statistics is None or statistics.position != position:
+            statistics = self._statistics = Statistics.read(self._table, position, self._rows)
+        idf = statistics.inverse_frequencies(terms, self._rows)
+        if not idf:
+            return []
+        rows = self._rows(*statistics.search(idf, terms, scope, max(top_k, POOL), self._bm25))
+        scores = {str(chunk_id): float(score) for chunk_id, score in rows}
+        numbers, chunks = {term: number for number, term in enumerate(idf)}, self.get(list(scores))
+        in_order = ((term[:MAX_TERM_CHARACTERS] for term in self._terms_of(chunk.search_text)) for chunk in chunks)
+        texts = [np.asarray([numbers.get(term, -1) for term in terms], np.int32) for terms in in_order]
+        by_words = np.asarray([scores[chunk.id] for chunk in chunks], np.float64)
+        by_both = with_proximity(by_words, texts, dict(enumerate(idf.values()))).tolist()
+        matches = (Match(chunk.id, score, chunk) for chunk, score in zip(chunks, by_both, strict=True))
+        return best_matches(matches, top_k)
+
+    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """Raises as `vector_search` does."""
+        if not chunk_ids:
+            return {}
+        unit, column = check_query(vector, self._table.dimensions, self._expected), self._table.embedding
+        distance = f"{column} <=> %(vector)s::vector"
+        query = f"SELECT id, {distance} FROM {TABLE} WHERE id = ANY(%(ids)s) AND {column} IS NOT NULL"
+        rows = self._rows(query, {"vector": unit, "ids": clean(list(chunk_ids))})
+        return {str(chunk_id): to_score(1.0 - distance) for chunk_id, distance in rows}
+
+    def count(self, scope: Scope) -> int:
+        condition, parameters = self._table.scope_condition(scope)
+        return int(self._rows(f"SELECT count(*) FROM {TABLE} WHERE {condition}", parameters)[0][0])
+
+    def ping(self) -> str:
+        """Reads the table too, and so fails where that does not work."""
+        server, extension, filled = self._rows(_STATUS, {})[0]
+        return f"PostgreSQL {server}, pgvector {extension}, table {TABLE}{'' if filled else ' (empty)'}"
+
+    def close(self) -> None:
+        self._connections.close()
+
+    @contextmanager
+    def _transaction(self, settings: Mapping[str, str | int] | None = None) -> Iterator[Connection]:
+        self.prepare()
+        try:
+            with self._connections.transaction(settings) as connection:
+                know_vectors(connection)
+                yield connection
+        except SearchEngineError as error:
+            if error.reason == "table_missing":
+                self._prepared = False
+                self._connections.drop_idle()  # they know the types of an extension that may be recreated
+            raise
+
+    def _rows(self, query: str, parameters: dict[str, Any], *, binary: bool = False) -> list[tuple[Any, ...]]:
+        with self._transaction() as connection:
+            return connection.execute(query, parameters, binary=binary).fetchall()
+
+
+TRAITS = StoreTraits(in_database=False)
+build = PgvectorStore

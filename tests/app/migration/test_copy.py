@@ -21,7 +21,7 @@ from chatbot.database.repositories.corpus import CorpusChanges, CorpusFacts, Sto
 from chatbot.domain import Scope
 from chatbot.domain.documents import Calibration
 from chatbot.domain.errors import DatabaseError, EmbedderMismatchError, InvalidRequestError, SettingsError
-from chatbot.stores.faiss.store import FaissStore
+from chatbot.stores.faiss import FaissStore
 from tests.app.migration.corpora import COLLECTIONS, DIMENSIONS, contents, write_corpus
 from tests.fakes.nx_server import NxThread
 
