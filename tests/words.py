@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chatbot.app.services import NO_MODEL
-from chatbot.app.web.pages import MODES, PRESET_WORDS
+from chatbot.app.web.pages import CHOICES
 from chatbot.config import STATIC, TEMPLATES
 from chatbot.language import count_of
 
@@ -24,7 +24,7 @@ def in_templates() -> Iterator[str]:
         for double, single in _IN_TEMPLATES.findall(path.read_text("utf-8")):
             yield double or single
     yield NO_MODEL
-    for label, description in (*MODES.values(), *PRESET_WORDS.values()):
+    for label, description in (*CHOICES["modes"].values(), *CHOICES["presets"].values()):
         yield from (label, description)
 
 

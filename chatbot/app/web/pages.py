@@ -9,14 +9,14 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mimetypes
-from collections.abc import Mapping
+import tomllib
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
 from flask import Blueprint, Response, current_app, make_response, render_template, request, url_for
 
-from ...config import STATIC
+from ...config import STATIC, TEMPLATES
 from ...config.presets import PRESETS
 from ...domain.chat import QUERY_CHARACTERS
 from ...language.words import ENGLISH, LANGUAGES, speaking
@@ -35,34 +35,8 @@ MIN_COMPRESSED_BYTES = 1_000
 LANGUAGE_COOKIE = "language"
 """Set by the switch (static/js/common/choices.js)."""
 
-EXAMPLES = (
-    {"question": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}},
-    {
-        "question": "How many people are food insecure, and why?",
-        "filters": {"country_name": ["Somalia"], "year": [2023]},
-    },
-    {"question": "Which are the ten most populous countries?", "filters": {"type": ["year_in_review"], "year": [2023]}},
-)
-"""Questions that the sample reports can answer."""
-
-MODES = {
-    "direct": ("Quick", "One search, one answer."),
-    "auto": ("Automatic", "Chooses the mode that suits the question."),
-    "deep": ("Deep search", "Searches for the parts of the question at once, then for what is still missing."),
-    "chain": ("Step by step", "Each search builds on the result of the previous one."),
-    "compare": ("Compare", "One search for each country, year or report, side by side in a table."),
-    "report": ("Write a report", "An outline first, then section by section, with the sources at the end."),
-}
-"""Label and description of each mode, in the order offered. A mode without an entry comes last, under its name."""
-
-PRESET_WORDS = {
-    "adaptive": ("Adaptive threshold", "Vectors only; the threshold falls from .7 until a passage reaches it."),
-    "compression": ("Compression", "Passages shortened to the sentences that are close to the question."),
-    "hybrid": ("Weighted hybrid", "Vectors weigh .7, keywords .3; three passages from different sources."),
-    "deep": ("Deep searcher", "Searches in rounds, each for what is still missing."),
-    "deterministic": ("Strict threshold", "Three passages above a similarity of .75, or none."),
-}
-"""Label and description of each preset: the exact figures of a known system."""
+CHOICES: dict[str, Any] = tomllib.loads((TEMPLATES / "choices.toml").read_text("utf-8"))
+"""Words of the modes and presets, and example questions."""
 
 
 @pages.get("/")
@@ -86,19 +60,18 @@ def _chat(shared: str = "") -> Response:
     answering = services().answering
     usable = {name: (available, reason) for name, available, reason in answering.modes()}
 
-    def choice(name: str, words: Mapping[str, tuple[str, str]], mode: str) -> dict[str, str | bool]:
-        label, description = words.get(name, (name.replace("_", " ").capitalize(), ""))
+    def choice(name: str, kind: str, mode: str) -> dict[str, str | bool]:
+        label, description = CHOICES[kind].get(name, (name.replace("_", " ").capitalize(), ""))
         available, reason = usable[mode]
         return {"name": name, "label": label, "description": description, "reason": reason, "available": available}
 
-    order = [*(name for name in MODES if name in usable), *(name for name in usable if name not in MODES)]
     page = render_template(
         "chat.html",
         shared=shared,
-        examples=EXAMPLES,
-        modes=[choice(name, MODES, name) for name in order],
+        examples=CHOICES["examples"],
+        modes=[choice(name, "modes", name) for name in dict.fromkeys([*CHOICES["modes"], *usable]) if name in usable],
         quotes_only=any(reason == NO_MODEL for _, reason in usable.values()),
-        presets=[choice(name, PRESET_WORDS, answering.default_mode(name)) for name in PRESETS],
+        presets=[choice(name, "presets", answering.default_mode(name)) for name in PRESETS],
         mode=answering.default_mode(),
         longest_question=QUERY_CHARACTERS,
     )
