@@ -199,8 +199,7 @@ class Answering:
     def check_mode(self, mode: str | None, preset: str = "") -> str:
         """Return the mode of a question: the one it names, else that of the preset or the settings.
 
-        Raises:
-            UnknownNameError: no such mode, or no language model for it.
+        Raises UnknownNameError: no such mode, or no language model for it.
         """
         field = "mode" if mode or preset else "MODE"
         mode = AGENTS.check(mode or self.default_mode(preset), field=field)

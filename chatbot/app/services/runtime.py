@@ -80,8 +80,7 @@ class Runtime:
     def embedder(self) -> CachedEmbedder:
         """The database's embedder, else the configured one.
 
-        Raises:
-            EmbedderMismatchError: EMBEDDING_PROVIDER or EMBEDDING_MODEL names another one than the database has.
+        Raises EmbedderMismatchError: EMBEDDING_PROVIDER or EMBEDDING_MODEL names another one than the database has.
         """
         provider, model = self._embedder_name()
         embedder = EMBEDDERS.builder(provider)(self._settings, model=model)
@@ -125,8 +124,7 @@ class Runtime:
     def require_current(self) -> None:
         """Call this before writing passages: the first ones decide the model of the database.
 
-        Raises:
-            EmbedderMismatchError: the database has another embedder now; do not write with this one.
+        Raises EmbedderMismatchError: the database has another embedder now; do not write with this one.
         """
         stored = self._storage.facts.embedder()
         if stored is None:
@@ -221,11 +219,7 @@ class Runtime:
         )
 
     def reranker(self, name: str) -> Reranker | None:
-        """Return the reranker of that name, None for none.
-
-        Raises:
-            UnknownNameError, MissingPackageError
-        """
+        """Return the reranker of that name, None for none. Raises UnknownNameError, MissingPackageError."""
         if RERANKERS.check(name, field="RERANKER") == "none":
             return None
         with self._lock:  # one of each: a cross-encoder is large

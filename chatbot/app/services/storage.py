@@ -171,9 +171,7 @@ class Storage:
     def prepare(self) -> None:
         """Bring the schema up to date, and create the ordinary indexes that look-ups need; existing ones stay.
 
-        Raises:
-            DatabaseError: it does not answer.
-            SettingsError: a newer program wrote it.
+        Raises DatabaseError: it does not answer; SettingsError: a newer program wrote it.
         """
         migrate(self.database)
         # The embedded database filters in the in-process index, so there these would only slow down writing.
@@ -210,8 +208,7 @@ class Retention:
     def purge_expired(self) -> None:
         """Delete what KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer keep, and old deletions.
 
-        Raises:
-            DependencyError: the database does not answer.
+        Raises DependencyError: the database does not answer.
         """
         settings, now = self._storage.settings, datetime.now(UTC)
         self.conversations(deleted_before=_iso(now - timedelta(seconds=UNDO_SECONDS)))

@@ -21,11 +21,11 @@ from ...domain.errors import DocumentExistsError, ForbiddenError, InvalidRequest
 from ...domain.json import parse, to_json
 from ...jobs.queue import Ingestion, IngestionFile
 from ...library.control import JobControl, lease
-from ...library.sources import METADATA, UPLOADS, Cutting, Overrides, Year, document_id, uploaded_name
+from ...library.sources import METADATA, UPLOADS, Cutting, Overrides, document_id, uploaded_name
 from .access import caller, library, whose
 from .asking import Address, one_of
 from .files import FILES, MOST_FILES, accept_files, digest_of, is_form, on_disk, safe_name, size_of
-from .routes import Body, Number, Query, answer_type, json_body, page_size, route, services, wake_worker
+from .routes import Number, Query, answer_type, json_body, page_size, route, services, wake_worker
 
 jobs = Blueprint("jobs", __name__)
 NOTHING_SENT = (
@@ -54,8 +54,7 @@ class Pages(Overrides):
     def by_page(self) -> dict[str, str]:
         """Return the addresses by page, without what follows a #.
 
-        Raises:
-            InvalidRequestError: both or none of the fields, or the same page twice.
+        Raises InvalidRequestError: both or none of the fields, or the same page twice.
         """
         if (self.url is None) == (self.urls is None):
             message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
@@ -73,21 +72,11 @@ class UploadFields(Overrides):
     on_conflict: Conflict | None = None
 
 
-class Upload(Body):
+class Upload(UploadFields):
     """Files to add; a form has text in its fields, ``labels`` with commas between."""
 
     files: list[File] = Field(min_length=1, max_length=MOST_FILES)
-    on_conflict: Conflict | None = None
-    title: str | None = None
-    country_name: str | None = None
-    year: Year | None = None
-    type: str | None = None
-    labels: str | None = None
-    description: str | None = None
-    collection: str | None = None
-    chunk_strategy: str | None = None
-    chunk_size: int | None = None
-    chunk_overlap: int | None = None
+    labels: str | None = None  # type: ignore[assignment]  # a text, not a list
 
 
 @jobs.post("/api/documents")

@@ -195,8 +195,7 @@ def embed_texts(body: EmbeddingRequest) -> Response:
 def mode_and_scope(name: str) -> tuple[str | None, dict[str, Any]]:
     """Read `report-chat-MODE:VALUE:VALUE`: the mode, None = the default one, and the filters by years and countries.
 
-    Raises:
-        NotFoundError: there is no such model.
+    Raises NotFoundError: there is no such model.
     """
     model_name, *values = name.split(":")
     if model_name not in _names():

@@ -160,8 +160,7 @@ def wake_worker() -> None:
 def json_body() -> Any:
     """Return the current request's JSON, None where it has none or cannot be read.
 
-    Raises:
-        InvalidRequestError: it has a name twice.
+    Raises InvalidRequestError: it has a name twice.
     """
     try:
         return parse_json(request.get_data()) if request.is_json else None
