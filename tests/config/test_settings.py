@@ -13,6 +13,9 @@ from dotenv import dotenv_values
 from chatbot.config.settings import REMOVED, Settings, misspelt_settings
 from chatbot.database import open_database
 from chatbot.domain.errors import SettingsError
+from tests.data import cases
+
+CASES = cases(__file__)
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / ".env.example"
@@ -91,17 +94,7 @@ def test_values_are_read_from_the_environment_by_upper_case_name() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "rule"),
-    [
-        ({}, "open"),
-        ({"HOST": "localhost"}, "open"),
-        ({"HOST": "::1", "ALLOWED_HOSTS": "localhost,127.0.0.1"}, "open"),
-        ({"HOST": "0.0.0.0"}, "read"),
-        ({"HOST": "192.168.1.5"}, "read"),
-        ({"ALLOWED_HOSTS": "reports.example.org"}, "read"),
-        ({"TRUSTED_PROXIES": "127.0.0.1"}, "read"),
-        ({"HOST": "0.0.0.0", "ACCESS": "open"}, "open"),
-        ({"ACCESS": "keys"}, "keys"),
-    ],
+    CASES["all_is_open_by_itself_only_where_nobody_else_can_reach_it"],
 )
 def test_all_is_open_by_itself_only_where_nobody_else_can_reach_it(settings: dict[str, str], rule: str) -> None:
     found = Settings.from_env(settings)
@@ -158,31 +151,7 @@ class TestSecretFiles:
             Settings.from_env({"MONGODB_URI": "mongodb://a", "MONGODB_URI_FILE": "b"})
 
 
-WRONG = {
-    "ACCESS": ("closed", ["ACCESS='closed'", "'auto'", "'open'", "'read'", "'keys'"]),
-    "TRUSTED_PROXIES": ("proxy.local", ["TRUSTED_PROXIES='proxy.local'", "does not appear to be an IPv4 or IPv6"]),
-    "TOP_K": ("0", ["TOP_K='0'", "greater than or equal to 1"]),
-    "PORT": ("http", ["PORT='http'", "valid integer"]),
-    "VECTOR_WEIGHT": ("1.5", ["VECTOR_WEIGHT='1.5'", "less than or equal to 1"]),
-    "ON_EMPTY": ("invent", ["ON_EMPTY='invent'", "'abstain'", "'relax'", "'general'"]),
-    "SAMPLE_DATA": ("yes", ["SAMPLE_DATA='yes'", "'auto'", "'on'", "'off'"]),
-    "LOG_LEVEL": ("TRACE", ["LOG_LEVEL='TRACE'", "'DEBUG'", "'ERROR'"]),
-    "THRESHOLD_STEP": ("0", ["THRESHOLD_STEP='0'", "greater than 0"]),
-    "RELEVANCE_FLOOR": ("high", ["RELEVANCE_FLOOR='high'", "'auto'"]),
-    "ALLOWED_HOSTS": ("https://reports.example.org", ["ALLOWED_HOSTS='https://", "without scheme"]),
-    "CORS_ORIGINS": ("https://app.example.org/", ["CORS_ORIGINS='https://", "as browsers send it"]),
-    "FILTER_FIELDS": ("year,data_embedding", ["FILTER_FIELDS='year,data_embedding'", "none of the program's own"]),
-    "OPENAI_BASE_URL": ("localhost:8000/v1", ["OPENAI_BASE_URL='localhost:8000/v1'", "http://localhost:11434/v1"]),
-    "EMBEDDING_BASE_URL": ("localhost:11434", ["EMBEDDING_BASE_URL='localhost:11434'", "http:// or https://"]),
-    "OPENAI_API_KEY": ("sk-\u00e9", ["OPENAI_API_KEY: ", "beyond ASCII"]),
-    "MONGODB_DB": ("report.chat", ["MONGODB_DB='report.chat'", "1 to 63 characters"]),
-    "MONGODB_COLLECTION": ("a..b", ["MONGODB_COLLECTION", "'a..b'", "two dots"]),
-    "KEEP_CONVERSATIONS_DAYS": ("3000000", ["KEEP_CONVERSATIONS_DAYS='3000000'", "less than or equal to 36500"]),
-    "THRESHOLD_FLOOR": ("0.8", ["THRESHOLD_FLOOR must not be above THRESHOLD_START"]),
-    "CHUNK_OVERLAP": ("900", ["CHUNK_OVERLAP=900 must be below CHUNK_SIZE=900"]),
-    "ATTACHMENT_CHUNK_OVERLAP": ("2000", ["ATTACHMENT_CHUNK_OVERLAP=2000 must be below ATTACHMENT_CHUNK_SIZE=1000"]),
-    "MODEL_PRICES": ("openai:a=1/2,openai:b=2", ["MODEL_PRICES=", "must be provider:model="]),
-}
+WRONG = CASES["wrong"]
 
 
 @pytest.mark.parametrize(("name", "value", "parts"), [(name, *rest) for name, rest in WRONG.items()], ids=WRONG)

@@ -12,6 +12,9 @@ import pytest
 from chatbot.domain import Document, Loaded, Section, Value, lay_out
 from chatbot.domain.errors import LoadError
 from chatbot.library.sources import Source, document_id, folder_sources, make_document, metadata_of, read_manifest
+from tests.data import cases
+
+CASES = cases(__file__)
 
 TEXT = lay_out([Section(("A",), "one")])
 
@@ -30,25 +33,7 @@ def make(
     return make_document(source, loaded, overrides=person or {}, countries=countries)
 
 
-WINNERS: dict[str, tuple[dict[str, Any], dict[str, Value]]] = {
-    "the name alone": ({}, {"country_name": "Mali", "year": 2010}),
-    "the file over the name": ({"file": {"year": 2011}}, {"country_name": "Mali", "year": 2011}),
-    "the manifest instead of the name": ({"manifest": {}}, {}),
-    "the manifest over the file": (
-        {"file": {"year": 2011, "country_name": "Kenya"}, "manifest": {"year": 2012}},
-        {"country_name": "Kenya", "year": 2012},
-    ),
-    "a person over all": (
-        {"file": {"year": 2011}, "manifest": {"year": 2012, "type": "t"}, "person": {"year": 2013}},
-        {"year": 2013, "type": "t"},
-    ),
-    "a person over the name": ({"person": {"country_name": "Chad"}}, {"country_name": "Chad", "year": 2010}),
-    "none from a person": ({"person": {"country_name": None}, "file": {"type": "t"}}, {"year": 2010, "type": "t"}),
-    "a year and no country": ({"name": "world-2024.md"}, {"year": 2024, "type": "year_in_review"}),
-    "a year and no country, no review": ({"name": "world-2024.md", "person": {"type": None}}, {"year": 2024}),
-    "a year as text in the file": ({"file": {"year": "2011"}}, {"country_name": "Mali", "year": 2011}),
-    "a code in the file": ({"file": {"country_name": "KEN"}}, {"country_name": "Kenya", "year": 2010}),
-}
+WINNERS: dict[str, tuple[dict[str, Any], dict[str, Value]]] = CASES["winners"]
 
 
 @pytest.mark.parametrize(("said", "expected"), WINNERS.values(), ids=WINNERS)
@@ -173,27 +158,7 @@ def test_a_wrong_manifest_is_named_with_its_first_wrong_entry(tmp_path: Path, ma
         assert part in raised.value.message
 
 
-NAMES: dict[str, dict[str, Any]] = {
-    "kenya-2024": {"country_name": "kenya", "year": 2024},
-    "2024_Kenya_final": {"country_name": "Kenya", "year": 2024},
-    "PAPUA-NEW-GUINEA 1998": {"country_name": "PAPUA NEW GUINEA", "year": 1998},
-    "guinea": {"country_name": "guinea"},
-    "guinea-bissau": {"country_name": "guinea bissau"},
-    "south-sudan and sudan 2020": {"year": 2020},
-    "bosnia and herzegovina": {"country_name": "bosnia and herzegovina"},
-    "congo-democratic-republic-of-2024": {"country_name": "congo democratic republic of", "year": 2024},
-    "Türkiye": {"country_name": "Türkiye"},
-    "kenya-KENYA-2023": {"country_name": "KENYA", "year": 2023},
-    "kenya-mali-2023": {"year": 2023},
-    "kenya-2022-2023": {"country_name": "kenya"},
-    "kenya-2023-v2023": {"country_name": "kenya", "year": 2023},
-    "report20231": {},
-    "20230115-report": {},
-    "year-1899": {},
-    "in-us-it-ken": {},
-    "annual-report": {},
-    "": {},
-}
+NAMES: dict[str, dict[str, Any]] = CASES["names"]
 
 
 @pytest.mark.parametrize(("stem", "expected"), NAMES.items(), ids=NAMES)

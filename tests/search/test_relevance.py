@@ -12,6 +12,9 @@ from chatbot.domain.figures import GlossaryEntry
 from chatbot.domain.reading import Reading
 from chatbot.questions.reading import read_names
 from chatbot.search.relevance import Bounds, Judge
+from tests.data import cases
+
+CASES = cases(__file__)
 
 ENTRY = GlossaryEntry("work", "", ("job", "employees"), "Population")
 BOUNDS = Bounds(0.6, 0.7)
@@ -34,21 +37,7 @@ def hits(score: float, heading: float | None = None) -> list[SearchHit]:
 
 @pytest.mark.parametrize(
     ("question", "score", "heading", "verdict"),
-    [
-        ("How fast does the population of Kenya grow?", 0.61, 0.8, "answers"),
-        ("How fast does the population of Kenya grow?", 0.59, 0.8, "nothing"),  # below the floor
-        ("How fast does the population of Kenya grow?", 0.65, None, "closest"),  # a passage without a heading
-        ("How fast does the population of Kenya grow?", 0.71, None, "answers"),
-        ("How fast does the population of Kenya grow?", 0.62, 0.55, "closest"),  # all its words are in a passage
-        ("How high is the wage in Kenya?", 0.65, 0.6, "nothing"),  # no passage has the word
-        ("How high is the wage in Kenya?", 0.72, 0.74, "closest"),
-        ("How high is the wage in Kenya?", 0.78, 0.78, "answers"),  # the heading is what was asked, in other words
-        ("How high is the job in Kenya?", 0.65, 0.6, "closest"),  # a word of the glossary for a hit's heading
-        ("How many births among the Rohingya in Kenya?", 0.74, 0.72, "nothing"),  # a name that no passage has
-        ("How many births exceed deaths in Kenya?", 0.74, 0.72, "answers"),
-        ("Why did Births step down in Kenya?", 0.68, 0.66, "closest"),  # a name that a passage has
-        ("Population of Kenya in 2023, Zimbabwe?", 0.65, 0.8, "answers"),  # countries are no such names
-    ],
+    CASES["verdicts"],
 )
 def test_verdicts(question: str, score: float, heading: float | None, verdict: str) -> None:
     assert judge().verdict(read(question), hits(score, heading)) == verdict

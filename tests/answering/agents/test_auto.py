@@ -6,7 +6,10 @@ import pytest
 
 from chatbot.domain import Scope, Values
 from tests.answering.agents.bench import Bench, keyless, model
+from tests.data import cases
 from tests.fakes.scripted_model import ScriptedModel, asked
+
+CASES = cases(__file__)
 
 __all__ = ["keyless", "model"]
 
@@ -56,20 +59,8 @@ def test_the_router_is_told_the_scope(model: Bench) -> None:
 @pytest.mark.parametrize(
     ("query", "mode"),
     [
+        *CASES["without_a_model_a_rule_picks"],
         (COMPARED, "compare"),
-        ("How does the population of Kenya differ from that of Mali?", "compare"),
-        ("Population of Kenya vs Mali", "compare"),
-        ("Rank Kenya and Mali by GDP per capita", "compare"),
-        ("Which is larger, Kenya or Mali?", "compare"),
-        ("Which of Kenya and Mali exports gold?", "compare"),
-        ("What is the population growth in Kenya and Mali?", "compare"),
-        ("Who governs Kenya? And what is mined in Kenya?", "deep"),
-        ("Which county of Kenya is the largest?", "direct"),
-        ("What is the population of Kenya?", "direct"),
-        ("What are the different ethnic groups of Kenya?", "direct"),
-        ("What is the difference between a county and a province of Kenya?", "direct"),
-        ("What share of the people of Kenya is older than 65?", "direct"),
-        ("What does Kenya export other than tea?", "direct"),
     ],
 )
 def test_without_a_model_a_rule_picks(keyless: Bench, query: str, mode: str) -> None:

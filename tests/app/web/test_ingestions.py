@@ -18,8 +18,11 @@ from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.contract import FILE, JOB
 from tests.app.web.knowledge import BROKEN_PDF, KENYA, MALI_CSV, added, ended, found_texts, job_of, rows, upload
 from tests.conftest import KENYA_2023
+from tests.data import cases
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.web_server import Page, WebServer, redirect
+
+CASES = cases(__file__)
 
 LONG = "# Report of many passages\n\n" + "\n\n".join(f"## Part {n}\n\nText number {n}." for n in range(400))
 
@@ -209,22 +212,9 @@ class TestWebPages:
     @pytest.mark.parametrize(
         ("body", "field"),
         [
-            ({"url": "ftp://example.org/x"}, "url"),
-            ({"url": "file:///etc/passwd"}, "url"),
-            ({"url": "/etc/passwd"}, "url"),
-            ({"url": 5}, "url"),
-            ({"url": ""}, "url"),
+            *CASES["what_is_wrong_is_named_and_nothing_is_stored"],
             ({"url": "http://example.org/" + "x" * 2000}, "url"),
-            ({"urls": []}, "urls"),
-            ({"urls": "http://example.org"}, "urls"),
-            ({"urls": ["http://example.org", None]}, "urls.1"),
             ({"urls": [f"http://example.org/{n}" for n in range(51)]}, "urls"),
-            ({"url": "http://example.org", "urls": ["http://example.org"]}, "url"),
-            ({"urls": ["http://example.org/a#1", "http://example.org/a#2"]}, "urls"),
-            ({"urls": ["http://example.org/a", "http://example.org/b"], "title": "T"}, "title"),
-            ({"url": "http://example.org", "year": "soon"}, "year"),
-            ({"url": "http://example.org", "files": ["x"]}, "files"),
-            ({}, "url"),
         ],
     )
     def test_what_is_wrong_is_named_and_nothing_is_stored(

@@ -10,22 +10,13 @@ from chatbot.config.settings import Settings
 from tests.app.web.conftest import error_of
 from tests.app.web.knowledge import KENYA, form, rows
 from tests.conftest import KENYA_2023
+from tests.data import cases
+
+CASES = cases(__file__)
 
 HERE = "http://localhost"  # what the test client asks
 FRIEND = "https://app.example.com"
-FOREIGN = [
-    {"Origin": "https://evil.example"},
-    {"Origin": "https://localhost.evil.example"},
-    {"Origin": "http://localhost:3000"},
-    {"Origin": "https://localhost"},
-    {"Origin": "null"},
-    {"Origin": ""},
-    {"Origin": "http://[::1"},
-    {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"},
-    {"Origin": "http://localhost:3000", "Sec-Fetch-Site": "same-site"},
-    {"Sec-Fetch-Site": "cross-site"},
-    {"Sec-Fetch-Site": "same-site"},
-]
+FOREIGN = CASES["foreign"]
 OWN = [
     {},
     {"Origin": HERE},

@@ -12,30 +12,11 @@ from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION, error_of, fields_of
 from tests.app.web.knowledge import KENYA, MALI_CSV, added, ended, post_form, rows, upload
 from tests.conftest import KENYA_2023
+from tests.data import cases
 
-NAMES = [
-    ("report.md", "report.md"),
-    ("../../x.md", "x.md"),
-    ("/etc/passwd.md", "etc/passwd.md"),
-    ("..\\..\\x.md", "x.md"),
-    ("C:\\Users\\me\\x.md", "C_/Users/me/x.md"),
-    ("2023/kenya.md", "2023/kenya.md"),
-    ("2023/../kenya.md", "2023/kenya.md"),
-    ("./a//b.md", "a/b.md"),
-    ("a\r\nX-Evil: 1\r\n.md", "a_X-Evil_ 1_.md"),
-    ("a\x00\t\x7f\x85b.md", "a_b.md"),
-    ('a"<b>|c?*.md', "a_b_c_.md"),
-    ("gpj.\u202edm.exe", "gpj._dm.exe"),
-    ("\u200bzero\u2028.md", "_zero_.md"),
-    ("..hidden.md", "hidden.md"),
-    ("a.md. ", "a.md"),
-    ("über 中文.md", "über 中文.md"),
-    ("u\u0308ber.md", "über.md"),
-    ("..", "file"),
-    ("/", "file"),
-    ("", "file"),
-    (None, "file"),
-]
+CASES = cases(__file__)
+
+NAMES = CASES["names"]
 
 
 @pytest.mark.parametrize(("given", "expected"), NAMES)

@@ -8,7 +8,10 @@ import pytest
 
 from chatbot.domain.errors import LoadError
 from chatbot.library.fetching import Fetched, fetch
+from tests.data import cases
 from tests.fakes.web_server import Page, WebServer
+
+CASES = cases(__file__)
 
 OFFICE = "application/vnd.openxmlformats-officedocument"
 
@@ -21,26 +24,10 @@ def fetched(server: WebServer, folder: Path, page: Page, path: str = "/a") -> Fe
 @pytest.mark.parametrize(
     ("path", "content_type", "name"),
     [
-        ("/a", "text/html", "a.html"),
-        ("/a.php", "Text/HTML; charset=utf-8", "a.php.html"),
-        ("/a.htm", "application/xhtml+xml", "a.html"),
-        ("/a.pdf", "application/pdf", "a.pdf"),
-        ("/download", "application/pdf;name=x", "download.pdf"),
+        *CASES["the_type_gives_the_suffix"],
         ("/a", f"{OFFICE}.wordprocessingml.document", "a.docx"),
         ("/a", f"{OFFICE}.spreadsheetml.sheet", "a.xlsx"),
         ("/a", f"{OFFICE}.presentationml.presentation", "a.pptx"),
-        ("/a", "text/csv", "a.csv"),
-        ("/a.json", "application/json", "a.json"),
-        ("/README.markdown", "text/markdown", "README.md"),
-        ("/v1.2", "text/plain", "v1.2.txt"),
-        ("/README.md", "text/plain; charset=utf-8", "README.md"),
-        ("/a.csv", "text/plain", "a.csv"),
-        ("/a.pdf", "text/plain", "a.txt"),
-        ("/A.PDF", "application/octet-stream", "A.pdf"),
-        ("/a.docx", None, "a.docx"),
-        ("/a.csv", "application/vnd.ms-excel", "a.csv"),
-        ("/", "text/html", "127.0.0.1.html"),
-        ("/.html", "text/html", "html.html"),
     ],
 )
 def test_the_type_gives_the_suffix(

@@ -13,7 +13,9 @@ from lxml import html as lxml_html
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.formats import Fit, Sample
 from chatbot.library.loaders.html import MAX_MARKUP, HtmlLoader, page_sections
-from tests.data import data_set, needs
+from tests.data import cases, data_set, needs
+
+CASES = cases(__file__)
 
 NIGERIA = data_set("sample_corpus", "formats", "nigeria-2024.html")
 
@@ -94,16 +96,8 @@ def test_a_page_that_is_all_furniture_by_name_still_arrives() -> None:
 
 
 BLOCKS = {
-    "paragraphs": ("<p>a<p>b", "a\n\nb"),
-    "line breaks": ("<p>a<br>b<br/><br>c", "a\nb\n\nc"),
-    "inline marks": ("<p>km<sup>2</sup> <b>to</b>tal <span>x</span><span>y</span>", "km2 total xy"),
-    "entities": ("<p>R&eacute;union &amp; &#8211; &rsquo;s&nbsp;x &lt;b&gt;", "Réunion & – ’s x <b>"),
+    **CASES["blocks"],
     "a list": ("<p>x<ul><li>a<li><p>b</p><ol><li>c</ol></ul><p>y", "x\n\n- a\n- b\n  - c\n\ny"),
-    "terms": ("<dl><dt>Area:<dd>5 km<dd>6 km<dt>Land<dd>4 km</dl>", "Area: 5 km\n6 km\nLand: 4 km"),
-    "code": ("<pre>a\n  b</pre>", "a\n  b"),
-    "a comment": ("<p>a<!-- no --><?php no ?>b", "ab"),
-    "a script in a paragraph": ("<p>a <script>no</script>b", "a b"),
-    "a form": ("<form><p>text<input value=no><select><option>no</select><textarea>no</textarea></form>", "text"),
 }
 
 
@@ -112,25 +106,7 @@ def test_blocks(html: str, text: str) -> None:
     assert read(f"<body>{html}</body>") == [((), text)]
 
 
-TABLES = {
-    "headings": ("<tr><th>Country<th>2023<tr><td>Chad<td>5<tr><td>Mali<td>6",
-        "Country: Chad; 2023: 5\nCountry: Mali; 2023: 6"),
-    "no headings": ("<tr><td>total<td>5<tr><td>land<td>4", "total | 5\nland | 4"),
-    "names of rows": ("<tr><th>Capital<td>Lima<tr><th>Area<td>5 km", "Capital: Lima\nArea: 5 km"),
-    "a caption and a group": (
-        "<caption>Table 1</caption><tr><th>Country<th>2023<tr><th colspan=2>Africa<tr><td>Chad<td>5",
-        "Table 1\nAfrica\nCountry: Chad; 2023: 5"),
-    "two rows of headings": (
-        "<thead><tr><th rowspan=2>Country<th colspan=2>People<tr><th>Male<th>Female<tbody><tr><td>Chad<td>5<td>6",
-        "Country: Chad; People Male: 5; Female: 6"),
-    "a cell down": ("<tr><th>Region<th>Country<th>n<tr><td rowspan=2>Africa<td>Chad<td>5<tr><td>Mali<td>6",
-        "Region: Africa; Country: Chad; n: 5\nRegion: Africa; Country: Mali; n: 6"),
-    "a frame": ("<tr><td><h2>no path</h2>x</td><td>y", None),
-    "a cell of lines": ("<tr><th>A<th>B<tr><td>x<br>y<td><p>z</p>", "A: x y; B: z"),
-    "a list and a table in cells": (
-        "<tr><th>Name<th>Habitat<tr><td>Teal<td><ul><li>Pond<li>Marsh</ul><tr><td>Coot"
-        "<td><table><tr><td>Lake<td>7</table>", "Name: Teal; Habitat: Pond, Marsh\nName: Coot; Habitat: Lake 7"),
-}  # fmt: skip
+TABLES = CASES["tables"]
 
 
 @pytest.mark.parametrize(("html", "text"), TABLES.values(), ids=TABLES)
@@ -171,18 +147,7 @@ def test_the_page_says_what_it_is_about() -> None:
     assert (loaded.description, loaded.labels) == ("All of it", ("a", "b"))
 
 
-CHARSETS = {
-    "utf-8, undeclared": ("Côte Łódź", "utf-8", ""),
-    "utf-8, declared otherwise": ("Côte Łódź", "utf-8", "<meta charset=iso-8859-1>"),
-    "latin-1, declared": ("Côte “d’Ivoire”", "cp1252", "<meta charset='iso-8859-1'>"),
-    "latin-1, undeclared": ("Côte d’Ivoire, the name of a country that has a coast", "cp1252", ""),
-    "http-equiv": ("Łódź", "iso8859-2", '<meta http-equiv="Content-Type" content="text/html; charset=ISO-8859-2">'),
-    "xml declaration": ("Łódź", "iso8859-2", '<?xml version="1.0" encoding="iso-8859-2"?>'),
-    "a mark": ("Łódź", "utf-16", "<meta charset=iso-8859-1>"),
-    "a mark in utf-8": ("Łódź", "utf-8-sig", "<meta charset=iso-8859-1>"),
-    "a made-up name": ("Łódź", "utf-8", "<meta charset=klingon>"),
-    "chinese": ("中国", "gb18030", "<meta charset=gb2312>"),
-}
+CHARSETS = CASES["charsets"]
 
 
 @pytest.mark.parametrize(("text", "encoding", "head"), CHARSETS.values(), ids=CHARSETS)
@@ -254,17 +219,10 @@ def test_what_is_not_shown_is_not_read(style: str, way: str) -> None:
 @pytest.mark.parametrize(
     "shown",
     [
-        '<div style="font-size:0"><p style="font-size:14px">Read me.</p></div>',
-        '<div style="background:#123"><p style="color:#fff">Read me.</p></div>',
-        '<table bgcolor="navy"><tr><td><font color="white">Read me.</font></td></tr></table>',
-        '<style>.dark {background: url(x.png)} .dark p {color: white}</style><div class="dark"><p>Read me.</p></div>',
+        *CASES["what_is_shown_in_other_colours_and_sizes_is_read"],
         '<link rel="stylesheet" href="x.css"><div class="hero"><p style="color:white">Read me.</p></div>',
-        '<style>@media print { p {display: none} }</style><p>Read me.</p>',
-        '<div style="visibility:hidden"><p style="visibility:visible">Read me.</p></div>',
-        '<p style="opacity:.8;color:#333;font-size:9px;margin-left:-8px;text-indent:2em">Read me.</p>',
-        '<p style="color:var(--white);height:0">Read me.</p>',
     ],
-)  # fmt: skip
+)
 def test_what_is_shown_in_other_colours_and_sizes_is_read(shown: str) -> None:
     assert read(shown) == [((), "Read me.")]
 

@@ -17,17 +17,11 @@ from chatbot.library.loaders.sections import (
     row_text,
     table_text,
 )
+from tests.data import cases
 
-ROWS = {
-    "header and value": (["Country", "Year"], ["Kenya", "2023"], "Country: Kenya; Year: 2023"),
-    "an empty cell": (["Country", "Capital", "Year"], ["Kenya", " ", "2023"], "Country: Kenya; Year: 2023"),
-    "white space": (["GDP\n(USD)"], [" 1\u00a0 2\n3 "], "GDP (USD): 1 2 3"),
-    "no header": (["", "Year"], ["Kenya", "2023"], "Kenya; Year: 2023"),
-    "more cells than names": (["Country"], ["Kenya", "2023"], "Country: Kenya; 2023"),
-    "fewer cells than names": (["Country", "Year"], ["Kenya"], "Country: Kenya"),
-    "a colon in the name": (["total :"], ["5 km"], "total: 5 km"),
-    "nothing": (["Country"], [""], ""),
-}
+CASES = cases(__file__)
+
+ROWS = CASES["rows"]
 
 
 @pytest.mark.parametrize(("header", "cells", "text"), ROWS.values(), ids=ROWS)
@@ -36,19 +30,8 @@ def test_a_row_names_its_columns(header: list[str], cells: list[str], text: str)
 
 
 TABLES = {
-    "a header": ([["Country", "2019"], ["Kenya", "5"], ["", "6"]], "Country: Kenya; 2019: 5\n2019: 6"),
-    "an empty corner": ([["", "2019", "2020"], ["Kenya", "5", "6"]], "Kenya; 2019: 5; 2020: 6"),
-    "numbers first": ([["total", "1,285 "], ["land", "1,279"]], "total | 1,285\nland | 1,279"),
-    "a hole in the first row": ([["a", "", "b"], ["c", "d", "e"]], "a | b\nc | d | e"),
-    "one row": ([["Country", "Year"]], "Country | Year"),
+    **CASES["tables"],
     "prose first": ([["x" * 121, "b"], ["c", "d"]], f"{'x' * 121} | b\nc | d"),
-    "a caption": ([["Table 1", ""], ["Country", "Year"], ["Chad", "2020"]], "Table 1\nCountry: Chad; Year: 2020"),
-    "groups and notes": (
-        [["Country", "Year"], ["Africa", ""], ["Chad", "2020"], ["Source: UN"]],
-        "Africa\nCountry: Chad; Year: 2020\nSource: UN",
-    ),
-    "blank rows": ([["", ""], ["Country", "Year"], [" "], ["Chad", "2020"]], "Country: Chad; Year: 2020"),
-    "nothing": ([], ""),
 }
 
 
@@ -141,15 +124,8 @@ def test_a_row_without_a_text_column_is_a_line_named_by_country_and_year() -> No
 
 
 NAMED_BY = {
-    "the first column of words": (
-        ["n", "city", "river"],
-        [["1", "Nairobi", "Athi"], ["2", "Embu", "Tana"], ["3", "7", "Tana"]],
-        "Nairobi",
-    ),
-    "not numbers with signs": (["share", "city"], [["5 %", "Nairobi"], ["-1,200.5", "Mombasa"]], "Nairobi"),
-    "nothing but numbers": (["a", "b"], [["1", "2"]], "Row 1"),
+    **CASES["named_by"],
     "prose is no name": (["remark", "b"], [["word " * 20, "2"]], "Row 1"),
-    "year alone": (["year", "b"], [["2015", "2"]], "Row 1"),
 }
 
 
@@ -165,19 +141,7 @@ def test_headers_are_completed_and_told_apart() -> None:
     assert column_key(" Country-Name\t") == column_key("COUNTRY  name") == "country_name"
 
 
-METADATA = {
-    "name": ({"country": "Kenya"}, {"country_name": "Kenya"}),
-    "code": ({"nation": "KEN"}, {"country_name": "KEN"}),
-    "no country": ({"country": "World"}, {}),
-    "the first that is one": ({"country_name": "World", "country": "Mali"}, {"country_name": "Mali"}),
-    "year": ({"year": "1999"}, {"year": 1999}),
-    "year of a spreadsheet": ({"year": "2015.0"}, {"year": 2015}),
-    "no year": ({"year": "2015-16"}, {}),
-    "digits of another script": ({"year": "٢٠١٥"}, {}),
-    "no year, a number": ({"year": "20150"}, {}),
-    "type": ({"type": "review"}, {"type": "review"}),
-    "empty": ({"country": "", "year": "", "type": ""}, {}),
-}  # fmt: skip
+METADATA = CASES["metadata"]
 
 
 @pytest.mark.parametrize(("values", "metadata"), METADATA.values(), ids=METADATA)

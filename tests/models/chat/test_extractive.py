@@ -14,7 +14,10 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Passage, Prompt
 from chatbot.domain.request import RequestContext
 from chatbot.models.chat.extractive import HEADER, MAX_CHARACTERS, build
+from tests.data import cases
 from tests.models.chat.conftest import embedder, passage, prompt
+
+DATA = cases(__file__)
 
 POPULATION = passage(1, "Kenya had 52,428,290 people in 2023. The capital is Nairobi. It lies in Africa. Tea is grown.")
 COFFEE = passage(2, "Coffee and horticulture lead the exports.", section="Exports", score=0.6)
@@ -87,18 +90,7 @@ def test_every_citation_of_a_quoting_answer_is_supported() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "Source: CIA World Factbook",
-        "Sources: World Bank, people of Kenya (2023).",
-        "Quelle: Weltbank",
-        "\u00a9 2023 The people of Kenya",
-        "Population",
-        "KENYA 2023",
-        "page 7",
-        "Copyright 2023 Kenya people",
-        "(2023 est.)",
-        "(Kenya people)",
-    ],
+    DATA["a_source_line_or_a_bare_heading_is_no_evidence"],
 )
 def test_a_source_line_or_a_bare_heading_is_no_evidence(text: str) -> None:
     boilerplate, telling = passage(1, text), passage(2, "52,428,290 people (2023 est.)")
@@ -123,16 +115,7 @@ def unescaped(marks: str, text: str) -> list[str]:
     return re.findall(rf"(?<!\\)(?:\\\\)*([{re.escape(marks)}])", text)
 
 
-HOSTILE = [
-    "Kenya <img src=x onerror=alert(1)> people",
-    "Kenya <script>alert(1)</script> people",
-    "Kenya ![people](http://evil.example/?q=1)",
-    "Kenya [people](javascript:alert(1))",
-    "Kenya **people** _x_ `code` | a | b |",
-    "Kenya people [1] [99]",
-    "Kenya people \\[1](http://evil.example)",
-    "# Kenya people",
-]
+HOSTILE = DATA["hostile"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

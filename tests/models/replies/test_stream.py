@@ -12,6 +12,9 @@ from chatbot.domain import Context, Delta, Message, Prompt, Usage
 from chatbot.domain.errors import TIMEOUT, ChatModelError
 from chatbot.language import estimate_tokens
 from chatbot.models.replies.stream import Reply, ThoughtFilter, without_thoughts
+from tests.data import cases
+
+CASES = cases(__file__)
 
 QUESTION = "How many people live in Kenya?"
 ASKED = estimate_tokens(QUESTION)
@@ -74,19 +77,8 @@ def test_half_a_character_waits_for_its_other_half() -> None:
 
 
 REPLIES = {
-    "both tags": ("<think>hm</think>Yes", "Yes"),
-    "around it": ("Yes.<think>hm</think> No.", "Yes. No."),
-    "only the closing one": ("hm</think>Yes", "Yes"),
-    "only the opening one": ("Yes<think>hm", "Yes"),
-    "capitals": ("<THINK>hm</Think>Yes", "Yes"),
-    "thinking": ("<thinking>hm</thinking>Yes", "Yes"),
-    "blanks in the tag": ("<think >hm</think\n>Yes", "Yes"),
-    "nested": ("<think>a<think>b</think>c</think>Yes", "Yes"),
-    "the tag mentioned in a thought": ("<think>I am in <think> now</think>Yes", "Yes"),
-    "twice": ("<think>a</think>Yes <think>b</think>and no", "Yes and no"),
+    **CASES["replies"],
     "empty": ("<think>\n\n</think>\n\nYes", "Yes"),
-    "none": (" Yes ", "Yes"),
-    "another tag": ("<thin>Yes</thin>", "<thin>Yes</thin>"),
 }
 
 
