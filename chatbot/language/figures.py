@@ -42,6 +42,8 @@ _NUMBER = (
 _MONEY = "|".join(CURRENCIES.values())
 _SCALE = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
 _FIGURE = re.compile(
+    # It begins at a sign, a digit or a word; without this the alternatives are tried at each letter.
+    r"(?=[-\d$€£¥₹₽]|(?<![a-z])[a-z])"
     rf"(?P<sign>(?<![\w)\]%.,])-|\bminus )?(?P<before>(?:{_MONEY})[ {GAP}]?(?P<inner>-)?)?"
     rf"(?<![\w.])(?<!\d,)(?P<number>{_NUMBER})"
     rf"(?:(?P<signs>[{''.join(SCALE_SIGNS)}])|(?P<short>[kmbt]\b)|[ {GAP}-]?(?P<scale>{_SCALE})\b\.?)?"
@@ -49,8 +51,8 @@ _FIGURE = re.compile(
     re.IGNORECASE,
 )
 RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?", re.IGNORECASE)
-_COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)")
-_POINT_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
+_COMMA_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)")
+_POINT_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ def unify_signs(text: str) -> str:
 def comma_decimals(text: str) -> bool:
     """Return whether more numbers have a decimal comma than a decimal point: then 1.234 is a thousand."""
     text = unify_signs(text)
-    return len(_COMMA_DECIMAL.findall(text)) > len(_POINT_DECIMAL.findall(text))
+    commas = len(_COMMA_DECIMAL.findall(text))
+    return commas > 0 and commas > len(_POINT_DECIMAL.findall(text))
 
 
 def figures(text: str, *, comma: bool = False) -> list[Figure]:
@@ -144,11 +147,11 @@ def _readings(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
         whole, _ = _readings(number.replace(" ", GAP), comma)
         return whole, [value for part in number.split(" ") for value in _readings(part, comma)[0]]
     number = number.replace(GAP, "").replace("'", "")
+    if number.isdigit():
+        return [Decimal(number)], []
     pieces, marks = re.split(r"[.,]", number), re.findall(r"[.,]", number)
     parts = [Decimal(piece) for piece in pieces]
     whole, decimal = [Decimal("".join(pieces))], [Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}")]
-    if not marks:
-        return whole, []
     head, *middle, last = pieces  # in groups: 1,234 and, as in India, 12,34,567; not 0,123
     grouped = 1 <= len(head) <= 3 and head[0] != "0" and len(last) == 3 and all(len(part) in (2, 3) for part in middle)
     if marks.count(marks[-1]) == 1 and (len(marks) > 1 or not grouped):

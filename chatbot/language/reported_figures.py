@@ -33,6 +33,7 @@ _NEXT_DATED = re.compile(r"(?:(?<=\d\))|(?<=t\.\))) +(?=[-$€£¥\d])")
 _NOTE = re.compile(r"^\W*(?:note|definition|methodology)s?:.*|\bnote:[^(]*", re.IGNORECASE)
 _BULLET = re.compile(r"^(?:[-*•]|\d+\.) +")
 _LABEL = re.compile(r"([^:]{1,80}?) ?:\s+")
+_FOOTNOTE = re.compile(r"\s*\(\d+\)$")
 _YEAR_LABEL = re.compile(rf"\b{_YEAR}\b[^:;]{{0,40}}:|:\s*{_YEAR}\s*(?:[;,]|$)")
 """A year in front of a figure, or in a column of its own."""
 _LED_BY_YEAR = re.compile(rf"(?P<year>{_YEAR})(?: (?P<rest>[^\d\s].*))?")
@@ -49,7 +50,10 @@ _NO_NAME = re.compile(
     re.IGNORECASE,
 )
 """What a figure's name does not end in: a bound, a date, prose."""
-_MONTH_FIRST = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
+_NO_UNIT = re.compile(rf"^(?i:{'|'.join(MONTHS)})\b|[\[\]]|[A-Z]\S* [A-Z]")
+_CODE = re.compile(r"0\d")
+_PLACE = re.compile(r"[A-Z][\w']{3,}(?![\w/])")
+"""Behind a figure without a name: 5.3 million NAIROBI."""
 _CONTACT = re.compile(r"\b(?:telephone|phone|fax|e-?mail|address|chancery|embassy|consulate|code)\b", re.IGNORECASE)
 """Numbers that count nothing."""
 _SENTENCE_YEAR = re.compile(rf"(?:^|[;,] )(?:[Ii]n|[Dd]uring) (?P<year>{_YEAR})\b")
@@ -65,8 +69,8 @@ _TOTAL = re.compile(r"(?:: |^)(?:total(?: population)?|overall)$", re.IGNORECASE
 _ANY_COLUMN = re.compile(r"(?:: |^)(?:values?|figures?|amounts?)(?=: |$)", re.IGNORECASE)
 """Of a table: says of no figure what it is of."""
 _ROW = re.compile(r"Row \d+\b")
-KEPT_TEXTS = 2048
-"""Passages whose figures are kept: the next edition of a report repeats many of them."""
+KEPT_LINES = 4096
+"""Lines whose figures are kept: the next edition of a report repeats many of them."""
 LONGEST_SPAN = 10
 MOST_WORDS = 8
 """Words of a label, a heading or a unit, at most; more of them are prose."""
@@ -146,29 +150,38 @@ def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
         )
 
 
-@lru_cache(KEPT_TEXTS)
-def stated(text: str) -> tuple[Stated, ...]:
+def stated(text: str) -> list[Stated]:
     """The figures that a passage's text states, in text order."""
     if not _DIGIT.search(text):
-        return ()
-    comma, heading, group = comma_decimals(text), "", list[str]()
+        return []
+    comma, heading, group = comma_decimals(text), "", tuple[str, ...]()
     blocks: list[list[Stated]] = [[]]
     for line in _lines(text):
-        is_prose = not _DIGIT.search(line) or line.endswith((".", "!", "?"))
-        parts = [] if is_prose else _ITEM_END.split(_NEXT_DATED.sub("; ", line))
-        items = [_take_labels(part) for part in parts if part.strip()]
-        if items and len(items[0][0]) > 1:  # "improved: urban: 91.3%", then "rural: 63.3%"
-            group = items[0][0][:-1]
-        elif items and group:
-            items[0] = ([*group, *items[0][0]], items[0][1])
-        if found := _statements(items, comma):
-            blocks[-1] += (replace(figure, heading=heading) for figure in found) if heading else found
+        found, group = _figures_of_line(line, heading, group, comma)
+        if found:
+            blocks[-1] += found
             continue
         blocks.append([])
-        group = [line.rstrip(" -:")] if line.endswith(("-", ":")) else []
+        group = (line.rstrip(" -:"),) if line.endswith(("-", ":")) else ()
         is_name = len(line.split()) <= MOST_WORDS and not re.search(r"[,;:.!?]", line)
         heading = line if not group and is_name else heading
-    return tuple(figure for block in blocks for figure in _sharing_years(block))
+    return [figure for block in blocks for figure in _sharing_years(block)]
+
+
+@lru_cache(KEPT_LINES)
+def _figures_of_line(
+    line: str, heading: str, group: tuple[str, ...], comma: bool
+) -> tuple[list[Stated], tuple[str, ...]]:
+    """The statements of a line, and the labels that the next lines belong under."""
+    is_prose = not _DIGIT.search(line) or line.endswith((".", "!", "?"))
+    parts = [] if is_prose else _ITEM_END.split(_NEXT_DATED.sub("; ", line))
+    items = [_take_labels(part) for part in parts if part.strip()]
+    if items and len(items[0][0]) > 1:  # "improved: urban: 91.3%", then "rural: 63.3%"
+        group = tuple(items[0][0][:-1])
+    elif items and group:
+        items[0] = ([*group, *items[0][0]], items[0][1])
+    found = _statements(items, comma)
+    return [replace(figure, heading=heading) for figure in found] if heading else found, group
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -218,7 +231,7 @@ def _take_labels(item: str) -> tuple[list[str], str]:
     """The labels in front of an item ("improved: urban: 91.3%"), and the rest."""
     labels = []
     while label := _LABEL.match(item):
-        labels.append(re.sub(r"\s*\(\d+\)$", "", label[1]))
+        labels.append(_FOOTNOTE.sub("", label[1]))
         item = item[label.end() :]
     return labels, item.strip()
 
@@ -248,21 +261,21 @@ def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> 
     if not _DIGIT.search(words):
         return None
     numbers = figures(words, comma=comma)
-    if not numbers or len(numbers[0].values) != 1 or numbers[0].word or re.match(r"0\d", numbers[0].text):
+    if not numbers or len(numbers[0].values) != 1 or numbers[0].word or _CODE.match(numbers[0].text):
         return None
     first, behind = numbers[0], words[numbers[0].end :]
     before, unit = _ROUGHLY.sub("", words[: first.start]).strip(" -"), _BEHIND_UNIT.split(behind)[0].rstrip()
     unit, text = unit.strip(" -"), f"{first.text}{unit}"
     prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _NO_NAME.search(before)
-    if prose or _MONTH_FIRST.match(unit) or re.search(r"[\[\]]|[A-Z]\S* [A-Z]", unit):
+    if prose or _NO_UNIT.search(unit):
         return None
     if (first.year and first.bare and not unit) or (behind.strip(" )") and figures(_RATE.sub("", behind))):
         return None
-    if any(map(_CONTACT.search, [*labels, before])):
+    if _CONTACT.search(": ".join([*labels, before])):
         return None
     before = before or named
-    if re.match(r"[A-Z][\w']{3,}(?![\w/])", unit) and not before:
-        before, unit, text = unit, "", first.text  # 5.3 million NAIROBI
+    if not before and _PLACE.match(unit):
+        before, unit, text = unit, "", first.text
     label = ": ".join(filter(None, [*labels, before]))
     return Stated("", label, min(first.values), first.unit or unit, text)
 
