@@ -34,7 +34,7 @@ from pymongo.read_concern import ReadConcern
 
 from ..config.settings import Settings
 from ..domain import Vector
-from ..domain.errors import DatabaseError, SettingsError
+from ..domain.errors import DatabaseError, SettingsError, read_failures
 from .core import ChangeStream, CommandError, Database, Json, current_request
 from .rows import VECTOR_SUBTYPE, encode_payload
 
@@ -100,7 +100,7 @@ class TimeLimits:
         if request is not None:
             limit = min(limit, REQUEST_SHARE * self.seconds - request.waited)
             if limit <= 0:
-                raise failure("slow", REQUEST_SHARE * self.seconds)
+                raise failure("slow", seconds=REQUEST_SHARE * self.seconds)
         outer, call = getattr(_thread, "call", None), Call(limit, time.monotonic() + limit)
         _thread.call, began, answered = call, self._clock(), True
         try:
@@ -244,40 +244,9 @@ class RetryPauses(CommandListener):
         call.failures += 1
 
 
-SOON, LATER = 5, 30
-"""Seconds until a retry may help: after an election or a restart; after a password was changed."""
-FAILURES: dict[str, tuple[str, str, int]] = {
-    "unreachable": ("MongoDB does not answer.", "Check that the server runs and that MONGODB_URI is right.", SOON),
-    "unreachable:tls": (
-        "MongoDB does not answer.",
-        "TLS failed: on Atlas, allow this machine's address (Network Access); elsewhere check the certificates.",
-        SOON,
-    ),
-    "slow": (
-        "MongoDB was too slow: it took longer than the {seconds:g} seconds allowed.",
-        "Try again; if it stays so, look at the server's load and indexes, or raise MONGODB_TIMEOUT.",
-        SOON,
-    ),
-    "no_primary": ("MongoDB has no primary just now.", "It is electing one: try again.", SOON),
-    "overloaded": ("MongoDB is overloaded.", "Try again; if it stays so, use a larger tier.", SOON),
-    "overloaded:here": (
-        "All connections to MongoDB are in use.",
-        "Try again; if it stays so, look at the server's load.",
-        SOON,
-    ),
-    "bad_address": (
-        "The address in MONGODB_URI cannot be resolved or used.",
-        "Check the host name in it, and this machine's name server.",
-        LATER,
-    ),
-    "auth_refused": ("MongoDB refused the user or password.", "Check the credentials in MONGODB_URI.", LATER),
-    "no_rights": (
-        "The MongoDB user lacks a permission.",
-        "Give the user of MONGODB_URI the role readWrite on the database MONGODB_DB.",
-        LATER,
-    ),
-}
-"""Reason to message, remedy, and the seconds after which trying again may help."""
+failure = read_failures(__package__, DatabaseError)
+SOON = 5
+"""Seconds until a retry may help: after an election or a restart."""
 _KINDS: tuple[tuple[tuple[type[PyMongoError], ...], str], ...] = (
     ((NetworkTimeout, ExecutionTimeout, WTimeoutError), "slow"),
     ((NotPrimaryError,), "no_primary"),
@@ -306,13 +275,6 @@ _ATLAS_NO_RIGHTS = re.compile(r"user is not allowed|not authorized", re.IGNORECA
 _TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
 
 
-def failure(reason: str, seconds: float = 0.0) -> DatabaseError:
-    """Return the error of a ``reason`` in FAILURES; ``seconds``: the time that was allowed."""
-    message, remedy, retry_after = FAILURES[reason]
-    message, reason = message.format(seconds=seconds), reason.partition(":")[0]
-    return DatabaseError(message, remedy=remedy, retry_after=retry_after, reason=reason)
-
-
 def translate(error: PyMongoError, seconds: float) -> DatabaseError:
     """Return what happened, what helps and when to retry, without secrets; ``seconds``: the time limit of one call."""
     if isinstance(error, OperationFailure) and not isinstance(error, (ExecutionTimeout, WTimeoutError)):
@@ -322,7 +284,7 @@ def translate(error: PyMongoError, seconds: float) -> DatabaseError:
         return DatabaseError(f"MongoDB failed: {type(error).__name__}.", retry_after=SOON)
     # Only a failed selection names the cause of failed attempts to connect.
     tls = isinstance(error, ServerSelectionTimeoutError) and _TLS.search(str(error))
-    return failure("unreachable:tls" if tls else reason, seconds)
+    return failure("unreachable:tls" if tls else reason, seconds=seconds)
 
 
 def _refused(error: OperationFailure, seconds: float) -> DatabaseError:
@@ -341,6 +303,6 @@ def _refused(error: OperationFailure, seconds: float) -> DatabaseError:
     elif reason is None and code != SEARCH_OVERLOADED and error.has_error_label(OVERLOAD_LABEL):
         reason = "overloaded"
     if reason is not None:
-        return failure(reason, seconds)
+        return failure(reason, seconds=seconds)
     again = code in BROKEN_OFF or error.has_error_label("RetryableWriteError")
     return CommandError(message, code, retry_after=SOON if again else None)

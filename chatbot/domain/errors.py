@@ -6,8 +6,10 @@ to do, and never contain a secret; ``code`` is stable and machine-readable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, ClassVar, Self, TypeVar
 
 TIMEOUT = "timeout"
 """A `DependencyError.reason`: no answer in time; what was asked may still have been done, and be paid for."""
@@ -157,6 +159,24 @@ class DependencyError(ChatbotError, code="dependency_unavailable", status=503):
         self.finding = message
         self.remedy = remedy
         self.reason = reason
+
+
+E = TypeVar("E", bound=DependencyError)
+
+
+def read_failures(package: str, kind: type[E]) -> Callable[..., E]:
+    """Return a function that makes the errors in a package's `failures.toml` by name; values fill their texts.
+
+    The ``reason`` of an error is its name up to a colon, unless the file gives another one.
+    """
+    table = tomllib.loads(files(package).joinpath("failures.toml").read_text("utf-8"))
+
+    def failure(name: str, /, **values: object) -> E:
+        options = {"reason": name.partition(":")[0], **table[name]}
+        message, remedy = (str(options.pop(text)).format(**values) for text in ("message", "remedy"))
+        return kind(message, remedy=remedy, **options)
+
+    return failure
 
 
 class DatabaseError(DependencyError, code="database_unavailable", dependency="database"):

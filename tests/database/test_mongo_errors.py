@@ -20,7 +20,9 @@ from pymongo.errors import (
 )
 
 from chatbot.database.core import CommandError
-from chatbot.database.mongo import LATER, SOON, translate
+from chatbot.database.mongo import SOON, translate
+
+LATER = 30
 
 
 def refused(code: int | None, message: str = "no") -> OperationFailure:

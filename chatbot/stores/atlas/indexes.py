@@ -18,7 +18,7 @@ from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
 from ...database.rows import TEXT_FIELD, embedding_field
 from ...domain.errors import SearchEngineError
-from .errors import FOLLOWED_BY, has_no_room, missing, not_queryable, translate_refusals
+from .errors import FOLLOWED_BY, failure, has_no_room, not_queryable, translate_refusals
 
 log = logging.getLogger(__name__)
 MISSING, NO_ROOM = "DOES_NOT_EXIST", "NO_ROOM"
@@ -303,8 +303,8 @@ class IndexHealth:
 
     def known_failure(self) -> SearchEngineError | None:
         """Return what the last check found, if that was a moment ago."""
-        until, failure = self._latest
-        return failure if self._clock() < until else None
+        until, problem = self._latest
+        return problem if self._clock() < until else None
 
     def failure(self) -> SearchEngineError | None:
         """Return why the index cannot answer. None where it can, and where its collection is empty.
@@ -315,14 +315,15 @@ class IndexHealth:
         until, before = self._latest
         if (before is None and self._clock() < until) or self._database[self.target.collection].estimated_count() == 0:
             return None
-        failure, status = None, index_status(self._database, self.target)
+        problem, status = None, index_status(self._database, self.target)
         if status.state == MISSING:
             with translate_refusals(self.target):
                 indexes = self._database[self.target.collection].search_indexes()
-            failure = missing(self.target, [str(index.get("name")) for index in indexes])
+            others = ", ".join(sorted(str(index.get("name")) for index in indexes)) or "none"
+            problem = failure("missing", collection=self.target.collection, name=self.target.index, others=others)
         elif not status.queryable:
-            failure = not_queryable(self.target, status.state, status.message)
-        if failure is not None and before is None:
-            log.warning("%s", failure.message)
-        self._latest = self._clock() + (DOUBTED_SECONDS if failure else TRUSTED_SECONDS), failure
-        return failure
+            problem = not_queryable(self.target, status.state, status.message)
+        if problem is not None and before is None:
+            log.warning("%s", problem.message)
+        self._latest = self._clock() + (DOUBTED_SECONDS if problem else TRUSTED_SECONDS), problem
+        return problem

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ...domain.errors import MissingPackageError, SearchEngineError, SettingsError
+from ...domain.errors import MissingPackageError, SearchEngineError, SettingsError, read_failures
 
 try:
     import psycopg
@@ -138,76 +138,7 @@ def explain(error: psycopg.Error) -> SearchEngineError:
     return SearchEngineError(f"PostgreSQL refused a command ({type(error).__name__}{code}).", reason="refused")
 
 
-def failure(reason: str, **values: str) -> SearchEngineError:
-    """Return the error of a ``reason`` in FAILURES; ``values`` fill its message."""
-    message, remedy, retry_after = FAILURES[reason]
-    return SearchEngineError(
-        message.format(**values), remedy=remedy, retry_after=retry_after, reason=reason.partition(":")[0]
-    )
-
-
-RETRY_AFTER = 5
-"""Seconds: a server that restarts is back by then."""
-FAILURES: dict[str, tuple[str, str, int | None]] = {
-    "unreachable": (
-        "PostgreSQL does not answer.",
-        "Check that the server runs and POSTGRES_URI is right.",
-        RETRY_AFTER,
-    ),
-    "auth_refused": (
-        "PostgreSQL refused the user or password.",
-        "Check the credentials in POSTGRES_URI, and that pg_hba.conf lets this host in.",
-        None,
-    ),
-    "no_database": (
-        "PostgreSQL has no database of the name in POSTGRES_URI.",
-        "Create it (createdb NAME), or correct POSTGRES_URI.",
-        None,
-    ),
-    "slow": (
-        "PostgreSQL took longer than the time-out.",
-        "Try again; if this stays, raise MONGODB_TIMEOUT (it bounds this database too).",
-        RETRY_AFTER,
-    ),
-    "overloaded": (
-        "PostgreSQL has no free connection.",
-        "Try again; if this stays, raise its max_connections or lower THREADS.",
-        RETRY_AFTER,
-    ),
-    "overloaded:here": (
-        "All connections of this process to PostgreSQL are in use.",
-        "Try again; if this stays, lower THREADS or give the server more to run on.",
-        2,
-    ),
-    "building": ("The PostgreSQL indexes are being built.", "Try again when they are.", RETRY_AFTER),
-    "no_rights": (
-        "The PostgreSQL user lacks rights on the table or the schema.",
-        "Let the owner of the database start the app once, or grant this user CREATE on the schema.",
-        None,
-    ),
-    "table_missing": (
-        "The table of passages or one of its columns has vanished from PostgreSQL.",
-        "It is made anew at the next question; ingest the reports again.",
-        1,
-    ),
-    "read_only": (
-        "This PostgreSQL server is read-only: usually a replica.",
-        "Let POSTGRES_URI name the primary (target_session_attrs=read-write does with several hosts).",
-        RETRY_AFTER,
-    ),
-    "disk": ("PostgreSQL has no disk space left.", "Make room on the server.", None),
-    "extension_missing": (
-        "The extension vector (pgvector) is not there, and this user cannot create it.",
-        "Install pgvector 0.8+ on the server, then run in the database as a superuser: CREATE EXTENSION vector",
-        None,
-    ),
-    "extension_outdated": (
-        "The extension vector is version {version}; 0.8 or later is needed.",
-        "Install pgvector 0.8+ on the server, then run in the database: ALTER EXTENSION vector UPDATE",
-        None,
-    ),
-}
-"""Reason to message, remedy, and the seconds after which trying again may help (None: only a person can mend it)."""
+failure = read_failures(__package__, SearchEngineError)
 _REASONS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     ((errors.QueryCanceled, errors.LockNotAvailable), "slow"),
     ((errors.TooManyConnections,), "overloaded"),
