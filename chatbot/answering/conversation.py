@@ -131,7 +131,7 @@ class ChatService:
         notes: tuple[StepEvent, ...] = ()
         if question.attachments and question.mode != DEFAULT:
             if question.mode != CHOOSES:
-                notes = (StepEvent("mode", "What is attached to a question is answered from directly."),)
+                notes = (StepEvent("mode", "Questions with attachments are answered in one step."),)
             question = replace(question, mode=DEFAULT)
         yield from notes
         question = replace(question, history=self._history(question, place, previous_messages, caller.owner))

@@ -234,9 +234,9 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     years = ", ".join(map(str, known))
     if base:
         shown = escape_markdown(describe(base, say))
-        offer = say("The reports for {scope} are of {years}.", scope=shown, years=years)
+        offer = say("The reports for {scope} are from {years}.", scope=shown, years=years)
     else:
-        offer = say("The reports are of {years}.", years=years)
+        offer = say("The reports are from {years}.", years=years)
     return Missing(f"{text} {offer}", everything=True)
 
 

@@ -85,11 +85,11 @@ class TestMissing:
 
     def test_an_edition_that_there_is_not(self) -> None:
         found = missing("What is the growth rate in the 2031 report?")
-        assert found == Missing("There is no report for 2031. The reports are of 2021, 2023.", True)
+        assert found == Missing("There is no report for 2031. The reports are from 2021, 2023.", True)
 
     def test_a_known_country_in_an_unknown_edition(self) -> None:
         found = missing("According to the 2019 country report on Kenya, what is the growth rate?")
-        text = "There is no report for Kenya, 2019. The reports for Kenya are of 2021, 2023."
+        text = "There is no report for Kenya, 2019. The reports for Kenya are from 2021, 2023."
         assert found == Missing(text, True)
 
     def test_a_known_country_and_a_known_year_without_a_common_report(self) -> None:

@@ -294,7 +294,7 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         text = f"{advice}\n\n{text}"
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
-        stopped = f"{run.why_stopped} {run.say('Nothing was found until then.')}"
+        stopped = f"{run.why_stopped} {run.say('Nothing had been found by then.')}"
         text = f"{stopped}\n\n{text}" if closest else stopped
     yield TokenEvent(text)
     yield AnswerEvent(conclude(run, scope, text, closest))

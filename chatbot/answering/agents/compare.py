@@ -245,7 +245,7 @@ class _Comparison:
         notes, say = list[str](), self._run.say
         if dropped:
             left = _listed(dropped, say)
-            notes.append(say("Left out of the table for want of a source: {names}.", names=left))
+            notes.append(say("Left out of the table because no source supports them: {names}.", names=left))
         if self._failed:
             notes.append(say("The search failed or took too long for {names}.", names=_listed(self._failed, say)))
         if self._without:

@@ -64,7 +64,7 @@ SEARCH_FAILED = "The search for this section failed or took too long."
 MOST_FAILURES = 2
 """Sections in which the model may fail before no other is written."""
 NOTHING = "The reports say nothing about this."
-NOTHING_NEW = "The reports say nothing about this that the sections above do not say."
+NOTHING_NEW = "The reports add nothing to the sections above."
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ class ReportAgent(BaseAgent):
     def _outline(self, run: AgentRun) -> Generator[StepEvent, None, tuple[Sequence[SearchHit], ReportOutline]]:
         """Return the passages nearest to the task, and the model's plan for them, else the task's parts by rule."""
         question = run.question
-        yield run.step("search", "Looking for what there is")
+        yield run.step("search", "Looking up what the reports contain")
         look = narrowed_search(question, question.search_text, run.resources.catalog)
         (first,) = yield from run.search([replace(look, top_k=SCOUTED)], planning=True)
         scouted = first.hits if first else ()
@@ -188,7 +188,7 @@ class Sections:
         elif sum(step.failed and step.name == "generate" for step in run.path) < MOST_FAILURES:
             return ""
         titles = "; ".join(escape_markdown(section.title) for section in left)
-        return run.say("Not written any more: {titles}.", titles=titles)
+        return run.say("Not written: {titles}.", titles=titles)
 
     def share(self, context: Context, chunk_ids: AnyOf[str], left: int) -> Generator[Event, None, Context]:
         """The passages of a section that fit: the ``left`` sections to be written share the budget of tokens."""

@@ -81,7 +81,7 @@ class TestSecondsOfSearches:
         with no_thread_left():
             answer = in_time(services, mode)
         assert not answer.answered
-        assert answer.response == "The budget of 1 second is used up. Nothing was found until then."
+        assert answer.response == "The budget of 1 second is used up. Nothing had been found by then."
         server.wait_until(lambda: not under_way(server, EMBEDDINGS), AT_ONCE)
 
     def test_comparing_a_report_with_itself_stalls(self, services: Services, server: FakeOpenAI) -> None:

@@ -70,7 +70,7 @@ class TestWithAModel:
         table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] |"
         told = model.ask("compare", ScriptedModel(compare=table), GROWTH)
         assert rows(told.answer.response)[2] == "| People | many [1] | — |"
-        assert told.answer.response.endswith("Left out of the table for want of a source: People, Mali.")
+        assert told.answer.response.endswith("Left out of the table because no source supports them: People, Mali.")
 
     @pytest.mark.parametrize("language", ["en", "es", "fr"])
     def test_what_the_program_says_below_is_held_to_no_passage(self, model: Bench, language: str) -> None:

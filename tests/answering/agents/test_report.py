@@ -163,7 +163,7 @@ def test_a_failing_section_is_quoted_and_the_rest_goes_on(reports: Bench) -> Non
 def test_a_model_that_keeps_failing_is_not_asked_for_ever(reports: Bench) -> None:
     told = report(reports, **{"People of Kenya": Reply(status=500), "Growth": Reply(status=500)})
     assert told.answer.trace.usage.failed_calls == 2
-    assert "Not written any more: People of Mali." in told.answer.response
+    assert "Not written: People of Mali." in told.answer.response
     assert told.answer.response.rstrip().splitlines()[-1].startswith("- [")
 
 
@@ -210,6 +210,6 @@ class TestBudget:
         assert told.stages.count("section") == sections
         assert told.answer.trace.usage.calls == calls
         assert told.answer.trace.stopped_by == ("calls" if calls < 4 else "")
-        assert ("Not written any more: " in told.answer.response) == (calls < 4)
+        assert ("Not written: " in told.answer.response) == (calls < 4)
         # The finished text has its citations numbered as they appear.
         assert without_numbers(told.tokens).rstrip() == without_numbers(told.answer.response)

@@ -153,7 +153,7 @@ class TestWhatIsTold:
         events = streamed(client, mode="deep", query="What is the population of Kenya?",
                           attachments=[{"name": "note.md", "text": text}])  # fmt: skip
         (mode,) = [data for name, data in events if name == "step" and data["name"] == "mode"]
-        assert mode["detail"] == "What is attached to a question is answered from directly."
+        assert mode["detail"] == "Questions with attachments are answered in one step."
         assert events[-1][1]["trace"]["mode"] == "direct"
         assert events[-1][1]["trace"]["path"][0] == mode
         assert model.stages == ["answer"]
