@@ -10,12 +10,14 @@ import argparse
 import json
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from chatbot.checking.citations import CheckedAnswer, check
 from chatbot.domain import Chunk, Context, Passage, Question, Scope, SearchHit
+from chatbot.domain.figures import GlossaryEntry
+from chatbot.library.derived import read_glossary
 
 ROOT = Path(__file__).parent.parent
 ANSWERS = ROOT / "tests" / "checking" / "data" / "model_answers.json"
@@ -37,6 +39,12 @@ def sections(report: str) -> dict[str, tuple[str, str]]:
     return found
 
 
+@cache
+def glossary() -> tuple[GlossaryEntry, ...]:
+    """Return the glossary of the sample reports."""
+    return tuple(read_glossary(ROOT / "sample_data" / "glossary.csv"))
+
+
 def passage(number: int, cited: str) -> Passage:
     """Return a heading of a sample report, "kenya-2025: Literacy", as a passage."""
     report, _, heading = cited.partition(": ")
@@ -54,7 +62,7 @@ def checked(row: dict[str, Any]) -> CheckedAnswer:
     """Return what the check finds in an answer of the file."""
     question = Question(row["question"], Scope(), 5, "hybrid", "direct") if row["question"] else None
     cited = Context(tuple(passage(number, cited) for number, cited in enumerate(row["cites"], start=1)))
-    return check(row["answer"], cited, question)
+    return check(row["answer"], cited, question, glossary())
 
 
 def main() -> None:

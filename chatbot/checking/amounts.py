@@ -22,7 +22,9 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 """Per 100,000 is not per 100."""
-_LEADING_YEAR = pattern(r"\W*(?:in|during|by|en|im|em|as of|at the end of)\s+(?:\w+ ){0,3}?(?:1\d{3}|20\d{2})\b")
+_OPEN_YEAR = pattern(r"\b{open_years}\W+(?:\w+\W+){0,2}$")
+_JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*", re.IGNORECASE)
+_OF_EDITION = pattern(r"\W*{of_edition}\b")
 _CONTRAST = pattern(r"\b{contrasts}\b")
 _FALLING = pattern(r"\b{falling}")
 _NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
@@ -32,12 +34,17 @@ _HEDGES = (
     (pattern(r"(?:^|[\s(]){about}\s*$"), _NEAREST),
 )
 _ADDS, _DIVIDES = pattern(r"\b{adds}\b"), pattern(r"(?<!\w){divides}(?!\w)")
+_AVERAGES = pattern(r"\b{averages}\b")
+_SHARE_UNIT = pattern(rf"{RANGE.pattern}|\s*(?:\([^()]*\)\s*)?{{contrasts}}\s*(?:\w+ ){{0,2}}")
+"""Between two figures of which the second has the unit of both: "72.7 against 65.4 years"."""
 HEDGE_DISTANCE = 24
 """Characters before a figure in which a word may say that it is rounded."""
 ROUGHLY = Decimal("0.05")
 """Largest relative error of a rounded number."""
 CLOSELY = Decimal("0.02")
 """Largest relative error of a converted number, and of one with a single digit that no word calls rounded."""
+FIRST_YEAR = 1900
+"""An earlier number is hardly a figure's year."""
 MAX_TERMS = 6
 """Figures from which another may be calculated; more of them are a list."""
 SMALL_COUNT = 100
@@ -129,25 +136,35 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
             after.measure
             and not one.measure
             and not one.figure.year
-            and RANGE.fullmatch(same[one.end : after.figure.start])
+            and _SHARE_UNIT.fullmatch(same, one.end, after.figure.start)
         ):
             result[place] = replace(one, measure=after.measure, size=after.size)
     return result
 
 
 def _years(text: str, in_text: Sequence[Figure]) -> list[frozenset[int]]:
-    """Return the years of each amount by `bound_years`, else the year that begins the sentence ("In 2015, 39 %")."""
-    bound = bound_years(text, in_text)
-    lead = _LEADING_YEAR.match(text)
-    if lead is None:
-        return bound
-    year, place = frozenset({int(text[lead.end() - 4 : lead.end()])}), lead.end()
+    """Return the years of each amount by `bound_years`, else those before it: "In 2015, 39 %", "Inflation 2015: 4 %".
+
+    A year that only begins or ends a span ("since 2015") and that of an edition are not of an amount. A comparison ends
+    what the years before it are of.
+    """
+    bound, current = bound_years(text, in_text), frozenset[int]()
+    place, is_open, is_after_year, before = 0, False, False, frozenset[int]()
     for index, figure in enumerate(in_text):
-        if figure.start < lead.end():
-            continue
-        if figure.year or _CONTRAST.search(text, place, figure.start):
-            break
-        bound[index], place = bound[index] or year, figure.end
+        gap = text[place : figure.start]
+        if figure.year and figure.bare:
+            joins = is_after_year and _JOINS_YEARS.fullmatch(gap) is not None
+            is_open = (joins and is_open) or _OPEN_YEAR.search(gap) is not None
+            if is_open or figure.year in before or figure.year < FIRST_YEAR or _OF_EDITION.match(text, figure.end):
+                current = frozenset()
+            else:
+                current = (current if joins else frozenset()) | {figure.year}
+            is_after_year = True
+        else:
+            if not is_after_year and _CONTRAST.search(gap):
+                current = frozenset()
+            bound[index], before, is_after_year = bound[index] or current, bound[index], False
+        place = figure.end
     return bound
 
 
@@ -156,9 +173,8 @@ def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
     terms = [one for one in terms if one.figure.year is None]
     if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
         return False
-    results = chain(
-        _added(amount, terms) if _ADDS.search(words) else (), _divided(amount, terms) if _DIVIDES.search(words) else ()
-    )
+    ways = ((_ADDS, _added), (_DIVIDES, _divided), (_AVERAGES, _averaged))
+    results = chain.from_iterable(reckon(amount, terms) for said, reckon in ways if said.search(words))
     claimed = [abs(value) for value in amount.figure.values]
     return any(value == one or (value and one and rounds_to(value, one)) for value in results for one in claimed)
 
@@ -177,12 +193,18 @@ def _added(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
 
 def _divided(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
     for one, other in permutations(terms, 2):
-        if one.measure != other.measure or not (below := max(other.figure.values)):
+        is_alike = one.measure == other.measure
+        if not (below := max(other.figure.values)) or not (is_alike or (not amount.measure and one.measures_as(other))):
             continue
         above = max(one.figure.values)
         if amount.measure == "share" and one.measure != "share":
             yield from (abs(above / below * 100), abs((above - below) / below * 100))
         elif not amount.measure:
             yield abs(above / below)
-        if amount.measure == one.measure:
-            yield (above + below) / 2
+
+
+def _averaged(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
+    alike = [max(one.figure.values) for one in terms if one.measure == amount.measure]
+    if len(alike) > 1:
+        yield sum(alike, Decimal(0)) / len(alike)
+    yield from ((one + other) / 2 for one, other in combinations(alike, 2))

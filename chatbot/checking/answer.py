@@ -18,7 +18,7 @@ from ..domain import (
     SearchHit,
     Trace,
 )
-from ..domain.figures import ReportedFigure, newest_marked
+from ..domain.figures import GlossaryEntry, ReportedFigure, newest_marked
 from ..language import count_of, escape_markdown, estimate_tokens
 from ..language.reported_figures import figures_of
 from ..language.words import Say, in_english
@@ -139,10 +139,11 @@ def assemble(
     scope: ScopeSummary,
     context: Context = Context(),  # noqa: B008  # frozen and empty
     trace: Trace | None = None,
+    glossary: Sequence[GlossaryEntry] = (),
 ) -> Answer:
     """Return the answer with its citations, numbered from 1 by appearance, and its trace (`trace_of`)."""
     response, context = in_order_of_appearance(response, context)
-    checked = check(response, context, question)
+    checked = check(response, context, question, glossary)
     return Answer(
         response=response,
         answered=checked.answered,

@@ -15,12 +15,15 @@ from decimal import Decimal
 from itertools import accumulate, chain, groupby
 
 from ..domain import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
+from ..domain.figures import GlossaryEntry
+from ..language import STOP_WORDS, language_of
 from ..language.figures import Date, comma_decimals, date_stands, dates, figures, unify_signs
 from ..questions.names import find_countries
 from .amounts import MAX_TERMS, Amount, amounts, is_calculated
 from .clauses import Clause, clauses, marks_in, section_of
 from .contradictions import Defect, contradicted
-from .evidence import WORD, Evidence, Sentence, evidence_of
+from .evidence import CAPITAL, WORD, Evidence, Sentence, evidence_of
+from .rows import Headings, headings_of, row_defects
 from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, stems, unify_brackets
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
@@ -33,6 +36,9 @@ _ATTRIBUTIONS = (
 )
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
 _NO_NAMES = stems("no_name")
+_GENERAL = stems("general") | stems("small") | frozenset(map(stem, STOP_WORDS["english"]))
+_ADDRESSES = pattern(r"\b{addresses}\b")
+_STOPS = (".", "!", "。", "！")
 _LABEL_WORDS = stems("small") | {stem("page")}
 """Words before a quotation that are of neither title nor heading: "page 7", "in 2021"."""
 _NO_SPEAKERS = stems("no_speaker") | stems("stand_in")
@@ -41,6 +47,10 @@ SMALL_COUNT = 100
 """Smaller numbers of the question ("the top 5") may be repeated without evidence."""
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
+MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 0.75
+"""Telling words of a sentence that its passages do not have; their share of all."""
+MAX_LABEL_CHARACTERS = 60
+"""A longer line without a full stop is no label."""
 MIN_NAME_CHARACTERS = 3
 """Letters of a country's name; a code of two may be a word."""
 PARAPHRASE_SHARE = 0.5
@@ -62,24 +72,29 @@ class CheckedAnswer:
     answered: bool
 
 
-def check(response: str, context: Context, question: Question | None = None) -> CheckedAnswer:
+def check(
+    response: str, context: Context, question: Question | None = None, glossary: Sequence[GlossaryEntry] = ()
+) -> CheckedAnswer:
     """Return the answer's citations and what its passages do not support.
 
-    The answer may repeat what the question itself says: its scope's years, "top 5", a quoted name.
+    The answer may repeat what the question itself says: its scope's years, "top 5", a quoted name. The ``glossary`` has
+    the headings of the reports and other words for them.
     """
     passages = {passage.number: passage for passage in context.passages}
     response = unify_brackets(response, passages)
     cited = [number for number in cited_numbers(response) if number in passages]
     parts = list(clauses(response)) if passages else []
     evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
-    checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, comma=comma_decimals(response))
+    checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, response, headings_of(tuple(glossary)))
     ends = accumulate(len(clause.text) for clause in parts)
     unsupported, findings = list[Unsupported](), list[tuple[Clause, Defect]]()
     for clause, end in zip(parts, ends, strict=True):
         if end <= MAX_CHECKED_CHARACTERS and (result := checker.check(clause)):
             unsupported.append(result[0])
             findings += [(clause, one) for one in result[1]]
-    doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers}
+    marked = {clause for clause, _ in findings}
+    right_cells = {number for one in parts if one.is_cell and one not in marked for number in one.numbers}
+    doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers} - right_cells
     citations = (
         Citation(number, one.hit, section_of(one, parts), snippet_of(one.hit.chunk.text), number not in doubtful)
         for number in cited
@@ -94,17 +109,25 @@ class _ClauseChecker:
     """``evidence`` by number; ``unread``: numbers of passages too long to read."""
 
     def __init__(
-        self, evidence: dict[int, Evidence], unread: Collection[int], question: Question | None, *, comma: bool
+        self,
+        evidence: dict[int, Evidence],
+        unread: Collection[int],
+        question: Question | None,
+        response: str,
+        headings: Headings,
     ) -> None:
         self._evidence = evidence
         self._unread = unread
-        self._comma = comma
+        self._comma = comma_decimals(response)
+        self._headings = headings
         self._given_numbers = _given_numbers(question) if question else frozenset[Decimal]()
         query = f"{question.query}\n{question.search_text}" if question else ""
         scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
         self._query = normalise(query)
+        self._given = frozenset(map(stem, WORD.findall(f"{query} {scope}")))
         self._terms_of: dict[str, list[Amount]] = {}
         self._query_countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
+        self._is_english = all(map(is_english, [response, *(one.full for one in evidence.values())]))
 
     def check(self, clause: Clause) -> tuple[Unsupported, list[Defect]] | None:
         """Return what the clause lacks, in total and one by one, or None."""
@@ -118,6 +141,8 @@ class _ClauseChecker:
         unknown = tuple(number for number in clause.numbers if number not in self._evidence)
         by_kind = self._compare(clause, [self._evidence[number] for number in numbers]) if numbers else [()] * 4
         if not unknown and not any(by_kind):
+            if numbers and self._is_foreign(clause.words) and not self._has_figure(clause.words):
+                return Unsupported(clause.text, numbers, no_source=True), [Defect("no_source", "")]
             return None
         figures, quoted, names, contradictions = (tuple(dict.fromkeys(one.text for one in some)) for some in by_kind)
         result = Unsupported(clause.text, numbers, figures, quoted, unknown, names, contradictions)
@@ -140,9 +165,13 @@ class _ClauseChecker:
             names = [Defect("name", text) for text in self._foreign_countries(clause)]
             names += [Defect("attribution", text) for text in _foreign_speakers(clause.words, cited)]
             if not is_quotation:
-                lacking = {one.text for one in missing}
-                contradictions = contradicted(Sentence(clause.words, claimed), cited, supported=supported)
+                lacking = {one.text for one in (*missing, *names)}
+                sentence = Sentence(clause.words, claimed)
+                contradictions = contradicted(sentence, cited, supported=supported)
+                contradictions = contradictions or list(row_defects(sentence, cited, self._headings))
                 contradictions = [one for one in contradictions if one.text not in lacking]
+                if not names and not contradictions:
+                    names = [Defect("name", text) for text in self._foreign_names(clause, claimed)]
         return missing, [Defect("quotation", text) for text in foreign], names, contradictions
 
     def _missing_figures(
@@ -162,8 +191,9 @@ class _ClauseChecker:
         supported = [one for one in claimed if is_supported(one, cited)]
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
         terms = self._terms(clause, supported, cited)
+        counted = Decimal(len({one.figure.year for one in claimed} - {None}))
         for one in claimed:
-            given = one.figure.bare and one.figure.values & self._given_numbers
+            given = (one.figure.bare and one.figure.values & self._given_numbers) or counted in one.figure.values
             if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
                 continue
             if any(is_calculated(one, some, words) for some in terms):
@@ -194,7 +224,7 @@ class _ClauseChecker:
             return [terms]
         listed = [one.listed_with(amount) for one in cited for amount in terms]
         return listed + [
-            list(near.amounts) for one in cited for near in one.nearest(Sentence(clause.words, ()).keys, most=2)
+            list(near.amounts) for one in cited for near in one.nearest(Sentence(clause.words, []).keys, most=2)
         ]
 
     def _foreign_countries(self, clause: Clause) -> Iterator[str]:
@@ -208,16 +238,57 @@ class _ClauseChecker:
             if self._query_countries.isdisjoint(country.keys) and not any(named):
                 yield country.text
 
+    def _foreign_names(self, clause: Clause, claimed: Sequence[Amount]) -> Iterator[str]:
+        """Yield the names in an English sentence that neither the cited passages nor the question have."""
+        words, start = clause.words, clause.words.find(": ") + 1 if clause.is_cell else 0
+        countries, in_amounts = find_countries(words), {p for one in claimed for p in range(one.figure.start, one.end)}
+        quoted = {place for quote in QUOTATION.finditer(words) for place in range(*quote.span())}
+        for match in CAPITAL.finditer(words, start) if self._is_english else ():
+            key, name = stem(match[0]), match[0]
+            if key in _NO_NAMES or match.start() in in_amounts | quoted:
+                continue
+            if self._has(key) or any(name in country.text for country in countries):
+                continue
+            if not any(one.mentions([name], frozenset()) for one in self._evidence.values()):
+                yield name
+
+    def _has(self, key: str) -> bool:
+        return key in self._given or any(one.has_like(key) for one in self._evidence.values())
+
+    def _is_foreign(self, words: str) -> bool:
+        """Return whether hardly a telling word of an English sentence is in the cited passages or the question."""
+        if not self._is_english or QUOTATION.search(words):
+            return False
+        countries = {stem(word) for country in find_countries(words) for word in WORD.findall(country.text)}
+        keys = {stem(word) for word in WORD.findall(words) if word.isalpha()} - _GENERAL - countries
+        foreign = sum(not self._has(key) for key in keys)
+        return foreign >= MIN_FOREIGN_WORDS and foreign >= FOREIGN_SHARE * len(keys)
+
+    def _has_figure(self, words: str) -> bool:
+        return any(one.figure.year is None and _is_claim(one, words) for one in amounts(words, comma=self._comma))
+
     def _needs_source(self, clause: Clause) -> bool:
-        """Return whether a sentence without a [n] gives a figure or a name."""
+        """Return whether a sentence without a [n] claims something that the next source of its line does not have."""
         words = clause.words.strip()
         if words.endswith((":", "?")) or not re.search(r"[^\W\d_]{2}", words) or _ABSTAINS.search(words):
             return False
-        claimed = amounts(words, comma=self._comma)
-        if any(_is_claim(one, words) and not one.figure.values & self._given_numbers for one in claimed):
+        following = [self._evidence[number] for number in clause.following if number in self._evidence]
+        claimed = [one for one in amounts(words, comma=self._comma) if _is_claim(one, words)]
+        claimed = [one for one in claimed if not one.figure.values & self._given_numbers]
+        if not words.endswith(_STOPS) and all(one.figure.year for one in claimed) and len(words) < MAX_LABEL_CHARACTERS:
+            return False
+        if any(not following or not is_supported(one, following) for one in claimed):
             return True
         tokens = (t for t in Sentence(words, claimed).tokens if t.is_capital and not t.is_first)
-        return any(t.key not in _NO_NAMES and normalise(t.text) not in self._query for t in tokens)
+        names = (t for t in tokens if t.key not in _NO_NAMES and normalise(t.text) not in self._query)
+        if any(not any(one.has_like(token.key) for one in following) for token in names):
+            return True
+        return not _ADDRESSES.search(words) and self._is_foreign(words)
+
+
+def is_english(text: str) -> bool:
+    """Return whether a text may be in English."""
+    return language_of(text) == "english"
 
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ..domain import Mark, Passage
@@ -23,7 +23,8 @@ _LIST_MARK = re.compile(
     r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)", re.MULTILINE
 )
 _STRONG_MARK = re.compile(r"^[ \t>]*(?:\*\*|__)\d{1,2}[.)](?:\*\*|__)?[ \t]+", re.MULTILINE)
-_HEADING = re.compile(r"^[ \t>]*#{1,6}[ \t].*$", re.MULTILINE)
+_HEADING = re.compile(r"^[ \t>]*(?:#{1,6}[ \t].*|\*\*[^*\n]*[^*\n.!?]\*\*:?[ \t]*)$", re.MULTILINE)
+_FENCED = re.compile(r"^[ \t>]*(```+|~~~+)[^\n]*\n(?:(?![ \t>]*\1).*\n)*(?:[ \t>]*\1[ \t]*$)?", re.MULTILINE)
 _GROUPS = rf"{GROUP}(?:[ \t]*(?:(?:,|and|&)[ \t]*)?{GROUP})*"
 _AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’»)*_]*)[ \t]*((?:{GROUP}[ \t]*)+)")
 _SHORTENED = re.compile(r"\b(?:est|proj|approx|ca|c|etc|incl)\.[)\]]?[*_]*$")
@@ -50,7 +51,8 @@ MIN_SHARED_WORDS = 2
 class Clause:
     """``text`` includes the numbers, ``words`` does not.
 
-    ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there.
+    ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there. ``following``: the numbers that
+    the next sentence of its line cites. ``is_cell``: it is a cell of a table.
     """
 
     text: str
@@ -58,6 +60,8 @@ class Clause:
     numbers: tuple[int, ...]
     sentence: str
     beside: tuple[int, ...]
+    following: tuple[int, ...] = ()
+    is_cell: bool = False
 
 
 def clauses(response: str) -> Iterator[Clause]:
@@ -67,7 +71,7 @@ def clauses(response: str) -> Iterator[Clause]:
     [n]; where no figure is before the first, each [n] has the text after it ("Kenya [1] grows by 2 %").
     """
     text, cells = without_tables(response)
-    text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", text)
+    text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", _FENCED.sub("", text))
     text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", text)))
     text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
     text = _ORDINAL.sub(rf"\1{_KEPT}", text)
@@ -78,13 +82,18 @@ def clauses(response: str) -> Iterator[Clause]:
         ),
         text,
     )
-    for sentence in sentences(text):
-        yield from _clauses(sentence.replace(_KEPT, " "))
+    for line in text.split("\n"):
+        following, of_line = tuple[int, ...](), list[Clause]()
+        for sentence in reversed(sentences(line)):
+            parts = list(_clauses(sentence.replace(_KEPT, " ")))
+            of_line += [replace(one, following=following) for one in reversed(parts)]
+            following = parts[0].numbers or following
+        yield from reversed(of_line)
     for cell in cells:
-        when = next((name for name in (cell.column, cell.row) if _YEAR_HEADING.fullmatch(name)), "")
-        names = [name for name in (cell.row, cell.column) if name and name != when]
-        words = f"{f'In {when}, ' if when else ''}{', '.join(names)}: {_words(cell.text)}"
-        yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers)
+        names = [name for name in (cell.column, cell.row) if name]
+        names.sort(key=lambda name: _YEAR_HEADING.fullmatch(name) is None)
+        words = f"{', '.join(names)}: {_words(cell.text)}"
+        yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers, is_cell=True)
 
 
 def _clauses(sentence: str) -> Iterator[Clause]:

@@ -6,7 +6,7 @@ for its figures, and for whether they rise or fall.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -60,7 +60,7 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
     close = [one for one in aligned if one.share >= MIN_REPETITION_SHARE]
     if close:
         return max(close, key=lambda one: one.share).differences if all(one.differences for one in close) else []
-    return [Defect("direction", text) for text in (*_crossed(clause.tokens), *_turned_figures(clause, near))]
+    return []
 
 
 def align(
@@ -157,51 +157,3 @@ def _is_alike(one: Token, other: Token) -> bool:
 
 def _sign(token: Token) -> int:
     return (token.key in _ABOVE) - (token.key in _BELOW)
-
-
-def _direction(tokens: Sequence[Token], place: int) -> int:
-    """Return 1 if the verb before the amount says that it rises, -1 if it falls, else 0."""
-    for before in reversed(tokens[max(0, place - VERB_DISTANCE) : place]):
-        if before.amount or before.key in _NEGATORS:
-            return 0
-        if sign := (before.key in _RISES) - (before.key in _FALLS):
-            return sign
-    return 0
-
-
-def _crossed(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield contradictions within the clause: "rose from 7.7 % to 6.9 %", "5 %, down from 4 %"."""
-    places = [place for place, token in enumerate(tokens) if token.key == "#"]
-    for place in places:
-        one = tokens[place]
-        if place < 1 or tokens[place - 1].key != "from":
-            continue
-        following = next((at for at in places if at > place), None)
-        if following and following - place == 2 and tokens[place + 1].key == "to":
-            verb, first, last = _direction(tokens, place), one, tokens[following]
-        elif (before := [at for at in places if at < place]) and place > 1:
-            sign = (tokens[place - 2].key in _RISES) - (tokens[place - 2].key in _FALLS)
-            verb, first, last = sign, one, tokens[before[-1]]
-        else:
-            continue
-        if not first.amount or not last.amount or not first.amount.measures_as(last.amount):
-            continue
-        low, high = min(first.amount.figure.values), min(last.amount.figure.values)
-        if verb and min(low, high) >= 0 and (high > low) - (high < low) == -verb:
-            yield last.text
-
-
-def _turned_figures(clause: Sentence, near: Sequence[Sentence]) -> Iterator[str]:
-    """Yield amounts to which something rises in the clause and falls in the passage, or the other way round."""
-    for place, token in enumerate(clause.tokens):
-        if token.key != "#" or not token.amount or not (direction := _direction(clause.tokens, place)):
-            continue
-        directions = {
-            _direction(source.tokens, at)
-            for source in near
-            if len(source.keys & clause.keys) > 1
-            for at, other in enumerate(source.tokens)
-            if other.key == "#" and other.amount and token.amount.agrees(other.amount)
-        }
-        if directions == {-direction}:
-            yield token.text

@@ -17,7 +17,7 @@ from ..language.figures import comma_decimals, dates, figures, scales_named
 from ..language.reported_figures import stated
 from ..questions.names import find_countries
 from .amounts import CLOSELY, ROUGHLY, Amount, amounts
-from .wording import UNITS, normalise, stem, word_list
+from .wording import LABELS, UNITS, normalise, stem, stems, word_list
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 CACHED_PASSAGES = 256
@@ -27,9 +27,16 @@ MAX_PLACES = 500
 LINES_AROUND = 2
 """Lines before and after one of a list."""
 MIN_ABBREVIATION = 3
+BEGINNING = 4
+"""Letters that words of one family share."""
+MAX_SIBLINGS = 60
+"""Figures under one heading whose labels are compared."""
+MAX_SKIPPED = 40
+"""Amounts between two figures of rows."""
 MAX_TOKENS = 100
 """Tokens of a sentence that are compared."""
-_CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+")
+CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+")
+_RATE = re.compile(r"(?:/|\bper )(\d[\d,]*)\b")
 _ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
 _WRAPPED = re.compile(
     r"(?:(?<=[^\n]{60}[\w,;&%])[ \t]*\n[ \t]*(?=[\w($€£])|(?<=[\w,;&%])[ \t]*\n[ \t]*(?=[a-z(]))(?![^\n:]{0,40}:)"
@@ -38,6 +45,8 @@ _WRAPPED = re.compile(
 _LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40}|[\"“„«‘])")
 """Before prose or a quotation: "Economic overview: Iraq's growth slowed …"."""
 _SMALL_WORDS = word_list("small")
+_LABELS = {key: label for label, words in LABELS.items() for key in (label, *map(stem, words.split()))}
+_NO_LABELS = stems("small") | stems("no_label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,7 @@ class Token:
 class Sentence:
     """A sentence or line, of an answer or of a passage."""
 
-    def __init__(self, text: str, amounts_in_order: Sequence[Amount]) -> None:
+    def __init__(self, text: str, amounts_in_order: list[Amount]) -> None:
         self.text = text
         self.amounts = amounts_in_order
 
@@ -86,22 +95,41 @@ class Sentence:
         return frozenset(map(stem, WORD.findall(self.text))) - _SMALL_WORDS
 
 
-class Evidence:
-    """A passage as evidence. ``around``: the numbers in its title, section, page and metadata, which are no amounts.
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A figure that a passage states under a heading.
 
-    ``comma``: its decimals have a comma (`comma_decimals`).
+    ``label``: keys of the words by which it differs from its ``siblings``, the labels of the other figures there.
     """
 
-    def __init__(self, where: str, text: str) -> None:
+    heading: str
+    label: frozenset[str]
+    siblings: frozenset[frozenset[str]]
+    amount: Amount
+
+
+class Evidence:
+    """A passage as evidence.
+
+    ``around``: the numbers in its title, section, page, metadata and rates ("/1,000"), which are no amounts.
+
+    ``heading``: its own. ``comma``: its decimals have a comma (`comma_decimals`).
+    """
+
+    def __init__(self, where: str, text: str, heading: str = "") -> None:
+        self.heading = heading
         self.full = f"{where}\n{text}"
         self.where = where
         self.words = f"{normalise(where)}\n{normalise(text)}"
         self.dates = list({(one.year, one.month, one.day): one for one in dates(where) + dates(text)}.values())
         named = figures(where)
-        self.around = frozenset(value for figure in named for value in (*figure.values, *figure.parts))
+        of_rates = figures(" ".join(_RATE.findall(text)))
+        self.around = frozenset(value for one in (*named, *of_rates) for value in (*one.values, *one.parts))
         self.comma = comma_decimals(text)
         self.statements = list(_statements(text, scales_named(where, named), comma=self.comma))
-        self._places = _places(self.statements, text)
+        self.rows = list(_rows(self.statements, text, heading))
+        self._row_of = {id(row.amount): row for row in self.rows}
+        self._places = _places(self.statements)
         self._sorted = sorted(self._places)
         self._sentences = defaultdict[str, list[int]](list)
         self._at = dict[Decimal, int]()
@@ -118,9 +146,18 @@ class Evidence:
         return frozenset(map(stem, WORD.findall(self.full)))
 
     @cached_property
+    def beginnings(self) -> frozenset[str]:
+        """How its words begin."""
+        return frozenset(key[:BEGINNING] for key in self.keys)
+
+    def has_like(self, key: str) -> bool:
+        """Return whether a word of it may be of the same family: Islam and Islamic."""
+        return key[:BEGINNING] in self.beginnings
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """Stems of names: words with a capital within a sentence."""
-        return frozenset(map(stem, _CAPITAL.findall(self.full)))
+        return frozenset(map(stem, CAPITAL.findall(self.full)))
 
     @cached_property
     def about(self) -> frozenset[str]:
@@ -162,6 +199,10 @@ class Evidence:
         candidates = (one for value in near for one in self._places[value][:MAX_PLACES])
         return [one for one in islice(candidates, MAX_PLACES) if amount.agrees(one)]
 
+    def row_of(self, amount: Amount) -> Row | None:
+        """Return the row of an amount of this passage; None for one in prose."""
+        return self._row_of.get(id(amount))
+
     def listed_with(self, amount: Amount) -> list[Amount]:
         """Return the amounts with the same unit in the lines around it: a list of years, or of parts."""
         place = next((self._at[value] for value in amount.figure.values if value in self._at), None)
@@ -184,7 +225,7 @@ def evidence_of(passage: Passage) -> Evidence:
     chunk = passage.hit.chunk
     where = " \n".join([chunk.title, chunk.section, str(chunk.page or ""), *map(str, chunk.metadata.values())])
     text = passage.wider_text if chunk.text in passage.wider_text else f"{passage.wider_text}\n{chunk.text}"
-    return (Evidence if chunk.collection == ATTACHMENTS else _read)(where, text)
+    return (Evidence if chunk.collection == ATTACHMENTS else _read)(where, text, chunk.heading)
 
 
 _read = lru_cache(maxsize=CACHED_PASSAGES)(Evidence)
@@ -201,16 +242,51 @@ def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sen
         yield Sentence(sentence, in_sentence)
 
 
-def _places(statements: Sequence[Sentence], text: str) -> dict[Decimal, list[Amount]]:
-    """Return the amounts by value. Amounts of a list have the years that its lines share."""
-    shared = defaultdict[Decimal, set[int]](set)
+def _rows(statements: Sequence[Sentence], text: str, own: str) -> Iterator[Row]:
+    """Yield the figures that the text states as rows. Their amounts get the years that a list shares."""
+    under = defaultdict[str, list[tuple[frozenset[str], Amount]]](list)
+    places = ((statement, place) for statement in statements for place in range(len(statement.amounts)))
     for figure in stated(text):
-        shared[figure.value].update(figure.years)
+        for statement, place in islice(places, MAX_SKIPPED):
+            amount = statement.amounts[place]
+            if figure.value in amount.figure.values:
+                statement.amounts[place] = amount = replace(amount, years=amount.years or figure.years)
+                heading = figure.heading or own
+                under[heading].append((keys_of(f"{figure.label} {_written_out(figure.label, heading)}"), amount))
+                break
+    for heading, labelled in under.items():
+        labels = {label for label, _ in labelled[:MAX_SIBLINGS]}
+        common = frozenset.intersection(*labels) if len(labels) > 1 else frozenset()
+        for label, amount in labelled:
+            yield Row(heading, label - common, frozenset(one - common for one in labels if one != label), amount)
+
+
+def _written_out(label: str, heading: str) -> str:
+    """Return the words of the heading that the label abbreviates: IDPs are internally displaced persons."""
+    words = WORD.findall(heading)
+    for short in _ABBREVIATION.findall(label):
+        for place in range(len(words) - len(short) + 1):
+            if "".join(word[0] for word in words[place : place + len(short)]).upper() == short:
+                return " ".join(words[place : place + len(short)])
+    return ""
+
+
+def keys_of(text: str) -> frozenset[str]:
+    """Return the keys of the words of a label: boys and men are "male"."""
+    return frozenset(map(label_key, WORD.findall(text))) - _NO_LABELS
+
+
+def label_key(word: str) -> str:
+    """Return what a word of a label is compared by."""
+    key = stem(word)
+    return _LABELS.get(key, key)
+
+
+def _places(statements: Sequence[Sentence]) -> dict[Decimal, list[Amount]]:
+    """Return the amounts by value."""
     places = defaultdict[Decimal, list[Amount]](list)
     for statement in statements:
         for amount in statement.amounts:
-            years = amount.years or frozenset(shared.get(min(amount.figure.values, default=Decimal(0)), ()))
-            dated = amount if years == amount.years else replace(amount, years=years)
             for value in {*amount.figure.values, *amount.figure.parts, *amount.also}:
-                places[value].append(dated)
+                places[value].append(amount)
     return dict(places)

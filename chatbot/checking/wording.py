@@ -24,6 +24,7 @@ UNITS: dict[str, dict[str, Decimal]] = {
     measure: {spelling: Decimal(size) for spelling, size in spellings.items()}
     for measure, spellings in _RULES.tables["units"].items()
 }
+LABELS: dict[str, str] = _RULES.tables["labels"]
 _STEM = Stemmer.Stemmer("english").stemWord
 _STRAIGHT = r"\"([^\"\n]{3,})\""
 _SINGLE = r"(?<![\w'’])['‘]((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"

@@ -49,7 +49,7 @@ _BLANK = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2800]")
 MAX_ABBREVIATION_CHARACTERS = 12
 """Searching the whole sentence for one would take minutes on a page of initials."""
 
-_STOP_WORDS: dict[str, frozenset[str]] = {
+STOP_WORDS: dict[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in tomllib.loads(files(__package__).joinpath("stop_words.toml").read_text("utf-8")).items()
 }
@@ -65,7 +65,7 @@ _SPELLINGS = {
 }
 """Signs of a language besides its stop words; a word with a capital may be a name."""
 _LATIN = re.compile(r"[a-zA-Z]")
-LANGUAGES = sorted(_STOP_WORDS)
+LANGUAGES = sorted(STOP_WORDS)
 """Languages with both a Snowball stemmer and a stop-word list."""
 
 
@@ -76,7 +76,7 @@ class Analyzer:
         if language not in LANGUAGES:
             raise SettingsError(f"LANGUAGE={language!r} is not supported. Valid: {', '.join(LANGUAGES)}.")
         self._stem = Stemmer.Stemmer(language).stemWords
-        self._stop_words = _STOP_WORDS[language]
+        self._stop_words = STOP_WORDS[language]
         self._capitals = _TURKISH_CAPITALS if language == "turkish" else {}
 
     def terms(self, text: str) -> list[str]:
@@ -134,8 +134,8 @@ def language_of(text: str, otherwise: str = "english") -> str:
 
     Signs are stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few.
     """
-    english, words = _STOP_WORDS["english"], set(_TERM.findall(text.lower()))
-    signs = {language: len(words & (others - english)) for language, others in _STOP_WORDS.items()}
+    english, words = STOP_WORDS["english"], set(_TERM.findall(text.lower()))
+    signs = {language: len(words & (others - english)) for language, others in STOP_WORDS.items()}
     signs["english"] = len(words & english)
     for language, pattern in _SPELLINGS.items():
         signs[language] += len(set(pattern.findall(text)))

@@ -358,4 +358,5 @@ def conclude(
         truncated=truncated,
         closest_only=run.closest_only,
     )
-    return assemble(run.question, response, scope=scope, context=context, trace=trace)
+    glossary = run.resources.glossary() if context.passages else ()
+    return assemble(run.question, response, scope=scope, context=context, trace=trace, glossary=glossary)

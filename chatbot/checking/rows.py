@@ -1,0 +1,259 @@
+"""Compare what a clause says with the rows of figures of its passages: value, label, country, and change over time.
+
+A word is of the figure that follows it, or of the one before where the clause begins with a figure. In doubt a figure
+is of every row that has its value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence, Set
+from functools import lru_cache
+from itertools import groupby, pairwise
+from typing import TypeVar
+
+from ..domain.figures import GlossaryEntry
+from ..questions.names import find_countries
+from .amounts import Amount
+from .contradictions import Defect
+from .evidence import WORD, Evidence, Row, Sentence, Token, keys_of, label_key
+from .wording import pattern, stem, stems
+
+_NEGATED = pattern(r"\b{negates}\b")
+_COMPARED = pattern(r"\b{compares}\W+(?:\w+\W+){0,2}$")
+_UNCHANGED = pattern(r"\b{unchanged}\b")
+_RISES, _FALLS, _NEGATORS = stems("rises"), stems("falls"), stems("negators")
+_ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
+_FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
+FACTOR_SHARE = 0.2
+"""How far a change may be from the factor that the clause says, as a share of it."""
+VERB_DISTANCE = 8
+"""Words before a figure among which its verb is looked for."""
+MAX_PAIRS = 50
+"""Pairs of figures that one comparison may be of."""
+MIN_NAME_CHARACTERS = 3
+"""Letters of a country's name; a code of two may be a word."""
+_ASIDE = re.compile(r"\([^()]*\)")
+_NO_HEADINGS = stems("small") | stems("no_heading")
+_Value = TypeVar("_Value")
+_Found = Sequence[tuple[Evidence, Amount]]
+
+
+class Headings:
+    """The headings that the glossary has, by the words that name them."""
+
+    def __init__(self, glossary: Sequence[GlossaryEntry] = ()) -> None:
+        self._phrases = defaultdict[str, set[frozenset[str]]](set)
+        for entry in glossary:
+            for phrase in (entry.heading, entry.term, *entry.other_words):
+                self._phrases[entry.heading].add(_name_keys(phrase))
+        self._names = {name for heading in self._phrases if (name := _name_keys(heading))}
+
+    def named(self, keys: Set[str]) -> list[frozenset[str]]:
+        """Return the names of headings that are among the words with these keys."""
+        return [name for name in self._names if name <= keys]
+
+    def names(self, heading: str, keys: Set[str]) -> bool:
+        """Return whether words with these keys name a heading, as itself or in other words."""
+        return any(phrase <= keys for phrase in (_name_keys(heading), *self._phrases.get(heading, ())) if phrase)
+
+
+def _name_keys(phrase: str) -> frozenset[str]:
+    return frozenset(key for key in map(stem, WORD.findall(_ASIDE.sub("", phrase))) if key not in _NO_HEADINGS)
+
+
+@lru_cache(maxsize=4)
+def headings_of(glossary: tuple[GlossaryEntry, ...]) -> Headings:
+    """Return the headings of a glossary, made once."""
+    return Headings(glossary)
+
+
+def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
+    """Yield what the clause says of another row than the one that has its figure, and changes that go the other way."""
+    shown = [one for one in clause.amounts if not one.figure.year]
+    found = [
+        [(source, true) for source in cited for true in source.amounts_like(one) if _same_year(one, true)]
+        for one in shown
+    ]
+    yield from _of_other_countries(clause.text, shown, found)
+    yield from _of_siblings(clause.text, shown, found)
+    yield from _of_other_headings(clause, shown, found, headings)
+    yield from _turned(clause, {id(one) for one, sources in zip(shown, found, strict=True) if sources})
+    yield from _turned_prose(clause, cited)
+    if not any(map(_is_figure, clause.tokens)):
+        yield from _turned_series(clause, cited)
+
+
+def _same_year(claimed: Amount, true: Amount) -> bool:
+    return not claimed.years or not true.years or not claimed.years.isdisjoint(true.years)
+
+
+def _beside(shown: Sequence[Amount], mentions: Sequence[tuple[int, _Value]]) -> Iterator[frozenset[_Value]]:
+    """Yield what is mentioned between each amount and the one before; if nothing is before the first, after each."""
+    is_before = any(place < shown[0].figure.start for place, _ in mentions) if shown else False
+    starts = [0, *(one.end for one in shown)] if is_before else [one.end for one in shown]
+    ends = [one.figure.start for one in shown] if is_before else [*(one.figure.start for one in shown[1:]), 1 << 30]
+    for start, end in zip(starts, ends, strict=False):
+        yield frozenset(value for place, value in mentions if start <= place < end)
+
+
+def _of_other_countries(words: str, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
+    """Yield the countries beside a figure that only passages about others have."""
+    named = [one for one in find_countries(words) if not one.taken_as and len(one.text) >= MIN_NAME_CHARACTERS]
+    if not named:
+        return
+    for places, sources in zip(_beside(shown, [(one.start, n) for n, one in enumerate(named)]), found, strict=True):
+        countries = {key for source, _ in sources for key in source.countries}
+        beside = [named[place] for place in sorted(places)]
+        if countries and beside and all(countries.isdisjoint(one.keys) for one in beside):
+            yield Defect("name", beside[0].text)
+
+
+def _of_siblings(words: str, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
+    """Yield the figures beside which the label of another figure under their heading stands, instead of their own."""
+    rows = [[source.row_of(true) for source, true in sources] for sources in found]
+    labels = {key for some in rows for row in some if row for label in (row.label, *row.siblings) for key in label}
+    if not labels or _NEGATED.search(words):
+        return
+    mentions = [
+        (match.start(), key)
+        for match in WORD.finditer(words)
+        if (key := label_key(match[0])) in labels and not _COMPARED.search(words[: match.start()])
+    ]
+    values = [one for one in shown if not one.figure.bare or one.figure.text not in labels]
+    for amount, beside in zip(values, _beside(values, mentions), strict=True):
+        some = rows[shown.index(amount)]
+        if beside and some and all(row and _is_of_sibling(row, beside) for row in some):
+            yield Defect("figure", words[amount.figure.start : amount.figure.end].strip())
+
+
+def _is_of_sibling(row: Row, beside: frozenset[str]) -> bool:
+    return any(row.label & beside < sibling & beside for sibling in row.siblings)
+
+
+def _of_other_headings(
+    clause: Sentence, shown: Sequence[Amount], found: Sequence[_Found], headings: Headings
+) -> Iterator[Defect]:
+    """Yield the first figure of a clause that names another heading of the reports, and not that of its figures."""
+    rows = [(source, source.row_of(true)) for sources in found for source, true in sources]
+    keys, others = clause.keys, headings.named(clause.keys) if rows else ()
+    if not others or any(row is None or headings.names(row.heading, keys) for _, row in rows):
+        return
+    if any(not any(other <= source.keys for source, _ in rows) for other in others):
+        first = next(one for one, sources in zip(shown, found, strict=True) if sources)
+        yield Defect("figure", clause.text[first.figure.start : first.figure.end].strip())
+
+
+def _is_figure(token: Token) -> bool:
+    return token.key == "#" and token.amount is not None
+
+
+def _sign(tokens: Sequence[Token], ups: frozenset[str] = _RISES, downs: frozenset[str] = _FALLS) -> int:
+    """Return 1 if the last word of change says that something rises, -1 if it falls, else 0."""
+    for place in reversed(range(len(tokens))):
+        if sign := (tokens[place].key in ups) - (tokens[place].key in downs):
+            return 0 if any(token.key in _NEGATORS for token in tokens[max(0, place - 2) : place]) else sign
+    return 0
+
+
+def _turned(clause: Sentence, supported: Collection[int]) -> Iterator[Defect]:
+    """Yield the second of two figures that do not change as the clause says: "rose from 7.7 % to 6.9 %"."""
+    tokens = clause.tokens
+    places = [place for place, token in enumerate(tokens) if _is_figure(token) and id(token.amount) in supported]
+    for at, (place, other) in enumerate(pairwise(places)):
+        one, two = tokens[place].amount, tokens[other].amount
+        if not one or not two or not one.measures_as(two) or min(*one.figure.values, *two.figure.values) < 0:
+            continue
+        start = max(places[at - 1] + 1 if at else 0, place - VERB_DISTANCE)
+        before, between = tokens[start:place], tokens[place + 1 : other]
+        links = {token.key for token in between}
+        first, last = min(one.figure.values) * one.size, min(two.figure.values) * two.size
+        if before and before[-1].key == "from":
+            sign = _sign(before) if "to" in links else 0
+        elif "from" in links:
+            first, last, sign = last, first, _sign(between) or _sign(before)
+        elif "than" in links:
+            first, last, sign = last, first, _sign([*before, *between], _ABOVE, _BELOW)
+        elif one.years and two.years and one.years.isdisjoint(two.years):
+            if min(one.years) > min(two.years):
+                first, last = last, first
+            sign = _sign(before)
+            if _UNCHANGED.search(clause.text) and len(places) == 2:
+                sign = (last < first) - (last > first)
+        else:
+            continue
+        if (last > first) - (last < first) == -sign != 0 or not _is_by_factor(clause.tokens, float(first), float(last)):
+            yield Defect("direction", tokens[other].text)
+
+
+def _turned_prose(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
+    """Yield figures to which something rises in the clause and falls in a sentence of the passage, or the reverse."""
+    directions = list(_directions(clause.tokens))
+    if not any(sign for _, sign in directions):
+        return
+    near = [one for source in cited for one in source.nearest(clause.keys, most=3)]
+    told = [told for one in near if len(one.keys & clause.keys) > 1 for told in _directions(one.tokens)]
+    for token, sign in directions:
+        others = {other for true, other in told if token.amount and true.amount and token.amount.agrees(true.amount)}
+        if sign and others == {-sign}:
+            yield Defect("direction", token.text)
+
+
+def _directions(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:
+    """Yield the figures with the direction of the verb before them."""
+    place = 0
+    for at, token in enumerate(tokens):
+        if _is_figure(token):
+            yield token, _sign(tokens[max(place, at - VERB_DISTANCE) : at])
+            place = at + 1
+
+
+def _is_by_factor(tokens: Sequence[Token], first: float, last: float) -> bool:
+    """Return whether a figure that the clause says to double is at least about twice the first."""
+    factor = next((_FACTORS[token.key] for token in tokens if token.key in _FACTORS), None)
+    if factor is None or first <= 0:
+        return True
+    change = last / first
+    return change >= factor * (1 - FACTOR_SHARE) if factor > 1 else change <= factor * (1 + FACTOR_SHARE)
+
+
+def _turned_series(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
+    """Yield the word of change of a clause without figures, if the only series of its passages went the other way."""
+    tokens = clause.tokens
+    years = sorted(year for token in tokens if token.amount and (year := token.amount.figure.year))
+    sign, is_same = _sign(tokens), _UNCHANGED.search(clause.text) is not None
+    factored = any(token.key in _FACTORS for token in tokens)
+    series = [list(one) for source in cited for _, one in groupby(source.rows, lambda row: (row.heading, row.label))]
+    if len(series) != 1 or not (sign or is_same):
+        yield from _wrong_comparison(clause, cited)
+        return
+    values = {max(row.amount.years): min(row.amount.figure.values) for row in series[0] if row.amount.years}
+    shown = [year for year in sorted(values) if not years or years[0] <= year <= (years[-1] if years[1:] else year)]
+    if len(shown) < 2 or (years and shown[0] != years[0]) or min(values.values()) < 0:
+        return
+    steps = [values[after] - values[before] for before, after in pairwise(shown)]
+    first, last = float(values[shown[0]]), float(values[shown[-1]])
+    is_turned = sign and (last - first) * sign < 0 and (years or all(step * sign <= 0 for step in steps))
+    if is_turned or (is_same and first != last) or (factored and not _is_by_factor(tokens, first, last)):
+        changes = (t.text for t in tokens if t.key in _RISES | _FALLS | _FACTORS.keys())
+        yield Defect("direction", next(changes, ""))
+
+
+def _wrong_comparison(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
+    """Yield the word that compares the figures of two labels the wrong way: "men live longer than women"."""
+    before, than, after = clause.text.partition(" than ")
+    tokens = Sentence(before, []).tokens
+    sign = _sign(tokens, _ABOVE, _BELOW) if than else 0
+    left, right = keys_of(before), keys_of(after)
+    pairs = [
+        (row, other)
+        for source in cited if sign
+        for row in source.rows if len(left & row.label) == 1
+        for other in source.rows
+        if row.heading == other.heading and row.amount.years == other.amount.years and len(right & other.label) == 1
+        and row.label ^ other.label == (left & row.label) | (right & other.label) != frozenset()
+    ][:MAX_PAIRS]  # fmt: skip
+    values = [(min(row.amount.figure.values), min(other.amount.figure.values)) for row, other in pairs]
+    if values and all((one > other) - (one < other) == -sign for one, other in values):
+        yield Defect("direction", next(token.text for token in reversed(tokens) if token.key in _ABOVE | _BELOW))
