@@ -23,22 +23,8 @@ from dotenv import find_dotenv, load_dotenv
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from ..domain.errors import SettingsError
+from . import settings_types as types
 from .presets import PRESETS
-from .settings_types import (
-    Collections,
-    DatabaseName,
-    FilterFields,
-    Fraction,
-    Host,
-    HostNames,
-    IndexOptions,
-    Key,
-    Origins,
-    Prices,
-    Proxies,
-    Url,
-    check_collection_names,
-)
 
 log = logging.getLogger(__name__)
 MEGABYTE = 1024 * 1024
@@ -61,7 +47,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     # Server
-    host: Host = "127.0.0.1"
+    host: types.Host = "127.0.0.1"
     """Address the server listens on."""
     port: int = Field(8000, ge=0, le=65535)
     """Port the server listens on."""
@@ -73,17 +59,17 @@ class Settings(BaseModel):
     """Lowest level of log lines: DEBUG, INFO, WARNING or ERROR."""
     traces: Literal["off", "otlp"] = "off"
     """Send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT; needs the extra `tracing`."""
-    cors_origins: Origins = ()
+    cors_origins: types.Origins = ()
     """Web origins that may call the API from a browser, comma separated. Empty: none."""
 
     # Access
     access: Literal["auto", "open", "read", "keys"] = "auto"
     """What callers without an API key may do: open (everything), read (ask and look), keys (nothing). auto: open if
     only this machine can reach the server (HOST, ALLOWED_HOSTS, TRUSTED_PROXIES), else read."""
-    allowed_hosts: HostNames = ()
+    allowed_hosts: types.HostNames = ()
     """Host names that the server accepts, comma separated; *.example.org includes all names below it. localhost, HOST
     and bare addresses are always accepted."""
-    trusted_proxies: Proxies = ()
+    trusted_proxies: types.Proxies = ()
     """Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are used, comma separated.
     """
     secret_key: SecretStr | None = Field(None, min_length=16)
@@ -108,26 +94,26 @@ class Settings(BaseModel):
     """Load the sample reports. auto: only into an embedded, empty database."""
     mongodb_uri: SecretStr | None = None
     """MongoDB connection string. Not set: one SQLite file in DATA_DIR."""
-    mongodb_db: DatabaseName = "report_chat"
+    mongodb_db: types.DatabaseName = "report_chat"
     """Name of the MongoDB database."""
     mongodb_collection: str = Field("chatbot_data", min_length=1)
     """Collection of general documents."""
     report_collection: str = Field("report_chatting", min_length=1)
     """Collection of documents with a country or a year."""
-    collections: Collections = ()
+    collections: types.Collections = ()
     """More collections: name: description; name: description. A model may choose among those with a description
     (REPORT_COLLECTION can have one); the others and MONGODB_COLLECTION are always searched."""
     mongodb_timeout: float = Field(5.0, gt=0, le=60)
     """Seconds that one call to the database may take; a request may take half as long again."""
     postgres_uri: SecretStr | None = None
     """PostgreSQL connection string: where VECTOR_SEARCH=pgvector keeps the passages."""
-    filter_fields: FilterFields = ("country_name", "year", "document_name", "type")
+    filter_fields: types.FilterFields = ("country_name", "year", "document_name", "type")
     """Metadata fields that a scope can name. Index definition, facets and validation follow it."""
 
     # Models
-    openai_api_key: Key | None = None
+    openai_api_key: types.Key | None = None
     """Key for OpenAI or a server with its API."""
-    openai_base_url: Url | None = None
+    openai_base_url: types.Url | None = None
     """Base URL of an OpenAI-compatible server."""
     chat_model: str | None = None
     """provider:model, e.g. openai:gpt-4o; or extractive (quotes), echo (tests). Not set: openai:gpt-4o with a key,
@@ -140,9 +126,9 @@ class Settings(BaseModel):
     Not set: the provider that the database was written with; else openai with a key, minilm without."""
     embedding_model: str | None = None
     """Model of that provider. Not set: its default (openai: text-embedding-ada-002)."""
-    embedding_api_key: Key | None = None
+    embedding_api_key: types.Key | None = None
     """Key for the embedding provider. Not set: OPENAI_API_KEY, for openai only."""
-    embedding_base_url: Url | None = None
+    embedding_base_url: types.Url | None = None
     """Base URL of the embedding provider, for custom, azure_openai and huggingface, or in place of the provider's own.
     """
     embedding_max_tokens: int | None = Field(None, ge=32)
@@ -170,7 +156,7 @@ class Settings(BaseModel):
     """atlas ($vectorSearch), faiss (in process) or pgvector. auto: what the database can do."""
     quantization: Literal["none", "scalar", "binary"] = "none"
     """Quantisation of the vector index of MongoDB; scalar is recommended above 100,000 passages."""
-    index_options: IndexOptions = ""
+    index_options: types.IndexOptions = ""
     """Further options of the vector index of MongoDB, as JSON: hnswOptions, numPartitions, storedSource."""
     num_candidates: Literal["auto"] | Annotated[int, Field(ge=1, le=10_000)] = "auto"
     """Candidates of an approximate $vectorSearch. auto: 20 x the results, at least 1000, more inside a scope; exact
@@ -179,7 +165,7 @@ class Settings(BaseModel):
     """Create missing search indexes of MongoDB at the start."""
     retrieval_method: str = "hybrid"
     """vector, bm25 or hybrid."""
-    vector_weight: Fraction = 0.6
+    vector_weight: types.Fraction = 0.6
     """Weight of the vector search in hybrid retrieval, 0 to 1."""
     refine: bool = True
     """In hybrid retrieval, leave out names that are in the scope already, and rank the headings and editions of the
@@ -192,22 +178,22 @@ class Settings(BaseModel):
     """Constant k of reciprocal rank fusion (FUSION=rrf)."""
     bm25_k1: float = Field(1.2, ge=0, le=5)
     """BM25 k1: weight of repeated words; not in MongoDB's search."""
-    bm25_b: Fraction = 0.75
+    bm25_b: types.Fraction = 0.75
     """BM25 b: how much long passages count less; not in MongoDB's search."""
     reranker: str = "none"
     """none, diversity, mmr, llm, cross_encoder (package sentence-transformers), or mongodb ($rerank, a preview of
     Atlas)."""
     top_k: int = Field(5, ge=1, le=50)
     """Number of passages given to the model."""
-    threshold_start: Fraction = 0.7
+    threshold_start: types.Fraction = 0.7
     """Score above which a passage counts as close (adaptive)."""
     threshold_step: float = Field(0.1, gt=0, le=1)
     """Step by which the threshold descends."""
-    threshold_floor: Fraction = 0.0
+    threshold_floor: types.Fraction = 0.0
     """Where the threshold stops descending."""
     threshold_keep: Literal["auto"] | Annotated[int, Field(ge=1, le=50)] = "auto"
     """The threshold descends until this many passages pass. auto: 3 x TOP_K; 1 without REFINE or hybrid."""
-    relevance_floor: Literal["auto"] | Fraction = "auto"
+    relevance_floor: Literal["auto"] | types.Fraction = "auto"
     """Best score below which nothing is relevant. auto: calibrated for the embedding model."""
     on_empty: Literal["abstain", "relax", "general"] = "abstain"
     """If nothing is found: abstain, relax (use the closest passages), general (answer without sources)."""
@@ -242,7 +228,7 @@ class Settings(BaseModel):
     # Costs
     daily_token_limit: int | None = Field(None, ge=1)
     """Tokens of the chat model that all workers may use in a day (UTC). Not set: no limit."""
-    model_prices: Prices = ()
+    model_prices: types.Prices = ()
     """Price of a million tokens by provider:model, prompt/completion, or one number for both: openai:gpt-4o=2.50/10;
     openai:text-embedding-3-small=0.02. Costs are in the currency of this table. There are no default prices: they
     change."""
@@ -297,7 +283,7 @@ class Settings(BaseModel):
         if len(set(names)) < len(names):
             raise ValueError("COLLECTIONS names a collection twice")
         try:
-            check_collection_names(self.chunk_collections)
+            types.check_collection_names(self.chunk_collections)
         except ValueError as error:
             raise ValueError(f"MONGODB_COLLECTION, REPORT_COLLECTION, COLLECTIONS: {error}") from error
         return self

@@ -25,31 +25,7 @@ from ...domain.request import RequestContext
 from ...library.pipeline import Registration
 from ...library.sources import Source, make_document
 from ...search.ranking import SHIPPED
-from ..evaluation import Dataset, QuestionReader, read_dataset, register_reports
-from ..evaluation.comparison import (
-    Configuration,
-    configurations,
-    read_baseline,
-    regressions,
-    require_mlflow,
-    stage_times,
-    table,
-    track,
-)
-from ..evaluation.runner import (
-    OWN_SCOPE,
-    UNRELATED_QUESTIONS,
-    Measured,
-    ScopeOf,
-    Scores,
-    broken,
-    collect_scores,
-    injection_cases,
-    load_chunks,
-    measure_abstention,
-    measure_retrieval,
-    with_auto_scope,
-)
+from ..evaluation import Dataset, QuestionReader, comparison, read_dataset, register_reports, runner
 from ..services import Services
 from . import print_json, progress_bar, write_text
 
@@ -124,14 +100,14 @@ def evaluate(
     if answers and dataset.is_dir():
         raise click.UsageError("--answers is for questions in a CSV file: only those tell what should not be answered.")
     settings = services.settings
-    plan = configurations(settings, **compared)
-    earlier = read_baseline(baseline) if baseline else None
+    plan = comparison.configurations(settings, **compared)
+    earlier = comparison.read_baseline(baseline) if baseline else None
     if settings.mlflow_tracking_uri:
-        require_mlflow()
+        comparison.require_mlflow()
     with open_dataset(services, dataset) as (reports, data):
-        scope_of: ScopeOf = (lambda query: Scope()) if no_filters else OWN_SCOPE
+        scope_of: runner.ScopeOf = (lambda query: Scope()) if no_filters else runner.OWN_SCOPE
         if auto_scope:
-            scope_of = partial(with_auto_scope, reports.storage.documents)
+            scope_of = partial(runner.with_auto_scope, reports.storage.documents)
         measured = [_measure(reports, data, one, scope_of=scope_of, answers=answers) for one in plan]
         model_id = reports.runtime.embedder.model_id
     rows = [one.to_json(intervals=intervals) for one in measured]
@@ -141,13 +117,13 @@ def evaluate(
     if as_json:
         print_json(report)
     else:
-        for line in table(rows):
+        for line in comparison.table(rows):
             click.echo(line)
-        click.echo(stage_times(rows[0]), err=True)
+        click.echo(comparison.stage_times(rows[0]), err=True)
     if settings.mlflow_tracking_uri:
         parameters = {"embedder": model_id, **{name: getattr(settings, name) for name in LOGGED}}
-        track(settings.mlflow_tracking_uri.get_secret_value(), report, parameters=parameters)
-    if earlier is not None and (sentences := regressions(report, earlier, tolerance=tolerance)):
+        comparison.track(settings.mlflow_tracking_uri.get_secret_value(), report, parameters=parameters)
+    if earlier is not None and (sentences := comparison.regressions(report, earlier, tolerance=tolerance)):
         for sentence in sentences:
             click.secho(sentence, fg="red", err=True)
         raise SystemExit(1)
@@ -155,8 +131,8 @@ def evaluate(
 
 def _check_injections(*, as_json: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        failed = broken(Path(folder))
-    count = len(injection_cases("text"))
+        failed = runner.broken(Path(folder))
+    count = len(runner.injection_cases("text"))
     if as_json:
         print_json({"cases": count, "held": count - len(failed), "broken": failed})
     else:
@@ -168,19 +144,24 @@ def _check_injections(*, as_json: bool) -> None:
 
 
 def _measure(
-    reports: Services, data: Dataset, configuration: Configuration, *, scope_of: ScopeOf, answers: bool
-) -> Measured:
+    reports: Services,
+    data: Dataset,
+    configuration: comparison.Configuration,
+    *,
+    scope_of: runner.ScopeOf,
+    answers: bool,
+) -> runner.Measured:
     """Measure retrieval in one configuration; with questions about the reports, abstention too."""
     steps = len(data.answerable) + (0 if data.chunks else len(data.queries))
     with _configured(reports, data, configuration, answers=answers) as services:
         settings, runtime = services.settings, services.runtime
         method, top_k = settings.retrieval_method, settings.top_k
         with progress_bar(configuration.name, steps) as bar:
-            measured = measure_retrieval(
+            measured = runner.measure_retrieval(
                 data, configuration.name, runtime.retriever, method=method, scope_of=scope_of, progress=bar.update
             )
             if not data.chunks:
-                measured.abstained = measure_abstention(
+                measured.abstained = runner.measure_abstention(
                     data,
                     # As /query answers, without a conversation that stores it.
                     lambda question, cancel: services.answering.understanding.run(
@@ -195,7 +176,9 @@ def _measure(
 
 
 @contextmanager
-def _configured(reports: Services, data: Dataset, configuration: Configuration, *, answers: bool) -> Iterator[Services]:
+def _configured(
+    reports: Services, data: Dataset, configuration: comparison.Configuration, *, answers: bool
+) -> Iterator[Services]:
     overrides = dict(configuration.overrides)
     if not answers:
         overrides["chat_model"] = "extractive"
@@ -243,13 +226,13 @@ def calibrate(services: Services, dataset: Path, as_json: bool, dry_run: bool, f
     click.echo(f"Suggested: THRESHOLD_START={calibration.threshold:.2f}")
 
 
-def _collect_scores(services: Services, dataset: Path) -> tuple[Scores, str]:
+def _collect_scores(services: Services, dataset: Path) -> tuple[runner.Scores, str]:
     try:
         with (
             open_dataset(services, dataset) as (reports, data),
-            progress_bar("Asking", len(data.answerable) + len(UNRELATED_QUESTIONS)) as bar,
+            progress_bar("Asking", len(data.answerable) + len(runner.UNRELATED_QUESTIONS)) as bar,
         ):
-            return collect_scores(reports, data, bar.update), reports.runtime.embedder.model_id
+            return runner.collect_scores(reports, data, bar.update), reports.runtime.embedder.model_id
     except LoadError as error:
         if dataset != QUESTIONS:
             raise
@@ -259,7 +242,7 @@ def _collect_scores(services: Services, dataset: Path) -> tuple[Scores, str]:
         ) from error
 
 
-def _print_tables(scores: Scores, calibration: Calibration) -> None:
+def _print_tables(scores: runner.Scores, calibration: Calibration) -> None:
     click.echo(f"Scores of {calibration.model_id}, percentiles")
     click.echo(" " * 34 + "".join(f"{percentile:>7}" for percentile in PERCENTILES))
     for kind, heading in KINDS.items():
@@ -343,7 +326,7 @@ def ingest_again(reports: Services, target: Services, data: Dataset) -> None:
 def _embed(services: Services, chunks: list[Chunk]) -> None:
     label = f"Embedding {len(chunks):,} passages with {services.runtime.embedder.model_id}"
     with progress_bar(label, len(chunks)) as bar:
-        load_chunks(services.runtime.store, services.runtime.embedder, chunks, bar.update)
+        runner.load_chunks(services.runtime.store, services.runtime.embedder, chunks, bar.update)
     register_reports(services.storage.documents, chunks)
 
 
