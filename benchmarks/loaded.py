@@ -16,7 +16,7 @@ from chatbot.app.evaluation.runner import load_chunks
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, Question, Scope, Values
-from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.request import Cancellation
 
 
 def bench_folder(about: str | None) -> Path:

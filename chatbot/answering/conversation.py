@@ -31,12 +31,11 @@ from ..domain import (
     Usage,
     Value,
 )
-from ..domain.cancellation import Cancellation
 from ..domain.costs import ModelPrice, Sums
 from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
 from ..domain.json import Inlines
 from ..domain.protocols import Agent, ChatModel, Embedder
-from ..domain.request import ANYBODY, Caller, RequestContext, RequestMeter
+from ..domain.request import ANYBODY, Caller, Cancellation, RequestContext, RequestMeter
 from ..language import Analyzer, escape_markdown, evenly_spaced
 from ..models.prompts import on_one_line, render
 from ..models.replies.stream import Reply, complete

@@ -266,7 +266,7 @@ def check_indexes(services: Services) -> Iterator[Finding]:
 
 def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
     # Without a text index, questions are still answered by their vectors.
-    severity: Severity = "warning" if plan.optional else "error"
+    found = _warning if plan.optional else _error
     consequence = "keywords are not searched" if plan.optional else "nothing is found"
     status = index_status(services.storage.database, plan)
     if status.state == "DOES_NOT_EXIST":
@@ -280,16 +280,13 @@ def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
                 f"{CREATE}, then drop {other!r} in Atlas",
             )
         else:
-            yield Finding(severity, "", "index_missing", f"The {plan.described} does not exist.", CREATE)
+            yield found("index_missing", f"The {plan.described} does not exist.", CREATE)
         return
     if status.state == "FAILED":
-        message = f"The {plan.described} failed ({status.message}): {consequence}."
-        yield Finding(severity, "", "index_failed", message, CREATE)
+        yield found("index_failed", f"The {plan.described} failed ({status.message}): {consequence}.", CREATE)
         return
     if not status.queryable:
-        yield Finding(
-            severity,
-            "",
+        yield found(
             "index_building",
             f"The {plan.described} is {status.state}: {consequence} until it is ready.",
             "Wait, and check again: python -m chatbot index status",
@@ -302,23 +299,18 @@ def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
     """Compare the vector field and the filter fields of an index with what they should be."""
     expected = _vector_field(plan.definition)
     actual = _vector_field(status.definition, str(expected["path"]))
-    if actual.get("path") != expected["path"]:
-        yield _error(
-            "wrong_path", f"The {plan.described} is over {actual.get('path')!r}, not {expected['path']!r}.", CREATE
-        )
-    elif actual.get("numDimensions") != expected["numDimensions"]:
+    path, size, similarity = (actual.get(name) for name in ("path", "numDimensions", "similarity"))
+    if path != expected["path"]:
+        yield _error("wrong_path", f"The {plan.described} is over {path!r}, not {expected['path']!r}.", CREATE)
+    elif size != expected["numDimensions"]:
         yield _error(
             "index_wrong_dimensions",
-            f"The {plan.described} has {actual.get('numDimensions')} dimensions, the model "
-            f"{expected['numDimensions']}.",
+            f"The {plan.described} has {size} dimensions, the model {expected['numDimensions']}.",
             f"Set the model that the index was made for, or: {CREATE.removeprefix('Run: ')}",
         )
-    elif actual.get("similarity") != expected["similarity"]:
-        yield _error(
-            "wrong_similarity",
-            f"The {plan.described} compares by {actual.get('similarity')}, scores need {expected['similarity']}.",
-            CREATE,
-        )
+    elif similarity != expected["similarity"]:
+        message = f"The {plan.described} compares by {similarity}, scores need {expected['similarity']}."
+        yield _error("wrong_similarity", message, CREATE)
     declared = {field["path"] for field in status.definition.get("fields", []) if field.get("type") == "filter"}
     needed = [field["path"] for field in plan.definition["fields"] if field["type"] == "filter"]
     if undeclared := [path for path in needed if path not in declared]:

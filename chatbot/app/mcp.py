@@ -23,10 +23,9 @@ from .. import __version__
 from ..answering.conversation import Place, Saved
 from ..checking.context import texts_of
 from ..domain import Question, Report, Scope, SearchHit, StepEvent
-from ..domain.cancellation import Cancellation
 from ..domain.errors import ChatbotError, InvalidRequestError, NotFoundError
 from ..domain.json import parse, to_json
-from ..domain.request import ANYBODY, Caller
+from ..domain.request import ANYBODY, Caller, Cancellation
 from ..language import evenly_spaced
 from ..library.pipeline import passages
 from .services import Services

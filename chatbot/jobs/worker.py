@@ -20,7 +20,6 @@ from ..config.settings import Settings
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.files import PIECE_BYTES, FileRepository
 from ..domain import DocumentRecord
-from ..domain.cancellation import Cancellation
 from ..domain.errors import (
     CancelledError,
     ChatbotError,
@@ -30,6 +29,7 @@ from ..domain.errors import (
     StoppedError,
     SupersededError,
 )
+from ..domain.request import Cancellation
 from ..library.control import JobControl, heartbeat
 from ..library.fetching import fetch
 from ..library.pipeline import IngestionService

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ..database.repositories.corpus import CorpusFacts
-from ..domain.cancellation import Cancellation
 from ..domain.errors import CancelledError, ConflictError, DependencyError, StoppedError
+from ..domain.request import Cancellation
 
 T = TypeVar("T")
 LEASE_SECONDS = 30.0

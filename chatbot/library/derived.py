@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..domain import SECTION_SEPARATOR, Chunk, Context, Document, Message, Prompt, Section, document_text
-from ..domain.cancellation import Cancellation
 from ..domain.errors import InvalidRequestError
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import ChatModel
-from ..domain.request import RequestContext
+from ..domain.request import Cancellation, RequestContext
 from ..language import sentences
 from ..models.prompts import inert, on_one_line, render
 from ..models.replies.stream import complete

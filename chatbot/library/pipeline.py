@@ -13,7 +13,6 @@ from typing import Any, Literal
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.documents import DocumentRepository
 from ..domain import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Loaded, Section, lay_out
-from ..domain.cancellation import Cancellation
 from ..domain.errors import (
     CancelledError,
     ChatbotError,
@@ -24,6 +23,7 @@ from ..domain.errors import (
     SupersededError,
 )
 from ..domain.protocols import Chunker, Store
+from ..domain.request import Cancellation
 from ..language.reported_figures import figure_years
 from .control import JobControl, lease
 from .derived import NONE, Summary

@@ -12,10 +12,10 @@ from typing import Any
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.figures import GlossaryRepository
 from ..domain import Document
-from ..domain.cancellation import Cancellation
 from ..domain.errors import CancelledError, ChatbotError
 from ..domain.figures import SAMPLE_GLOSSARY
 from ..domain.protocols import Loader
+from ..domain.request import Cancellation
 from .control import JobControl, lease
 from .derived import Summary, read_glossary
 from .pipeline import Ingestor, Registration

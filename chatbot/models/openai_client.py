@@ -20,8 +20,8 @@ import httpx2
 import openai
 
 from ..config.settings import Settings
-from ..domain.cancellation import Cancellation
 from ..domain.errors import TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError
+from ..domain.request import Cancellation
 
 E = TypeVar("E", bound=EmbeddingError | ChatModelError)
 OPENAI_URL = "https://api.openai.com/v1"

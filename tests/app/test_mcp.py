@@ -19,8 +19,7 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.mcp import TOOLS, Toolbox
 from chatbot.config.settings import Settings
 from chatbot.domain import Scope
-from chatbot.domain.cancellation import Cancellation
-from chatbot.domain.request import ANYBODY
+from chatbot.domain.request import ANYBODY, Cancellation
 from tests.app.web.knowledge import added
 from tests.app.web.live import served
 

@@ -9,7 +9,7 @@ import time
 import weakref
 from functools import partial
 
-from chatbot.domain.cancellation import Cancellation, Deadlines
+from chatbot.domain.request import Cancellation, Deadlines
 
 
 class TestCancellation:

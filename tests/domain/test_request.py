@@ -8,8 +8,7 @@ import time
 import pytest
 
 from chatbot.domain import Usage
-from chatbot.domain.cancellation import Cancellation
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 
 
 class TestWithin:

@@ -9,7 +9,6 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.database.repositories.corpus import CorpusFacts
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import (
     CancelledError,
     DatabaseError,
@@ -18,6 +17,7 @@ from chatbot.domain.errors import (
     LoadError,
     StoppedError,
 )
+from chatbot.domain.request import Cancellation
 from chatbot.library import control as watching
 from chatbot.library.control import NO_RETRIES, JobControl, Retries, lease
 from tests.library.helpers import run_together

@@ -10,9 +10,8 @@ import pytest
 from chatbot.app.services import Services, ingesting
 from chatbot.config.settings import Settings
 from chatbot.domain import Delta, Document, Prompt, Scope, Section, lay_out
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import ChatModelError
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from chatbot.library.derived import MAX_CHARACTERS, ModelSummary, Summary, extractive_summary
 from chatbot.models.prompts import unmarked
 from tests.library.helpers import REPORT_ID, Embedding, assert_consistent, ingest, passages_of, record_of, write

@@ -11,7 +11,7 @@ from chatbot.answering.conversation import Place, Saved
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Question, Scope
-from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.request import Cancellation
 from tests.data import cases
 
 CONVERSATIONS = cases(__file__)

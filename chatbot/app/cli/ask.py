@@ -17,11 +17,10 @@ import click
 from ...answering.conversation import Place, Saved
 from ...checking.wording import NumberedStream
 from ...domain import Scope, SourcesEvent, StepEvent, TokenEvent, Unsupported
-from ...domain.cancellation import Cancellation
 from ...domain.chat import question_problem
 from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
 from ...domain.json import parse, to_json
-from ...domain.request import ANYBODY
+from ...domain.request import ANYBODY, Cancellation
 from ...language import count_of
 from ...library.loaders.csv import read_table
 from ...library.loaders.text import read_text

@@ -18,10 +18,9 @@ import numpy as np
 
 from ...config import SAMPLE_DATA
 from ...domain import Chunk, Document, DocumentRecord, Scope, Section, lay_out
-from ...domain.cancellation import Cancellation
 from ...domain.documents import Calibration
 from ...domain.errors import InvalidRequestError, LoadError
-from ...domain.request import RequestContext
+from ...domain.request import Cancellation, RequestContext
 from ...library.pipeline import Registration
 from ...library.sources import Source, make_document
 from ...search.ranking import SHIPPED

@@ -13,9 +13,9 @@ import numpy as np
 from ...config import SAMPLE_DATA, WARM_CACHE
 from ...database import Location
 from ...domain import Scope
-from ...domain.cancellation import Cancellation
 from ...domain.errors import DatabaseError, InvalidRequestError, SearchEngineError
 from ...domain.protocols import TracedStore
+from ...domain.request import Cancellation
 from ...library.derived import read_glossary
 from ...library.samples import GLOSSARY_FILE
 from ...models.caches import CachedEmbedder, WarmCache, write_warm_cache

@@ -25,10 +25,10 @@ import numpy as np
 
 from ...checking.answer import prompt_for
 from ...domain import AnswerEvent, Chunk, Context, Event, Passage, Question, Scope, SearchHit, StepTiming, Value, Vector
-from ...domain.cancellation import Cancellation
 from ...domain.documents import Calibration, ErrorRates, to_score
 from ...domain.errors import LoadError
 from ...domain.protocols import Catalog, Embedder, Store
+from ...domain.request import Cancellation
 from ...library.loaders import loader_for
 from ...library.loaders.formats import read_file
 from ...models.prompts import sealed

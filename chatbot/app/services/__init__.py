@@ -16,9 +16,9 @@ from ...config.settings import Settings
 from ...database.core import Database
 from ...database.repositories.caches import refresh
 from ...domain import Budget, Document, QuerySettings, Scope
-from ...domain.cancellation import Cancellation
 from ...domain.errors import EmbeddingError, InvalidRequestError, SettingsError, UnknownNameError
 from ...domain.protocols import Agent, ChatModel, Quoter
+from ...domain.request import Cancellation
 from ...language import analyzer
 from ...library.loaders.isolation import LoaderPool
 from ...library.sources import document_id

@@ -17,10 +17,9 @@ from ...config.presets import CHUNKING
 from ...database.repositories.documents import is_inside
 from ...database.repositories.figures import FigurePage
 from ...domain import Chunk, Chunking, DocumentRecord, Loaded, Scope, Values
-from ...domain.cancellation import Cancellation
 from ...domain.errors import ConflictError, ForbiddenError, InvalidRequestError, NotFoundError
 from ...domain.figures import SAMPLE_GLOSSARY
-from ...domain.request import Caller
+from ...domain.request import Caller, Cancellation
 from ...jobs.worker import IngestionWorker, Originals
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl, lease

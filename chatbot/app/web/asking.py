@@ -43,10 +43,10 @@ from ...domain import (
     SearchHit,
     StepEvent,
 )
-from ...domain.cancellation import Cancellation
 from ...domain.chat import QUERY_CHARACTERS, SearchTrace, question_problem
 from ...domain.errors import DiskFullError, InvalidRequestError
 from ...domain.json import ADDRESS, IDENTIFIER, parse, to_json
+from ...domain.request import Cancellation
 from ...language import evenly_spaced
 from ...language.words import ENGLISH, Language
 from ...search import RETRIEVAL_METHODS

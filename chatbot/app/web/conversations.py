@@ -17,10 +17,10 @@ from ...database.core import Json
 from ...database.repositories.answers import Asked, Feedback, Rating, Reason
 from ...database.repositories.conversations import Begun, Conversation, ConversationRepository, State
 from ...domain import Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsupported
-from ...domain.cancellation import Cancellation
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
 from ...domain.json import NOT_BLANK, to_json
+from ...domain.request import Cancellation
 from .access import caller, library, whose
 from .asking import STREAM, stream_response, with_passages
 from .files import disposition

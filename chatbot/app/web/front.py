@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-from ...domain.cancellation import Cancellation
+from ...domain.request import Cancellation
 from . import monitoring
 from .streaming import CONNECTION, KEEP_ALIVE, SILENCE_SECONDS, Connection, EventStream
 

@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from urllib.parse import unquote, urljoin, urlsplit
 
-from ...domain.cancellation import Cancellation
 from ...domain.errors import LoadError
+from ...domain.request import Cancellation
 from .transport import (
     Deadline,
     FetchProblem,

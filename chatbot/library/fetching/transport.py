@@ -26,7 +26,7 @@ import httpcore2
 import idna
 
 from ... import __version__
-from ...domain.cancellation import Cancellation
+from ...domain.request import Cancellation
 
 MAX_URL = 2_000
 """Characters."""

@@ -22,8 +22,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ...domain import Loaded
-from ...domain.cancellation import Cancellation
 from ...domain.errors import CancelledError, ChatbotError, LoadError, ReaderFailedError, StoppedError
+from ...domain.request import Cancellation
 from . import LOADERS, all_loaders, detect
 from .formats import read_file, reader_failed
 

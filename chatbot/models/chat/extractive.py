@@ -16,7 +16,7 @@ from math import log
 import numpy as np
 
 from ...config.settings import Settings
-from ...domain import ATTACHMENTS, SECTION_SEPARATOR, Delta, Passage, Prompt, Quotation, Usage
+from ...domain import ATTACHMENTS, SECTION_SEPARATOR, Chunk, Delta, Passage, Prompt, Quotation, Usage
 from ...domain.documents import ScoreArray, standard
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
@@ -127,12 +127,14 @@ class ExtractiveChatModel:
             is_far = _cosine(passage) < CLOSE * closest
             if is_far or any(name not in passage.hit.chunk.search_text for name in names):
                 continue
-            found = statements(passage) if has_statements else _all_statements(passage)
+            found = statements(passage) if has_statements else list(_split(passage.hit.chunk))
             said = (*_line(passage), *(one.text for one in found))
             if not found or said in seen:
                 continue
-            if not chosen:
-                closest, names = _cosine(passage), _names(question, passage)
+            if not chosen:  # the names in the question that its text has, besides that of its report
+                closest, chunk = _cosine(passage), passage.hit.chunk
+                in_question = _NAME_IN_QUESTION.findall(question)
+                names = [name for name in in_question if name in chunk.text and name not in chunk.title]
             seen.add(said)
             chosen.append(_quotation(passage, self._best_run(question, passage, found, request)))
         return chosen
@@ -196,12 +198,6 @@ def _line(passage: Passage) -> tuple[object, ...]:
     return chunk.metadata.get("country_name"), chunk.heading
 
 
-def _names(question: str, passage: Passage) -> list[str]:
-    """Return the names in a question that the text of a passage has, besides that of its report."""
-    chunk = passage.hit.chunk
-    return [name for name in _NAME_IN_QUESTION.findall(question) if name in chunk.text and name not in chunk.title]
-
-
 def _in_order(passages: Sequence[Passage], *, asks_for_prose: bool) -> list[Passage]:
     """Return the passages in the order of the search, the editions of one line together, lone notes as its last.
 
@@ -245,22 +241,18 @@ def statements(passage: Passage) -> list[Statement]:
     """Return the statements of a passage in text order, without source lines, headings and lone asides."""
     chunk = passage.hit.chunk
     names = {_letters(name) for name in (chunk.title, *chunk.section.split(SECTION_SEPARATOR))}
-
-    def is_telling(one: Statement) -> bool:
-        is_name = _letters(one.text) in names or _letters(one.text) == _letters(one.heading)
-        return not (is_name or _SOURCE_LINE.match(one.text) or _ASIDE.fullmatch(one.text))
-
-    return list(filter(is_telling, _all_statements(passage)))
-
-
-def _all_statements(passage: Passage) -> list[Statement]:
-    chunk = passage.hit.chunk
-    return [one for one in _split(chunk.heading, chunk.text) if _letters(one.text)]
+    return [
+        one
+        for one in _split(chunk)
+        if _letters(one.text) not in {*names, _letters(one.heading)}
+        and not (_SOURCE_LINE.match(one.text) or _ASIDE.fullmatch(one.text))
+    ]
 
 
-def _split(heading: str, text: str) -> Iterator[Statement]:
-    number, label = 0, ""
-    for place, block in enumerate(text.split("\n\n")):
+def _split(chunk: Chunk) -> Iterator[Statement]:
+    """Yield the statements of a passage that have a letter or a digit."""
+    heading, number, label = chunk.heading, 0, ""
+    for place, block in enumerate(chunk.text.split("\n\n")):
         lines = [_BULLET.sub("", line.strip()) for line in block.splitlines()]
         if place and len(lines) > 1 and len(lines[0].split()) <= MAX_NAME_WORDS and _NAME.fullmatch(lines[0]):
             heading, label, lines = lines[0], "", lines[1:]
@@ -276,9 +268,10 @@ def _split(heading: str, text: str) -> Iterator[Statement]:
             for at, sentence in enumerate(parts):
                 about = label if at or sentence[:1].islower() else ""
                 pieces = _pieces(sentence)
+                is_cut = len(pieces) > 1
                 for piece in pieces:
-                    is_cut = len(pieces) > 1
-                    yield Statement(heading, about or label * is_cut, piece, number, is_cut)
+                    if _letters(piece):
+                        yield Statement(heading, about or label * is_cut, piece, number, is_cut)
 
 
 def _pieces(sentence: str) -> list[str]:

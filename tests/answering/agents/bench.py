@@ -14,7 +14,7 @@ from chatbot.answering.conversation import Saved
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, Event, Message, Question, Scope, SourcesEvent, StepEvent, TokenEvent
-from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.request import Cancellation
 from chatbot.library.loaders import loader_for
 from chatbot.library.sources import Source, make_document
 from tests.answering.agents.conftest import MALI_2021

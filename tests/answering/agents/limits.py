@@ -11,8 +11,7 @@ from chatbot.answering.agents.run import AgentRun
 from chatbot.answering.agents.searches import Search
 from chatbot.app.services import Services
 from chatbot.domain import Answer, AnswerEvent, Budget, Event, Question, Scope, StepEvent
-from chatbot.domain.cancellation import Cancellation
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from chatbot.search.pipeline import Retrieval
 from tests.fakes.openai_server import FakeOpenAI, Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel

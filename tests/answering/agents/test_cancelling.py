@@ -12,9 +12,8 @@ from chatbot.answering.agents.run import AgentRun
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import AnswerEvent, Event
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import CancelledError
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from tests.answering.agents.limits import (
     AT_ONCE,
     EVERY_STAGE,

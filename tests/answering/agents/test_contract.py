@@ -10,8 +10,7 @@ import pytest
 from chatbot.answering.agents import AGENTS
 from chatbot.app.services import Services
 from chatbot.domain import AnswerEvent, Event, Question, SearchHit, SourcesEvent, StepEvent, TokenEvent, Usage
-from chatbot.domain.cancellation import Cancellation
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from tests.answering.agents.conftest import question
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel

@@ -25,9 +25,8 @@ from chatbot.domain import (
     TokenEvent,
     Usage,
 )
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import CancelledError, ChatModelError, IngestingError
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from chatbot.language.words import speaking
 from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration

@@ -10,9 +10,8 @@ from chatbot.answering.agents.searches import Outcome, Search, in_parallel
 from chatbot.app.services import Services
 from chatbot.database.core import _request, begin_request, end_request
 from chatbot.domain import Budget
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import EmbeddingError
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from chatbot.search.pipeline import Retrieval
 from tests.answering.agents.limits import STALL, a_run, answered, asking, eight, no_thread_left, searched
 from tests.fakes.openai_server import CHAT, FakeOpenAI

@@ -23,8 +23,7 @@ from chatbot.app.evaluation.runner import (
 )
 from chatbot.app.services import Services
 from chatbot.domain import Chunk, Event, Question, Scope, StepEvent
-from chatbot.domain.cancellation import Cancellation
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from tests.app.evaluation import beir
 
 RANKING = ["a", "b", "c", "d", "e"]

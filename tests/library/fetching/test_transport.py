@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import LoadError
+from chatbot.domain.request import Cancellation
 from chatbot.library.fetching import fetch
 from tests.fakes.web_server import Page, WebServer, certificate_for, redirect
 from tests.library.fetching.helpers import HERE, lookup, refused, refused_here

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from chatbot.domain import Loaded, Section
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import CancelledError, LoadError, ReaderFailedError, StoppedError
+from chatbot.domain.request import Cancellation
 from chatbot.library.loaders.isolation import IN_PROCESS_BYTES, LoaderPool
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")

@@ -8,9 +8,8 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.domain import Usage
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.protocols import ChatModel
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from chatbot.models.chat import CHAT_MODELS
 from tests.fakes.openai_server import FakeOpenAI
 from tests.models.chat.conftest import embedder, passage, prompt

@@ -12,9 +12,8 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.domain import Delta, Usage
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import ChatModelError, ContextLengthError, SettingsError
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from chatbot.models.chat.openai import OpenAIChatModel, build
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply
 from tests.fakes.web_server import WebServer, certificate_for

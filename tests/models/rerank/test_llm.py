@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chatbot.domain import Delta, Usage
-from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.protocols import Reranked
-from chatbot.domain.request import RequestContext
+from chatbot.domain.request import Cancellation, RequestContext
 from chatbot.models.replies import numbers
 from chatbot.models.rerank import BATCH, LlmReranker
 from tests.models.rerank.hits import Scripted, hit, ids
