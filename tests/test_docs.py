@@ -14,8 +14,8 @@ from flask import Flask
 from chatbot.app.cli import cli, load_command
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.asking import ChatRequest
-from chatbot.config.presets import PRESETS
 from chatbot.config.settings import Settings
+from chatbot.config.settings_types import PRESETS
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.providers import PROVIDERS
 from tests.config.test_settings import declared

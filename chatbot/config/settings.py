@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, m
 
 from ..domain.errors import SettingsError
 from . import settings_types as types
-from .presets import PRESETS
+from .settings_types import PRESETS
 
 log = logging.getLogger(__name__)
 MEGABYTE = 1024 * 1024

@@ -1,4 +1,4 @@
-"""Types of single settings: how their text is read, and which values are refused.
+"""Types of single settings: how their text is read, and which values are refused; and presets, which set several.
 
 Each check raises ValueError with the form that would be right; `Settings` adds the name of the setting.
 """
@@ -7,15 +7,22 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from ipaddress import ip_network
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from ..domain.costs import ModelPrice, read_prices
 
+CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
+"""A preset named in a request does not change these: the reports are split already."""
+_TABLE = tomllib.loads(files(__package__).joinpath("presets.toml").read_text("utf-8"))
+PRESETS: dict[str, dict[str, Any]] = {name: {**_TABLE["every"], **preset} for name, preset in _TABLE["presets"].items()}
+"""The fields of `Settings` that each preset sets."""
 INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
 OWN_COLLECTIONS = frozenset({
     "audit", "batch_items", "batches", "cache", "conversations", "counters", "documents", "feedback", "file_pieces",
@@ -24,6 +31,11 @@ OWN_COLLECTIONS = frozenset({
 })  # fmt: skip
 """The program's own collections, which cannot hold passages."""
 MAX_COLLECTION_NAME = 120
+
+
+def query_time(name: str) -> dict[str, Any]:
+    """Return the figures of a preset that a request can change."""
+    return {field: value for field, value in PRESETS[name].items() if field not in CHUNKING}
 
 
 def _split(value: object) -> object:

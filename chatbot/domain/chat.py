@@ -15,8 +15,7 @@ from .costs import LedgerRow, Usage
 from .documents import Chunk, Context, Document, SearchHit
 from .figures import ReportedFigure
 from .json import Hidden, Inlines
-from .reading import Reading
-from .scope import Condition, Scope, Value, Values
+from .scope import Condition, Reading, Scope, Value, Values
 
 Role = Literal["system", "user", "assistant"]
 

@@ -26,7 +26,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ..config.presets import CHUNKING
+from ..config.settings_types import CHUNKING
 from ..domain import YEAR_IN_REVIEW, Document, Loaded, Section, Value
 from ..domain.errors import InvalidRequestError, LoadError
 from ..domain.json import NOT_BLANK, parse

@@ -15,7 +15,7 @@ from functools import reduce
 from ..domain import Message, Scope
 from ..domain.chat import Cited
 from ..domain.protocols import Catalog
-from ..domain.reading import Named, NamedCountry, NamedYears, Reading
+from ..domain.scope import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
 from .english import NUMBERS, pattern, words
 from .kinds import is_small_talk, series_words

@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Literal
 
-from ..domain.reading import NamedYears, Reading
+from ..domain.scope import NamedYears, Reading
 from ..language import WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
 from .english import pattern, words

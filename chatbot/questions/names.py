@@ -14,7 +14,7 @@ from itertools import islice
 
 from ..domain import DocumentRecord, Scope
 from ..domain.protocols import Catalog
-from ..domain.reading import NamedCountry, NamedDocument, NamedYears
+from ..domain.scope import NamedCountry, NamedDocument, NamedYears
 from ..language import analyzer, is_foreign
 from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
 from .english import NUMBERS, country_table, pattern, words

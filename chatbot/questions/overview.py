@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..domain.reading import Named, NamedDocument
+from ..domain.scope import Named, NamedDocument
 from ..language import LETTERS_PATTERN
 from .english import pattern, words
 from .wording import remove_names

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..domain import Scope, Value, Values
 from ..domain.protocols import Catalog
-from ..domain.reading import NamedCountry, Reading
+from ..domain.scope import NamedCountry, Reading
 from ..language.countries import country_code
 from .english import pattern
 from .names import country_key, find_countries, find_title, find_years, names_editions, relative_editions

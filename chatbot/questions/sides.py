@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from ..domain import Range, Scope, Value, Values
 from ..domain.protocols import Catalog
-from ..domain.reading import NamedCountry, Reading
+from ..domain.scope import NamedCountry, Reading
 from ..language import YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
 from .reading import COUNTRY, YEAR, editions, values_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ..domain.reading import Named, NamedCountry, NamedDocument, NamedYears
+from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears
 from ..language.countries import usual_name
 from .english import pattern, words
 

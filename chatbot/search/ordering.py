@@ -13,8 +13,8 @@ import numpy as np
 from ..domain import Chunk, Scope, SearchHit
 from ..domain.documents import ScoreArray, standard, to_score
 from ..domain.protocols import Catalog
-from ..domain.reading import NamedYears, Reading
 from ..domain.request import RequestContext
+from ..domain.scope import NamedYears, Reading
 from ..language import analyzer
 from ..questions.reading import COUNTRY, YEAR
 from .indicators import IndicatorIndex

@@ -27,8 +27,8 @@ from ..domain import (
     Vector,
 )
 from ..domain.protocols import Embedder, HybridStore, Reranker, Store, TracedStore
-from ..domain.reading import Reading
 from ..domain.request import RequestContext
+from ..domain.scope import Reading
 from ..language import Analyzer, sentences
 from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names

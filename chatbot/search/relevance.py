@@ -15,7 +15,7 @@ from typing import Literal
 from ..domain import SearchHit
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
-from ..domain.reading import Reading
+from ..domain.scope import Reading
 from ..language import analyzer, language_of
 from ..questions.wording import OF_ANY_QUESTION, remove_names
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..domain import Scope, Values
-from ..domain.reading import Named, NamedCountry, NamedDocument, NamedYears, Reading
+from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Reading
 from ..language import is_foreign
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose

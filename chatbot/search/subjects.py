@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..domain import NO_VALUE, Condition, Scope, SearchHit, Value, Values
 from ..domain.protocols import Catalog
-from ..domain.reading import NamedCountry, NamedYears, Reading
+from ..domain.scope import NamedCountry, NamedYears, Reading
 from ..language import YEAR_PATTERN, Analyzer, escape_markdown
 from ..language.countries import normalise, takes_article, usual_name
 from ..language.words import Say, in_english

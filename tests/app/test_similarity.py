@@ -10,8 +10,8 @@ import pytest
 from chatbot import create_embedding, similarity_search
 from chatbot.app import similarity
 from chatbot.app.services import Services
-from chatbot.config.presets import PRESETS
 from chatbot.config.settings import Settings
+from chatbot.config.settings_types import PRESETS
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain.errors import InvalidRequestError
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.config.presets import PRESETS, query_time
 from chatbot.config.settings import Settings
+from chatbot.config.settings_types import PRESETS, query_time
 from chatbot.domain.errors import SettingsError
 
 FIGURES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatbot.domain import DocumentRecord, Scope
-from chatbot.domain.reading import NamedYears
+from chatbot.domain.scope import NamedYears
 from chatbot.questions.names import country_key
 from chatbot.questions.reading import read_names
 from chatbot.search.subjects import everything_asked, missing_subject, suggest_scope

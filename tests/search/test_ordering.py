@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chatbot.domain import Chunk, Range, Scope, SearchHit, Values
-from chatbot.domain.reading import NamedYears
+from chatbot.domain.scope import NamedYears
 from chatbot.language import analyzer
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.search.indicators import IndicatorIndex

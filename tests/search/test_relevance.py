@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.domain import Chunk, SearchHit
 from chatbot.domain.figures import GlossaryEntry
-from chatbot.domain.reading import Reading
+from chatbot.domain.scope import Reading
 from chatbot.questions.reading import read_names
 from chatbot.search.relevance import Bounds, Judge
 from tests.data import cases

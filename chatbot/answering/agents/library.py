@@ -8,7 +8,7 @@ from typing import Literal
 
 from ...domain import Scope, Value
 from ...domain.protocols import Catalog
-from ...domain.reading import Reading
+from ...domain.scope import Reading
 from ...language import escape_markdown
 from ...language.words import Say, counted, in_english
 from ...questions.reading import COUNTRY, YEAR

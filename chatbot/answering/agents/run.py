@@ -36,8 +36,8 @@ from ...domain.errors import (
 )
 from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, ChatModel, Embedder, Quoter, Store
-from ...domain.reading import Reading
 from ...domain.request import RequestContext
+from ...domain.scope import Reading
 from ...language import Analyzer, estimate_tokens
 from ...language.words import speaking
 from ...models.caches import AnswerCache

@@ -30,8 +30,8 @@ from ...domain import (
 )
 from ...domain.errors import ChatModelError
 from ...domain.protocols import Agent, Catalog, ChatModel
-from ...domain.reading import Reading
 from ...domain.request import RequestContext
+from ...domain.scope import Reading
 from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
 from ...language.words import CODES, Say, in_english, speaking

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...config.presets import PRESETS, query_time
 from ...config.settings import Settings
+from ...config.settings_types import PRESETS, query_time
 from ...domain.errors import DependencyError, InvalidRequestError, LoadError, MissingPackageError, UnknownNameError
 from ...library.chunkers import CHUNKERS
 from ...search import RETRIEVAL_METHODS

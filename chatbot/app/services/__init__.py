@@ -11,8 +11,8 @@ from typing import Any
 from ...answering.agents import AGENTS, CHOOSES, DEFAULT
 from ...answering.agents.understanding import Understanding
 from ...answering.conversation import ChatService, Condenser, UsageAccounting
-from ...config.presets import PRESETS, query_time
 from ...config.settings import Settings
+from ...config.settings_types import PRESETS, query_time
 from ...database.core import Database
 from ...database.repositories.caches import refresh
 from ...domain import Budget, Document, QuerySettings, Scope

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...checking.context import CONTEXT_MARGIN, wider_text
 from ...config import SAMPLE_DATA
-from ...config.presets import CHUNKING
+from ...config.settings_types import CHUNKING
 from ...database.repositories.documents import is_inside
 from ...database.repositories.figures import FigurePage
 from ...domain import Chunk, Chunking, DocumentRecord, Loaded, Scope, Values

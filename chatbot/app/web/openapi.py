@@ -13,8 +13,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from werkzeug.routing import Rule
 
 from ...answering.agents import AGENTS
-from ...config.presets import PRESETS
 from ...config.settings import Settings
+from ...config.settings_types import PRESETS
 from ...database.core import Json
 from ...domain.json import inlined
 from ...domain.request import NEEDS

@@ -17,7 +17,7 @@ from typing import Any
 from flask import Blueprint, Response, current_app, make_response, render_template, request, url_for
 
 from ...config import STATIC, TEMPLATES
-from ...config.presets import PRESETS
+from ...config.settings_types import PRESETS
 from ...domain.chat import QUERY_CHARACTERS
 from ...language.words import ENGLISH, LANGUAGES, speaking
 from ...library.loaders import suffixes
