@@ -23,10 +23,10 @@ QUESTIONS = ["wording", "spelling", "names", "reading", "sides", "kinds", "overv
 SEARCH = ["search_text", "subjects", "ordering", "relevance"]
 MODULES = [importlib.import_module(f"chatbot.questions.{name}") for name in QUESTIONS]
 MODULES += [importlib.import_module(f"chatbot.search.{name}") for name in SEARCH]
+MODULES += [importlib.import_module("chatbot.models.chat.extractive")]
 """In the order in which they import each other."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "spelling.meant_country": lambda words: None,
-    "names._is_language": lambda text, country: False,
     "names._coded": lambda text, word: None,
     "names.relative_editions": lambda text, editions: [],
     "names.find_title": lambda text, catalog, scope: None,
@@ -39,9 +39,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "kinds.asks_for_prose": lambda text: False,
     "overview.asks_of_all": lambda question: False,
     "overview.asks_what_it_is_about": lambda question, names: False,
-    "follow_ups._years_counted": lambda asked, state: asked,
     "follow_ups.FollowUps.by_rule": lambda self, query, history, scope: query,
-    "follow_ups.FollowUps._without_idle_clauses": lambda self, query: query,
     "follow_ups.FollowUps._compared": lambda self, asked, reading, rest, state: "",
     "follow_ups.FollowUps._replaced": lambda self, full, old, new, state: f"{full} ({new})",
     "ordering.HeadingOrder.order": lambda self, text, hits, request: list(hits),

@@ -34,9 +34,9 @@ class RuleWords:
         return frozenset(self.tables["words"][name].split())
 
     def _made(self, name: str) -> str:
-        """A pattern as a group; of a mark only itself, as it may stand in brackets."""
+        """A pattern as a group."""
         text = self._filled(" ".join(_BAR.sub("|", self.tables["patterns"][name].strip()).split()))
-        return text if len(text) == 1 else f"(?:{text})"
+        return f"(?:{text})"
 
     def _filled(self, expression: str) -> str:
         return _PLACEHOLDER.sub(lambda match: self._pattern(match[1]), expression)
@@ -44,8 +44,6 @@ class RuleWords:
 
 _RULES = RuleWords(__package__, "english.toml")
 pattern, words = _RULES.pattern, _RULES.words
-NUMBERS: dict[str, int] = _RULES.tables["numbers"]
-"""Small numbers in words."""
 
 
 def country_table(name: str) -> list[str]:

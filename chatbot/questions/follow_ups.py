@@ -17,7 +17,7 @@ from ..domain.chat import Cited
 from ..domain.protocols import Catalog
 from ..domain.scope import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
-from .english import NUMBERS, pattern, words
+from .english import pattern, words
 from .kinds import is_small_talk, series_words
 from .reading import COUNTRY, YEAR, read_names, values_of
 from .sides import COMPARES, compared_countries
@@ -44,21 +44,13 @@ FEW_WORDS = 3
 """Words of a message that is no sentence: so few do not make a question."""
 _MARKS = ("?", "؟", "？")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
-_POSSESSIVE = re.compile(r"['’]s?$")
-_CLAUSE_END = re.compile(r"(?<=[?!;:])\s+(?!\()|(?<=[.,])\s+(?=\S)|\s+[-–—]\s+")
-_COMPLETE = pattern(r"^\W*(?:(?:and|but|so|or|then|ok|please)\W+)*(?:{wh}|{be}|{do}|{have}|{modal}|{tell})\b")
+_COMPLETE = pattern(r"^\W*(?:(?:and|but|so|or|then|ok|please)\W+)*(?:{wh}|{auxiliary}|{tell})\b")
 _THING_BEFORE = pattern(
     r"\b(?:(?:this|that|these|those)(?! (?:country|countries|place|nation|state)\b)|same|such|he|him|his|she|hers?)\b"
     r"|\bit\b(?! (?:have|export|import|produce|border)\b)"
 )
 """Speaks of something named before that is no country."""
-_PART = pattern(
-    r"\bof (?:it|this|that|them|these|those)\b(?! (?:country|place)\b)"
-    r"|^\W*(?:(?:and|but|or|what about|how about)\W+)*"
-    r"(?:in|at|by|per|with|without|from|to|among|between|under|over)\b(?!.*\b{auxiliary}\b)"
-)
-"""Asks for a part of what was asked before, or adds to it: "from whom?"."""
-_THEIRS = pattern(r"\b(?:{nameless}|(?:{do}|has|have) it)\b")
+_THEIRS = pattern(r"\b(?:{nameless}|(?:do|does|did|has|have) it)\b")
 """Speaks of a country named before."""
 _OF_ALL = pattern(
     r"\b(?:(?<!the )(?<!this )(?<!that )country|(?<!both )(?<!these )(?<!those )(?<!two )countries|nations?"
@@ -69,19 +61,11 @@ _OF_SEVERAL = pattern(
     r"|\b{more_or_less}\b"
     r"|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$"
 )
-_TWO = pattern(r"\b(?:both|the two)\b")
 _MORE = pattern(r"\b{more_or_less}\b")
-_INSTEAD = pattern(r"\b(?:instead|only|just|rather|alone)\b")
-_NOT = pattern(r"\b(?:not|instead of|rather than|(?:forget|ignore|drop|leave)(?: about)?)\s+(?:the\s+)?$")
+_NOT = pattern(r"\bnot\s+$")
 _RELATED = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
 _BEFORE_YEARS = pattern(r"(?:,\s*|\s*\b(?:in|for|of|during|by|as of)\s+(?:the\s+)?)$")
-_REPORT = pattern(r"\b{report}\b")
-_NOW = pattern(r"\b(?:now|today|nowadays|currently|at present)\b")
-_YEARS_AWAY = pattern(
-    r"\b(?:(?P<count>{number}) years?|(?:an?|the) year) (?:(?P<down>before|earlier)|after|afterwards|later)\b"
-)
 _FORM_WORDS, _IDLE_WORDS, _UNTOLD_WORDS = map(words, ("form_again_words", "idle_words", "same_again_words"))
-_RELATIVE_WORDS = words("of_a_topic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,27 +148,24 @@ class FollowUps:
         return State(full, reading, countries, together, cited)
 
     def _completed(self, query: str, state: State | None, scope: Scope) -> str:
-        asked = self._without_idle_clauses(query)
         if state is None:
-            return asked
-        asked = _years_counted(asked, state)
-        series = series_words(asked)
+            return query
+        asked, series = query, series_words(query)
         series = "" if any(map(str.isdigit, series)) else series  # "since 2019" is a year
         plain = asked.replace(series, " ", 1) if series else asked
         reading = read_names(plain, self._catalog, scope)
         rest = self._telling(plain, reading)
-        if rest and all(word.lower() in _FORM_WORDS for word in rest) and not reading.names:
+        if rest and _FORM_WORDS.issuperset(word.lower() for word in self._telling(plain, Reading())):
             return _with(state.question, [asked.strip(" ?.!")])
         if compared := self._compared(plain, reading, rest, state):
             return compared
-        is_other_kind = bool(series) or _NOW.search(asked) is not None
-        if not rest and (reading.countries or reading.every_year or is_other_kind):
+        if not rest and (reading.countries or reading.every_year or series):
             full = self._exchanged(plain, reading, state)
-            if not is_other_kind:
+            if not series:
                 return full
             if not reading.figure_years:
                 full = _without_years(full, read_names(full, self._catalog).figure_years)
-            return f"{full.rstrip(' ?.!')} {series}".rstrip() + "?"
+            return f"{full.rstrip(' ?.!')} {series}?"
         reading = read_names(asked, self._catalog, scope)
         return self._filled(asked, reading, self._telling(asked, reading), state, scope)
 
@@ -195,10 +176,7 @@ class FollowUps:
         has_country = bool(state.countries or state.cited.countries or reading.about or chosen)
         if not (has_country and self._catalog.values(COUNTRY)):  # the topic is all that it can be about
             return asked if complete else _with(asked, [self._thing(asked, state), *names])
-        is_part = _PART.search(asked) is not None and not reading.about
-        complete = complete or (
-            bool(rest) and not is_part and self._names_a_thing(" ".join(rest), state.cited.headings)
-        )
+        complete = complete or (bool(rest) and self._names_a_thing(" ".join(rest), state.cited.headings))
         is_sentence = _COMPLETE.match(asked) is not None
         if not complete:
             return _with(asked, [self._thing(asked, state), *names])
@@ -208,8 +186,7 @@ class FollowUps:
 
     def _is_complete(self, asked: str, reading: Reading) -> bool:
         """Whether a message says itself what it asks for, as far as its form tells."""
-        rest = [word for word in self._telling(asked, reading) if word.lower() not in _RELATIVE_WORDS]
-        rest = [word for word in rest if not _MORE.fullmatch(word)]
+        rest = [word for word in self._telling(asked, reading) if not _MORE.fullmatch(word)]
         if not rest or _THING_BEFORE.search(asked):
             return False
         if _COMPLETE.match(asked):
@@ -226,10 +203,9 @@ class FollowUps:
             if not others:
                 return self._sentence("compare", state, countries, years)
         elif not named and len(state.together) > 1 and _OF_SEVERAL.search(asked):
-            countries = list(state.together[-2:] if _TWO.search(asked) else state.together)
             if not others:
-                return self._sentence("compare", state, countries, state.years)
-            return _with(asked, [list_in_words(countries), *state.years])
+                return self._sentence("compare", state, state.together, state.years)
+            return _with(asked, [list_in_words(state.together), *state.years])
         return ""
 
     def _sentence(self, lead: str, state: State, countries: Sequence[str], years: Sequence[str]) -> str:
@@ -252,16 +228,13 @@ class FollowUps:
         known = set(self._analyzer.terms(asked))
         dropped: list[Named] = [*compared_countries(state.reading), *state.reading.every_year]
         others = [country for country in state.reading.countries if country not in dropped]
-        text, found = remove_names(state.question, [*dropped, *others]), list[str]()
-        for word in self._words(_REPORT.sub(" ", text) if state.reading.editions else text):
+        found = list[str]()
+        for word in self._words(remove_names(state.question, [*dropped, *others])):
             terms = self._analyzer.terms(word)
             if word.lower() not in _IDLE_WORDS and not COMPARES.fullmatch(word) and not known.issuperset(terms):
                 known.update(terms)
                 found.append(word)
-        for country in others:  # "imports from France"
-            relation = _RELATED.search(state.question[: country.start])
-            found.append((relation[0] if relation else "") + country.text)
-        return " ".join(found[:MAX_THING_WORDS])
+        return " ".join([*found, *(country.text for country in others)][:MAX_THING_WORDS])
 
     def _exchanged(self, asked: str, reading: Reading, state: State) -> str:
         """The last question with the names of the message in the place of its own."""
@@ -269,11 +242,10 @@ class FollowUps:
         if countries:
             old: Sequence[NamedCountry] = compared_countries(state.reading) or state.reading.countries
             names = [name_in_words(asked, one, usual=True) for one in countries]
-            lead = _RELATED.search(asked[: countries[0].start])
             passing = [one for one in state.reading.countries if one not in old]
-            if lead and passing:
+            if passing and _RELATED.search(asked[: countries[0].start]):  # "imports from France", "and from Germany?"
                 old = passing
-            elif len(old) > 1 and not _INSTEAD.search(asked) and len(countries) == len(reading.countries):
+            elif len(old) > 1 and len(countries) == len(reading.countries):
                 names = [*(name_in_words(full, one, usual=True) for one in old), *names]
             full = self._replaced(full, old, list_in_words(names), state)
         for years in (reading.editions, reading.figure_years):
@@ -305,38 +277,14 @@ class FollowUps:
             return self._sentence("compare" if len(old) > 1 else "", state, [new], state.years)
         return f"{ARTICLE.sub('', full[:start])}{new}{full[end:]}"
 
-    def _without_idle_clauses(self, query: str) -> str:
-        """The message from the first clause on that says something: "Thanks. Another question: inflation?"."""
-        start = 0
-        for match in _CLAUSE_END.finditer(query):
-            clause = query[start : match.start()]
-            reading = read_names(clause, self._catalog)
-            if self._telling(clause, reading) or reading.countries or reading.every_year:
-                break
-            start = match.end()
-        return query[start:]
-
     def _telling(self, text: str, reading: Reading) -> list[str]:
         """The words that ask for something: no names, and none that only ask again."""
         named: list[Named] = [*reading.countries, *reading.every_year]
         rest = remove_names(text, named)
-        rest = _REPORT.sub(" ", rest) if reading.editions else rest
         return [word for word in self._words(rest) if word.lower() not in _IDLE_WORDS | _UNTOLD_WORDS]
 
     def _words(self, text: str) -> list[str]:
-        words = (_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(text))
-        return [word for word in words if self._analyzer.terms(word)]
-
-
-def _years_counted(asked: str, state: State) -> str:
-    """The message with the year that it counts from the conversation's: "two years earlier"."""
-    match, known = _YEARS_AWAY.search(asked), state.reading.every_year
-    if match is None or not known:
-        return asked
-    written = (match["count"] or "one").lower()
-    count = NUMBERS[written] if written in NUMBERS else int(written)
-    year = known[-1].gte + (-count if match["down"] else count)
-    return f"{asked[: match.start()]}{year}{' report' if known[-1].of_report else ''}{asked[match.end() :]}"
+        return [word for word in _WORD.findall(text) if self._analyzer.terms(word)]
 
 
 def _years_in_words(named: Sequence[tuple[str, Sequence[NamedYears]]]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Literal
 from ..domain.scope import NamedYears, Reading
 from ..language import WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
-from .english import pattern, words
+from .english import words
 from .wording import remove_names
 
 Kind = Literal["value", "series", "comparison", "ranking", "filter", "count", "aggregate", "prose"]
@@ -49,7 +49,6 @@ _SERIES = _form(
     r"|\b(?:over|across|through(?:out)?|all|each of|these|those|earlier|previous|last|past|several|few|recent)"
     r"\W+(?:\w+\W+)?(?:years|editions)\b(?! (?:old|of age|ago)\b)|\byears before\b"
 )
-_SHAPE = _form(r"\b(?:in|as) (?:an? |one )?(?:table|chart|graph|list|plot|figure|diagram|map)\b")
 _HOW_MANY = _form(rf"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{_COUNTRIES}\b")
 _WHICH = _form(rf"\b(?:which|what|list)\W+(?:\w+\W+)?{_COUNTRIES}\b")
 _AVERAGE = _form(r"\b(?:averages?|(?<!does )(?<!do )mean(?! (?:by|that|for|to|when|if)\b))\b")
@@ -156,7 +155,7 @@ def _of_all(plain: str, bound: Bound | None) -> Kind:
 
 
 def _topic(plain: str) -> str:
-    for form in (_SHAPE, _HOW_MANY, _SERIES, _BOUND, _WHICH, _ORDER):
+    for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH, _ORDER):
         plain = form.sub(" ", plain)
     return " ".join(plain.split()) or "?"
 
@@ -187,13 +186,10 @@ def _sign(plain: str) -> Bound | None:
     return Bound(True, Decimal(0)) if _GROWS.search(plain) else None
 
 
-_GREETS = pattern(r"^\W*{greeting}\b")
 _GREETING_WORDS = words("greeting_words")
-_ASKS_OF_IT = pattern(r"\b(?:how|is|was)\b(?!\s+are\s+you\b)(?=.*\?)")
-"""Asks that of something said before: "ok, how is it today?"."""
 
 
 def is_small_talk(text: str) -> bool:
     """Return whether a message says hello, thanks or goodbye, and nothing else: "ok thanks, bye!"."""
-    greets = _GREETS.match(text) is not None and _GREETING_WORDS.issuperset(WORD_PATTERN.findall(text.lower()))
-    return greets and not _ASKS_OF_IT.search(text)
+    said = WORD_PATTERN.findall(text.lower())
+    return bool(said) and _GREETING_WORDS.issuperset(said)

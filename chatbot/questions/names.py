@@ -17,7 +17,8 @@ from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedDocument, NamedYears
 from ..language import analyzer, is_foreign
 from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
-from .english import NUMBERS, country_table, pattern, words
+from ..language.figures import ONES
+from .english import country_table, pattern
 from .spelling import meant_country
 
 MAX_NAME_WORDS = 8
@@ -36,11 +37,10 @@ _COUNTRY_WORD = re.compile(r"\b(?:countr(?:y|ies)|nations?|code)\W+$", re.IGNORE
 _MONEY = re.compile(r"\s*(?:(?:dollars?|pounds?|yen|yuan|francs?|rou?bles?|cents)\b|\$)", re.IGNORECASE)
 """Prices are told in these all over the world: a country of the library has to be meant."""
 _NOUN = re.compile(r"\s+(?!(?:is|are|was|were|has|had|and|or|in|of|to|with|for|from|than|does|did|do|vs)\b)[a-z]")
-_AFTER_LANGUAGE = pattern(r"\s*(?:$|[^\w\s]|{after_language}\b)")
 _WORDS_TOO, _NO_CODES, _FOREIGN_WORDS = (
     frozenset(country_table(name)) for name in ("words_too", "no_codes", "foreign_words")
 )
-_LANGUAGES, _NO_NAMES = words("languages"), frozenset(country_table("no_misspellings"))
+_NO_NAMES = frozenset(country_table("no_misspellings"))
 _ARABIC_LEADS = frozenset("وفبكل")
 """Arabic writes "and", "in", "for" and the like with the word behind them."""
 SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
@@ -52,8 +52,8 @@ def find_countries(
 ) -> tuple[NamedCountry, ...]:
     """Return the countries named, in text order, the longest name at each place.
 
-    ``also``: names that are no countries of ISO 3166. ``codes``: ISO-3 codes that the library means by themselves;
-    any other word in capitals is a code only beside a country or the word "country".
+    ``also``: names that are no countries of ISO 3166. ``codes``: ISO-3 codes of the library's countries. Only these are
+    found by a misspelt name; any other word in capitals is a code only beside a country or the word "country".
     """
     found = list(_find(text, _lookup(also, is_foreign(text))))
     known = [country for country, is_code in found if not is_code or codes.issuperset(country.keys)]
@@ -71,8 +71,7 @@ def find_countries(
         country
         for country, _ in found
         if country.start in starts
-        and not _is_language(text, country)
-        and (codes.issuperset(country.keys) or not _MONEY.match(text, country.end))
+        and (codes.issuperset(country.keys) or not (country.taken_as or _MONEY.match(text, country.end)))
     )
 
 
@@ -85,16 +84,6 @@ def country_key(name: str) -> str:
 def keys_in(text: str) -> frozenset[str]:
     """Return the keys of all countries that a text names."""
     return frozenset(key for country in find_countries(text) for key in country.keys)
-
-
-def _is_language(text: str, country: NamedCountry) -> bool:
-    """Whether the word is a language: "in French", "speak English"."""
-    return (
-        country.by_people
-        and normalise(country.text) in _LANGUAGES
-        and _AFTER_LANGUAGE.match(text, country.end) is not None
-        and not text[: country.start].lower().endswith("the ")
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,15 +202,14 @@ _SINGLE = pattern("{year}")
 _MORE_YEARS = pattern(r"^(?:{and_year}(?:19|20)\d\d\b)+")
 _YEARS_BEFORE = pattern(r"(?:\b(?:19|20)\d\d{and_year})+$")
 """Years in a list share what stands before and behind it: "the 2021 and 2023 reports"."""
-_REPORT_AFTER = pattern(r"^(?:['’]s)?\s+(?:{report}|(?:(?!{no_noun}\b|the\b)[\w'’-]+\s+){1,2}{edition_noun})\b")
+_REPORT_AFTER = pattern(r"^(?:['’]s)?\s+(?:(?-i:[A-Z])[\w'’-]+\s+){0,2}{report}\b")
 _REPORT_BEFORE = pattern(
     r"\b{report}(?:\s+(?:on|about|for|of)(?-i:(?:\s+(?:the|of|and))*\s+[A-Z][\w'’-]*){1,4})?[\s:(]+"
-    r"(?:{published}\s+(?:in\s+)?|(?:of|for|from)\s+)?(?:the\s+)?$"
+    r"(?:(?:of|for|from)\s+)?(?:the\s+)?$"
 )
 _EDITIONS = pattern(
     r"\b(?:(?P<before>{number})\s+)?(?:(?P<newest>{newest})|(?P<previous>{previous})|(?P<oldest>{oldest}))\s+"
-    r"(?:(?P<count>{number})\s+)?(?:(?!{no_noun}\b|the\b|(?:year|month|week)\b)[\w'’-]+\s+){0,2}"
-    r"(?:{edition_noun}|review|version|yearbook)(?P<several>s)?\b"
+    r"(?:(?P<count>{number})\s+)?(?:(?-i:[A-Z])[\w'’-]+\s+){0,2}{report}\b"
 )
 
 
@@ -266,7 +254,7 @@ def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
         if match["previous"] and known:
             border = next((years.gte for years in reversed(named) if years.start < match.end()), known[-1])
             inside = [year for year in known if year < border]
-        every = MOST_YEARS if match["previous"] and match["several"] else 1
+        every = MOST_YEARS if match["previous"] and match[0].endswith("s") else 1
         count = _number(match["before"] or match["count"]) or every
         if chosen := inside[:count] if match["oldest"] else inside[-count:]:
             found.append(NamedYears(chosen[0], chosen[-1], match.start(), match.end(), True))
@@ -275,7 +263,7 @@ def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
 
 def _number(written: str | None) -> int:
     """0 where nothing is written."""
-    return NUMBERS.get((written or "").lower(), 0) or (int(written) if written and written.isdecimal() else 0)
+    return ONES.get((written or "").lower(), 0) or (int(written) if written and written.isdecimal() else 0)
 
 
 MIN_TELLING_WORDS = 2

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ..domain import Scope, Value, Values
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, Reading
+from ..language import analyzer
 from ..language.countries import country_code
 from .english import pattern
 from .names import country_key, find_countries, find_title, find_years, names_editions, relative_editions
@@ -41,10 +42,6 @@ _BOUND = re.compile(
 """What relates a name to something else."""
 _COMPARES = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\b", re.IGNORECASE)
 """Makes sides of all names: "Compare Kenya with Mali"."""
-_OTHER_SUBJECT = re.compile(
-    r"\b(?:its|their|here|(?:the|this|that) country|(?:do|does|did|has|have|had|can|will)\s+(?:it|they))\b",
-    re.IGNORECASE,
-)
 _OF_OTHERS = re.compile(
     r"\b(?:which|what|how many|list|name|all|other)\s+(?:\w+\s+){0,3}?(?:countr(?:y|ies)|nations?|states?|economies)\b"
     r"|\bwho\b[^?]*\bborders?\b",
@@ -52,12 +49,10 @@ _OF_OTHERS = re.compile(
 )
 _CLAUSE_END = re.compile(r"([;:()–—]|(?<!\d),|,(?!\d)|\s-\s)|[?!]+\s*|\.\s+(?=[A-Z])|\n+")
 """The first group: inside a sentence."""
-_AND_ASKS = pattern(r"\b(?:and|but)\s+(?=(?:{wh}|{auxiliary})\b)")
+_ASKS = pattern(r"\b(?:and|but)\s+(?=(?:{wh}|{auxiliary})\b)")
 _ASKS = pattern(
     r"^\W*(?:(?:and|but|or|so|then|please|in|on|of|at|to|from|by|for)\s+)*(?:{wh}|{auxiliary}|{tell})\b(?!\s+you\b)"
 )
-_GOES_ON = re.compile(r"^\W*(?:and|but|or)\b", re.IGNORECASE)
-_LABEL = pattern(r"(?:\b(?:{label}|out|between|among|both)\b|['’]s\b|[\d\W_])*")
 
 
 def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading:  # noqa: B008  # frozen and empty
@@ -138,8 +133,7 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
         free = [names for names in free if not all(name.by_people for name in names)]
     about = [name for names in free for name in names if has_report(name) or is_plain(name, names)]
     if not any(map(has_report, about)) and not (of_others or chosen):
-        other = [names for names in bound if not _OTHER_SUBJECT.search(text[: names[0].start])]
-        about += [name for names in other for name in names if has_report(name)]
+        about += [name for names in bound for name in names if has_report(name)]
     return tuple(sorted(about, key=lambda name: name.start))
 
 
@@ -160,22 +154,18 @@ def _is_bound(text: str, country: NamedCountry) -> bool:
 
 
 def _is_asked(text: str, country: NamedCountry, countries: Sequence[NamedCountry]) -> bool:
-    """Whether the country stands in a clause that asks, or in one that is only a label; in any, where none asks."""
+    """Whether the country stands in a clause that asks, or in one without other telling words; in any, if none asks."""
     clauses = list(_clauses(text))
     asking = [clause for clause in clauses if clause[2]]
     start, end, asks = next(one for one in clauses if one[0] <= country.start < one[1])
     inside = [name for name in countries if start <= name.start and name.end <= end]
-    rest = remove_names(text[:end], inside)[start:]
-    return asks or not asking or _LABEL.fullmatch(rest) is not None
+    return asks or not asking or not analyzer("english").terms(remove_names(text[:end], inside)[start:])
 
 
 def _clauses(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Start and end of each clause, and whether it asks: the first of a sentence that does, and what goes on there."""
-    ends = [(one.end(), one[1] is None) for one in _CLAUSE_END.finditer(text)]
-    ends += [(one.start(), False) for one in _AND_ASKS.finditer(text)]
+    """Start and end of each clause, and whether it is the first of its sentence that asks."""
     start, has_asked = 0, False
-    for end, is_last in sorted({*ends, (len(text), True)}):
-        clause = text[start:end]
-        asks = _ASKS.match(clause) is not None and (not has_asked or _GOES_ON.match(clause) is not None)
+    for end, is_last in [*((one.end(), one[1] is None) for one in _CLAUSE_END.finditer(text)), (len(text), True)]:
+        asks = not has_asked and _ASKS.match(text[start:end]) is not None
         yield start, end, asks
         start, has_asked = end, (has_asked or asks) and not is_last

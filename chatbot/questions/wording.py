@@ -9,7 +9,7 @@ from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears
 from ..language.countries import usual_name
 from .english import pattern, words
 
-OF_ANY_QUESTION = words("idle_words") | words("dependent_words") | words("saying_words")
+OF_ANY_QUESTION = words("idle_words") | words("dependent_words")
 """They do not say what a question is about."""
 ARTICLE = pattern(r"\bthe\s+$")
 _PLACED = pattern(r"(?:since|from|between|with|to|by|against|than)\b")

@@ -17,8 +17,6 @@ from ..questions.wording import tidy
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
 _ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 _OWNED = re.compile(r"['’]s?(?!\w)")
-_REPORT = pattern(r"^\W*\s{report}\b")
-_ACCORDING = pattern(r"(?:\baccording to|\bin|\bof|\bfrom|\bas)\s+(?:the\s+)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,7 @@ def _without(query: str, said: Sequence[Named | NamedDocument], country: str = "
     """
     for name in sorted(said, key=lambda name: -name.start):
         before, after = query[: name.start], query[name.end :]
-        if not isinstance(name, NamedCountry):
-            before, after = f"{_ACCORDING.sub('', before)} ", _REPORT.sub("", after)
-        elif name.by_people:
+        if not isinstance(name, NamedCountry) or name.by_people:
             before = f"{before} "
         elif country:
             before, after = _ARTICLE.sub("", before), f"{country}{after}"

@@ -28,9 +28,9 @@ def test_a_list_is_taken_by_a_rule(name: str) -> None:
 
 
 def test_entries_are_alternatives() -> None:
-    greeting = english.pattern("^{greeting}$")
-    assert greeting.match("Thank you")
-    assert not greeting.match("Thank you hello")
+    newest = english.pattern("^{newest}$")
+    assert newest.match("Most recent")
+    assert not newest.match("most recent last")
 
 
 def test_a_name_that_the_data_has_not_is_an_error() -> None:

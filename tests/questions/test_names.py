@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pycountry
@@ -17,8 +18,17 @@ CASES = cases(__file__)
 REPORTS = Path(__file__).parents[2] / "sample_data" / "country_reports"
 
 
+EVERY_COUNTRY = [country.name for country in pycountry.countries]
+
+
 def found(text: str, *also: str) -> list[list[str]]:
     return [[country.keys[0], country.text] for country in find_countries(text, also)]
+
+
+def misspelt(text: str, names: Iterable[str]) -> dict[str, str]:
+    """The names that are taken for ones of a library with these countries."""
+    codes = frozenset(filter(None, map(country_code, names)))
+    return {country.text: country.taken_as for country in find_countries(text, (), codes) if country.taken_as}
 
 
 @pytest.mark.parametrize("country", list(pycountry.countries), ids=lambda country: country.alpha_3)
@@ -44,21 +54,23 @@ def test_names_in_other_languages(text: str, expected: list[list[str]]) -> None:
 
 @pytest.mark.parametrize(("written", "name"), CASES["a_misspelt_name_is_taken_for_the_right_one"])
 def test_a_misspelt_name_is_taken_for_the_right_one(written: str, name: str) -> None:
-    (country,) = find_countries(f"How many people live in {written}?")
-    assert (country.taken_as, country.text) == (name, written.removesuffix("'s"))
+    question = f"How many people live in {written}?"
+    assert misspelt(question, [name]) == {written.removesuffix("'s"): name}
+    assert misspelt(question, []) == {}
 
 
 @pytest.mark.parametrize("text", CASES["what_is_only_near_a_name_is_none"])
 def test_what_is_only_near_a_name_is_none(text: str) -> None:
-    assert found(text) == []
+    assert misspelt(text, EVERY_COUNTRY) == {}
 
 
 def test_no_word_of_the_sample_reports_is_a_misspelt_country() -> None:
     words = {word for path in REPORTS.glob("*.md") for word in re.findall(r"[^\W\d_]+", path.read_text("utf-8"))}
     assert len(words) > 5000
-    taken = {word: country.taken_as for word in words for country in find_countries(word) if country.taken_as}
+    names = {path.stem.rpartition("-")[0].replace("-", " ") for path in REPORTS.glob("*.md")}
+    taken = {word for word in words if misspelt(word, names)}
     in_their_own_languages = {"kiinyaa", "Kongo", "Ukraina", "ukraina", "Ukrayiny", "Soomaaliya"}
-    assert set(taken) <= {"Columbia", *in_their_own_languages}
+    assert taken <= {"Columbia", *in_their_own_languages}
 
 
 def test_the_people_and_things_of_a_country() -> None:

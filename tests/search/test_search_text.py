@@ -48,7 +48,7 @@ def test_nothing_but_names_is_searched_as_it_is() -> None:
 
 def test_the_edition_of_the_scope_is_left_out_a_figures_year_stays() -> None:
     scoped = read("What was inflation in 2021 in the 2023 report?", year=Values((2023,)))
-    assert scoped.topic == "What was inflation in 2021?"
+    assert scoped.topic == "What was inflation in 2021 in the report?"
     assert [years.gte for years in scoped.figure_years] == [2021]
     assert "2023" in read("What was inflation in the 2023 report?", year=Range(2021, 2025)).topic
 
