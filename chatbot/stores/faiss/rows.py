@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from typing import Any
 
@@ -139,24 +139,6 @@ def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
     return rows, has_vector
 
 
-class _TermNumbers(dict[str, tuple[int, ...]]):
-    """Maps a word between two blanks to the numbers of its index terms, so that each is analysed once.
-
-    No term, compound or accent reaches across a blank, so a text has the terms of its parts.
-    """
-
-    def __init__(self, terms_of: Callable[[str], list[str]], term_ids: Callable[[Iterable[str]], list[int]]) -> None:
-        super().__init__()
-        self._terms_of = terms_of
-        self._term_ids = term_ids
-
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(self) >= MAX_WORDS:
-            self.clear()
-        numbers = self[word] = tuple(self._term_ids(self._terms_of(word)))
-        return numbers
-
-
 def read_rows(
     collections: Sequence[Collection],
     document_ids: Sequence[str] | None = None,
@@ -181,7 +163,8 @@ def read_rows(
     columns = {name: _Codes(partial(filter_value, name)) for name in fields}
     vectors = bytearray()  # a million small arrays take several times the memory
     terms, lengths = array("i"), array("i")
-    numbers = _TermNumbers(terms_of, term_ids)
+    # No term, compound or accent reaches across a blank, so a text has the terms of its words, each analysed once.
+    numbers = lru_cache(MAX_WORDS)(lambda word: tuple(term_ids(terms_of(word))))
     for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
         ids.append(str(row["_id"]).encode())
         documents.rows.append(documents[document_id_of(row)])
@@ -198,7 +181,7 @@ def read_rows(
             )
         vectors += np.ascontiguousarray(vector, dtype="<f4").data
         text = "\n".join([str(row.get(name) or "") for name in TEXT_FIELDS])
-        of_text = [*chain.from_iterable(map(numbers.__getitem__, text.split()))]
+        of_text = [*chain.from_iterable(map(numbers, text.split()))]
         terms.fromlist(of_text)
         lengths.append(len(of_text))
     if not ids:
