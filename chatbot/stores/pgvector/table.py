@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -31,33 +32,9 @@ MAX_TERM_CHARACTERS = 500
 _COLUMN_NAMES = {"start": "start_offset", "end": "end_offset"}
 COLUMNS = tuple(_COLUMN_NAMES.get(part.name, part.name) for part in fields(Chunk))
 COLUMN_LIST = ", ".join(COLUMNS)
-_TABLE = """
-    CREATE TABLE IF NOT EXISTS {} (
-        id text COLLATE "C" PRIMARY KEY,
-        collection text NOT NULL,
-        document_id text NOT NULL,
-        document_name text NOT NULL,
-        title text NOT NULL,
-        section text NOT NULL,
-        page integer,
-        ordinal integer NOT NULL,
-        start_offset integer NOT NULL,
-        end_offset integer NOT NULL,
-        text text NOT NULL,
-        labels text[] NOT NULL,
-        description text NOT NULL,
-        metadata jsonb NOT NULL,
-        terms tsvector NOT NULL,
-        term_count integer NOT NULL,
-        created_at timestamptz NOT NULL DEFAULT now()
-    ) WITH (toast_tuple_target = 8160)"""
-"""Rows stay whole up to the page's size: vectors and terms kept apart make an exact search 3 times slower."""
-_ADDED = {
-    "figure_years": "integer[] NOT NULL DEFAULT '{}'",
-    "url": "text NOT NULL DEFAULT ''",
-    "language": "text NOT NULL DEFAULT ''",
-}
-"""Since 0.5: tables of earlier releases get them, empty until their reports are read again."""
+_TABLE = files(__package__).joinpath("table.sql").read_text("utf-8")
+_ADDED = ("figure_years", "url", "language")
+"""Columns that tables of releases before 0.5 lack."""
 _DIMENSIONS = """
     SELECT atttypmod FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""
@@ -110,7 +87,7 @@ class ChunkTable:
         # Building an index over many passages takes longer than a question may.
         connection.execute("SET LOCAL statement_timeout = 0")
         self._require_extension(connection)
-        connection.execute(_TABLE.format(self.name))
+        connection.execute(_TABLE.format(table=self.name))
         stored = self._stored(self.embedding, connection)
         if stored not in {None, self.dimensions}:
             filled = f"SELECT 1 FROM {self.name} WHERE {self.embedding} IS NOT NULL LIMIT 1"
@@ -121,8 +98,8 @@ class ChunkTable:
                     "passages were written with, or ingest the reports into another database or schema (POSTGRES_URI)."
                 )
             connection.execute(f"ALTER TABLE {self.name} DROP COLUMN {self.embedding}")
-        for name, kind in {**_ADDED, self.embedding: f"vector({self.dimensions})"}.items():
-            connection.execute(f"ALTER TABLE {self.name} ADD COLUMN IF NOT EXISTS {name} {kind}")
+        vectors = f"ADD COLUMN IF NOT EXISTS {self.embedding} vector({self.dimensions})"
+        connection.execute(f"ALTER TABLE {self.name} {vectors}")
         for statement in self._missing_indexes(connection):
             connection.execute(statement)
 
