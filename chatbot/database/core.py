@@ -13,10 +13,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..domain import Vector
 from ..domain.errors import DatabaseError
+from .rows import encode_payload
+
+if TYPE_CHECKING:
+    from pymongo.change_stream import ChangeStream
 
 Json = dict[str, Any]
 INDEX_BUILD_MS = 60_000
@@ -62,16 +66,6 @@ def end_request() -> None:
     _request.set(None)
 
 
-class ChangeStream(Protocol):
-    """The part of PyMongo's change streams that is used."""
-
-    alive: bool
-    resume_token: Any
-
-    def try_next(self) -> Json | None:
-        """Return the next change; None where none comes within a moment."""
-
-
 class Database(ABC):
     """Collections by name. Thread-safe. `mongo.py` and `embedded.py` implement it."""
 
@@ -109,17 +103,17 @@ class Database(ABC):
     def collection_names(self) -> list[str]:
         """Return the names of the existing collections, sorted."""
 
-    @abstractmethod
-    def watch(self, names: Sequence[str], after: Any = None) -> AbstractContextManager[ChangeStream]:
+    def watch(self, names: Sequence[str], after: Any = None) -> AbstractContextManager[ChangeStream[Json]]:
         """Follow in-place changes of these collections by any program, from now or after a ``resume_token``.
 
         Raises:
             CommandError: NO_CHANGE_STREAMS where the server has none; one of TOKEN_LOST, also during iteration.
         """
+        raise NotImplementedError  # only this program changes a file
 
-    @abstractmethod
     def encode_vector(self, vector: Vector) -> Any:
         """Return a vector in its stored form; `rows.decode_vector` reads it."""
+        return encode_payload(vector)
 
     @abstractmethod
     def ping(self) -> str:

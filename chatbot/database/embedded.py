@@ -14,10 +14,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..domain import Vector
 from ..domain.errors import DatabaseError, DiskFullError
 from .core import Database, Json
-from .rows import encode_payload
 from .sqlite_collection import OpenConnection, SqliteCollection, Writer
 
 log = logging.getLogger(__name__)
@@ -172,18 +170,10 @@ class EmbeddedDatabase(Database):
     def update_each(self, raw: SqliteCollection, updates: Sequence[tuple[Any, Json]]) -> None:
         raw.update_each(updates)
 
-    def watch(self, names: Sequence[str], after: Any = None) -> Any:
-        """Raises NotImplementedError: SQLite has no change streams."""
-        raise NotImplementedError
-
     def collection_names(self) -> list[str]:
         names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name"
         with self.translate_errors():
             return [name for (name,) in self._reader().execute(names)]
-
-    def encode_vector(self, vector: Vector) -> bytes:
-        """Return a vector as the bytes of BSON's float32 vector, without its subtype."""
-        return encode_payload(vector)
 
     def ping(self) -> str:
         """Read from the file and check that it can be written, as on a disk that became read-only nothing works."""

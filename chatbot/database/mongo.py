@@ -16,6 +16,7 @@ from typing import Any
 import pymongo
 from bson.binary import Binary
 from pymongo import MongoClient, ReplaceOne, UpdateOne
+from pymongo.change_stream import ChangeStream
 from pymongo.errors import (
     BulkWriteError,
     ConfigurationError,
@@ -35,7 +36,7 @@ from pymongo.read_concern import ReadConcern
 from ..config.settings import Settings
 from ..domain import Vector
 from ..domain.errors import DatabaseError, SettingsError, read_failures
-from .core import ChangeStream, CommandError, Database, Json, current_request
+from .core import CommandError, Database, Json, current_request
 from .rows import VECTOR_SUBTYPE, encode_payload
 
 CONNECTIONS_PER_THREAD = 4
@@ -192,7 +193,7 @@ class MongoDatabase(Database):
         raw.bulk_write([UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
 
     @contextmanager
-    def watch(self, names: Sequence[str], after: Any = None) -> Iterator[ChangeStream]:
+    def watch(self, names: Sequence[str], after: Any = None) -> Iterator[ChangeStream[Json]]:
         """Follow the changes with one change stream, which leaves out the rows themselves."""
         condition = {"ns.coll": {"$in": list(names)}, "operationType": {"$in": ["update", "replace"]}}
         pipeline = [{"$match": condition}, {"$project": {"ns": 1, "documentKey": 1}}]

@@ -13,12 +13,16 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from ...domain.documents import Calibration
 from ...domain.errors import DatabaseError
-from ..core import NO_CHANGE_STREAMS, TOKEN_LOST, ChangeStream, CommandError, Database, Json
+from ..core import NO_CHANGE_STREAMS, TOKEN_LOST, CommandError, Database, Json
 from ..rows import NAMING, document_id_of, from_row
 from .caches import cached, refresh
+
+if TYPE_CHECKING:
+    from pymongo.change_stream import ChangeStream
 
 log = logging.getLogger(__name__)
 KEPT_CHANGES = 500
@@ -264,6 +268,6 @@ class ForeignChanges:
                 if not rows:
                     stop.wait(IDLE_SECONDS)
 
-    def _keep_position(self, stream: ChangeStream) -> None:
+    def _keep_position(self, stream: ChangeStream[Json]) -> None:
         if stream.resume_token is not None:
             self._meta.replace_many([{"_id": STREAM, "token": stream.resume_token}])
