@@ -146,7 +146,7 @@ class SqliteCollection:
     def replace_many(self, documents: Sequence[Json]) -> None:
         rows = [to_row(document) for document in documents]
         text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
-        self._write(lambda db: db.executemany(text, rows).rowcount, several=len(rows) > 1)
+        self._write(lambda db: db.executemany(text, rows).rowcount)
 
     def update_one(self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False) -> WriteResult:
         return self._update(filter, update, upsert=upsert)[0]
@@ -172,7 +172,7 @@ class SqliteCollection:
                 return WriteResult(0, document["_id"]), document
             return WriteResult(int(document is not None)), document
 
-        return self._write(run, several=True)
+        return self._write(run)
 
     def _change(self, db: sqlite3.Connection, condition: Sql, update: Update) -> Json | None:
         """Update the first match and return it."""
@@ -192,7 +192,7 @@ class SqliteCollection:
             for id, update in updates:
                 self._change(db, ("_id = ?", [id]), update)
 
-        self._write(run, several=True)
+        self._write(run)
 
     def delete_many(self, filter: Mapping[str, Any]) -> WriteResult:
         condition, values = where(filter)
@@ -205,21 +205,20 @@ class SqliteCollection:
         text = f"CREATE INDEX IF NOT EXISTS {name} ON {self._table} ({values})"
         self._write(lambda db: db.execute(text).rowcount)
 
-    def _write(self, run: Callable[[sqlite3.Connection], Result], *, several: bool = False) -> Result:
-        """Run it, in a transaction where it takes ``several`` statements.
+    def _write(self, run: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Run it in a transaction.
 
         ``run`` returns no cursor: one that is freed outside of the lock resets a statement that another thread is
         running by then (SQLITE_MISUSE).
         """
         writer = self._writer()
-        turn = writer.transaction if several else writer.turn
         try:
-            with turn() as connection:
+            with writer.transaction() as connection:
                 return run(connection)
         except sqlite3.OperationalError as error:
             if not _no_table(error):
                 raise
-        with turn() as connection:
+        with writer.transaction() as connection:
             connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} ({LAYOUT})")
             return run(connection)
 
