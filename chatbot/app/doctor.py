@@ -13,9 +13,10 @@ from ..database.repositories.documents import SEVERAL
 from ..database.rows import EMBEDDING_FIELD, decode_vector, embedding_field
 from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit, Vector
 from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
-from ..domain.protocols import Quoter, RerankingStore
+from ..domain.protocols import ChatModel, Quoter, RerankingStore
 from ..domain.request import RequestContext
-from ..language import count_of
+from ..language import count_of, estimate_tokens
+from ..models.replies.stream import Reply
 from ..stores.atlas.errors import translate_refusals
 from ..stores.atlas.indexes import LEFT_OVER, IndexStatus, SearchTarget, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search, vector_stage
@@ -33,6 +34,7 @@ CANDIDATES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 SUFFICIENT_RECALL = 0.98
 """The share of the exact result that the proposed number of candidates finds."""
 _PASSAGE = Passage(1, SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1), "The model answers.")
+FILLER = "This sentence only fills the prompt. "
 _PROMPT = Prompt((Message("user", "Answer with the word: yes."),), "Does the model answer?", Context((_PASSAGE,)))
 
 
@@ -105,12 +107,24 @@ def check_chat_model(services: Services) -> Iterator[Finding]:
             break
         request.cancel.cancel()
         yield _ok("answers", each.model_id)
+        if services.settings.openai_base_url and each.is_language_model and (cut := _cut_prompt(services, each)):
+            yield _warning("prompt_cut", f"{each.model_id}: {cut}")
     if isinstance(model, Quoter):
         yield _warning(
             "no_language_model",
             "Answers are exact quotations: no language model is configured.",
             "Set OPENAI_API_KEY, or OPENAI_BASE_URL and CHAT_MODEL for a server of your own.",
         )
+
+
+def _cut_prompt(services: Services, model: ChatModel) -> str:
+    """Send a prompt as long as one with passages may be; servers of one's own cut what they have no room for."""
+    (question,) = _PROMPT.messages
+    text = FILLER * (services.settings.context_tokens // estimate_tokens(FILLER)) + question.content
+    reply = Reply(replace(_PROMPT, messages=(replace(question, content=text),)))
+    for delta in model.stream(reply.prompt, request=RequestContext(cache=False)):
+        reply.add(delta)
+    return reply.cut_prompt
 
 
 def check_data(services: Services) -> Iterator[Finding]:
@@ -397,7 +411,8 @@ def diagnose(services: Services, *, recall: bool = False) -> Iterator[Finding]:
             yield from (replace(finding, area=area) for finding in check(services))
         except ChatbotError as error:  # messages of our errors never contain a secret
             if isinstance(error, DependencyError):
-                yield Finding("error", area, error.reason or error.code, error.finding, error.remedy)
+                said = f" It said: {error.said}" if error.said else ""
+                yield Finding("error", area, error.reason or error.code, error.finding + said, error.remedy)
             else:
                 yield Finding("error", area, error.code, error.message)
             down = down or area in ("database", "vector_search")

@@ -148,17 +148,26 @@ class EmbedderMismatchError(ChatbotError, code="embedder_mismatch", status=503):
 class DependencyError(ChatbotError, code="dependency_unavailable", status=503):
     """Something outside this process failed. ``dependency`` names it, ``remedy`` says what helps.
 
-    ``reason`` is a machine-readable word where the doctor tells causes apart (``auth_refused``, ...).
+    ``reason`` is a machine-readable word where the doctor tells causes apart (``auth_refused``, ...). ``said``: its own
+    words, which may name hosts: for the log and administrators.
     """
 
     dependency: ClassVar[str] = "dependency"
 
-    def __init__(self, message: str, *, remedy: str = "", retry_after: int | None = None, reason: str = "") -> None:
+    def __init__(
+        self, message: str, *, remedy: str = "", retry_after: int | None = None, reason: str = "", said: str = ""
+    ) -> None:
         details = [{"dependency": self.dependency, "remedy": remedy}]
         super().__init__(f"{message} {remedy}".strip(), details=details, retry_after=retry_after)
         self.finding = message
         self.remedy = remedy
         self.reason = reason
+        self.said = said
+
+    @property
+    def in_full(self) -> str:
+        """The message with what the dependency said itself."""
+        return f"{self.message} It said: {self.said}" if self.said else self.message
 
 
 E = TypeVar("E", bound=DependencyError)

@@ -7,10 +7,11 @@ silent.
 from __future__ import annotations
 
 import email.utils
+import re
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from http import HTTPStatus
@@ -31,6 +32,13 @@ PLACEHOLDER_KEY = "not-needed"
 CONNECT_SECONDS = 10.0
 AZURE_API_VERSION = "2024-10-21"
 """The latest version that is not a preview."""
+REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+"""Servers that copy the API answer either to parameters that they do not know."""
+TOO_LONG = ("context length", "context size")
+"""In the words of servers that send no code for it."""
+MAX_WORDS, MOST_PARTS = 300, 10
+_WORDS = ("message", "msg", "detail", "error", "errors", "reason", "title")
+_KEY = re.compile(r"\b(?:sk|pk|api|key|bearer)[-_][\w.-]{6,}", re.IGNORECASE)
 MAX_RETRY_SECONDS = 120.0
 """Longest pause that a server may request; the SDK does not retry after a longer one."""
 
@@ -73,36 +81,75 @@ def translated(
             problem, remedy = f"cannot be reached{why}", f"Check {what} and {url_setting}."
         raise kind(f"The endpoint of {model} {problem}.", remedy=remedy, retry_after=5) from error
     except openai.APIStatusError as error:
-        body, refusal = error.body, ""
-        if error.status_code == HTTPStatus.BAD_REQUEST:
-            refusal = str((body.get("message") if isinstance(body, dict) else None) or "no reason given")[:300]
-            # OpenAI's code, or the words of servers that send none.
-            is_length = any(words in refusal.lower() for words in ("context length", "context size"))
-            if kind is ChatModelError and (is_length or error.code == "context_length_exceeded"):
-                raise ContextLengthError(
-                    f"The prompt is longer than {model} reads.", remedy="Lower CONTEXT_TOKENS."
-                ) from error
+        said = words_of(error.body) or words_of(error.response.text)
+        is_length = error.code == "context_length_exceeded" or any(words in said.lower() for words in TOO_LONG)
+        if kind is ChatModelError and error.status_code in REFUSED and is_length:
+            raise ContextLengthError(
+                f"The prompt is longer than {model} reads.", remedy="Lower CONTEXT_TOKENS."
+            ) from error
+        if error.status_code == HTTPStatus.NOT_FOUND and (hint := _address_hint(error.request.url)):
+            unknown_model = f"{unknown_model} {url_setting} may be wrong, too: {hint}."
         raise status_error(
-            kind, model, error.status_code, refusal, check_key=f"Check {key_setting}.", check_model=unknown_model
+            kind, model, error.status_code, said, check_key=f"Check {key_setting}.", check_model=unknown_model
         ) from error
     except openai.APIError as error:
+        said, code = words_of(error.body) or error.message, error.body
+        status = code.get("code") if isinstance(code, Mapping) else None
+        if status == HTTPStatus.TOO_MANY_REQUESTS or "quota" in said.lower():
+            raise status_error(kind, model, HTTPStatus.TOO_MANY_REQUESTS, said, check_key="", check_model="") from error
         raise kind(
-            f"The endpoint of {model} broke off: {type(error).__name__}.", remedy="Try again.", retry_after=5
+            f"The endpoint of {model} broke off with an error.", remedy="Try again.", retry_after=5, said=said
         ) from error
 
 
-def status_error(kind: type[E], model: str, status: int, refusal: str, *, check_key: str, check_model: str) -> E:
-    """Return the error for an HTTP status. ``refusal``: why the endpoint refused the request, "" if it failed."""
+def status_error(kind: type[E], model: str, status: int, said: str, *, check_key: str, check_model: str) -> E:
+    """Return the error for an HTTP status. ``said``: the endpoint's own words, "" for none."""
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return kind(f"The endpoint of {model} refused the key.", remedy=check_key, reason="key_refused")
+        return kind(f"The endpoint of {model} refused the key.", remedy=check_key, reason="key_refused", said=said)
     if status == HTTPStatus.NOT_FOUND:
-        return kind(f"The endpoint does not know the model {model}.", remedy=check_model)
+        return kind(f"The endpoint does not know the model {model}.", remedy=check_model, said=said)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         message = f"The endpoint of {model} limits the rate, or the quota is used up."
-        return kind(message, remedy="Wait, or raise the quota.", retry_after=20)
-    if refusal:
-        return kind(f"The endpoint of {model} refused the request: {refusal}.")
-    return kind(f"The endpoint of {model} failed with status {status}.", remedy="Try again.", retry_after=5)
+        return kind(message, remedy="Wait, or raise the quota.", retry_after=20, said=said)
+    if 300 <= status < 400:
+        return kind(f"The endpoint of {model} sends its callers to another address.", remedy="Set that one.", said=said)
+    if status in REFUSED:
+        return kind(f"The endpoint of {model} refused the request.", remedy="The log has its reason.", said=said)
+    return kind(f"The endpoint of {model} failed with status {status}.", remedy="Try again.", retry_after=5, said=said)
+
+
+def words_of(body: object) -> str:
+    """Return what a provider says in the body of an error, of whatever shape, "" for nothing. Keys are left out.
+
+    Seen: OpenAI's object, a list of such (Google), FastAPI's ``detail`` with a place and a message, and plain text.
+    """
+    if isinstance(body, str):
+        return _KEY.sub("***", " ".join(body.split()))[:MAX_WORDS]
+    if isinstance(body, Mapping):
+        found = next((words for name in _WORDS if (words := words_of(body.get(name)))), "")
+        place = body.get("loc")
+        return f"{'.'.join(map(str, place))}: {found}" if isinstance(place, list) and found else found
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(words_of, body[:MOST_PARTS])))[:MAX_WORDS]
+    return ""
+
+
+def refused_name(error: BaseException | None, names: Iterable[str]) -> str:
+    """Return which of these parameters an endpoint refuses by this error, "" for none: it names it, or its place."""
+    if not isinstance(error, openai.APIStatusError) or error.status_code not in REFUSED:
+        return ""
+    said = words_of(error.body) or words_of(error.response.text)
+    return next((name for name in names if name == error.param or re.search(rf"\b{name}\b", said)), "")
+
+
+def _address_hint(url: httpx2.URL) -> str:
+    """Return what is unusual about the address that a path of the API was added to, "" for nothing."""
+    base = url.path.removesuffix("/chat/completions").removesuffix("/embeddings")
+    if url.query:
+        return "an address ends without a query"
+    if base.endswith(("/chat/completions", "/embeddings")):
+        return "it ends before /chat/completions or /embeddings"
+    return "" if base.rstrip("/") else "most servers need /v1 at its end"
 
 
 def _system_message(error: BaseException | None) -> str:
@@ -134,10 +181,13 @@ def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.Op
 
 
 class _Connections(openai.DefaultHttpxClient):
-    """An HTTP client that is closed once unreferenced, as the SDK's own: the constructor of an adapter may fail."""
+    """An HTTP client that is closed once unreferenced, as the SDK's own: the constructor of an adapter may fail.
+
+    It follows no redirect: another address would get the key and the reports' text.
+    """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(verify=_certificates(), **options)
+        super().__init__(verify=_certificates(), follow_redirects=False, **options)
 
     def __del__(self) -> None:
         self.close()

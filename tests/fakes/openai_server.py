@@ -134,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, request: Recorded, reply: Reply) -> None:
         if reply.status != 200:
-            self._json({"error": dict(reply.error)}, reply)
+            self._json({"error": dict(reply.error)} if reply.body is None else reply.body, reply)
         elif reply.body is not None:
             self._json(reply.body, reply)
         elif request.path == EMBEDDINGS:

@@ -55,15 +55,30 @@ class TestTranslation:
         assert type(self.raised(ChatModelError, reply)) is ContextLengthError
         assert type(self.raised(EmbeddingError, reply)) is EmbeddingError
 
-    @pytest.mark.parametrize("status", [409, 422, 502, 503, 504])
+    @pytest.mark.parametrize("status", [409, 502, 503, 504])
     def test_other_statuses_are_named(self, status: int) -> None:
         error = self.raised(ChatModelError, Reply(status=status))
         assert str(error) == f"The endpoint of openai:m failed with status {status}. Try again."
         assert error.retry_after == 5  # type: ignore[attr-defined]
 
-    def test_the_reason_of_a_400_is_cut(self) -> None:
-        error = self.raised(ChatModelError, Reply(status=400, error={"message": "y" * 5000}))
-        assert str(error) == f"The endpoint of openai:m refused the request: {'y' * 300}."
+    @pytest.mark.parametrize(
+        ("body", "said"),
+        [
+            ({"error": {"message": "m" * 5000}}, "m" * 300),
+            ([{"error": {"code": 400, "message": "API key not valid."}}], "API key not valid."),
+            ({"detail": [{"loc": ["body", "top_k"], "msg": "extra fields"}]}, "body.top_k: extra fields"),
+            ({"detail": "Not allowed"}, "Not allowed"),
+            ({"error": "model is loading"}, "model is loading"),
+            ({"message": "Incorrect key sk-secret-4711"}, "Incorrect key ***"),
+            ("plain text", "plain text"),
+        ],
+    )
+    @pytest.mark.parametrize("status", [400, 422])
+    def test_the_providers_words_are_kept_apart_from_the_message(self, status: int, body: object, said: str) -> None:
+        """They may hold hosts and keys, and are for the log and administrators."""
+        error = self.raised(ChatModelError, Reply(status=status, body=body))
+        assert str(error) == "The endpoint of openai:m refused the request. The log has its reason."
+        assert error.said == said  # type: ignore[attr-defined]
 
     def test_the_cause_is_kept_for_the_log(self) -> None:
         assert type(self.raised(ChatModelError, Reply(status=500)).__cause__).__name__ == "InternalServerError"

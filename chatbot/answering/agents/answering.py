@@ -256,6 +256,8 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
                 yield run.step("generate", error.message, failed=True)
                 break
             steps.append(StepTiming.since("generate", started, done.usage))
+            if done.cut_prompt:
+                yield run.step("generate", done.cut_prompt, failed=True)
             text = unify_brackets(done.text, [passage.number for passage in shown.passages])
             written = Written(text, shown, done.truncated)
             break

@@ -84,7 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         cli(args=list(arguments) if arguments is not None else None, standalone_mode=True)
     except ChatbotError as error:
-        click.secho(f"Error: {error.message}", fg="red", err=True)
+        click.secho(
+            f"Error: {error.in_full if isinstance(error, DependencyError) else error.message}", fg="red", err=True
+        )
         sys.exit(USAGE if isinstance(error, InvalidRequestError) else FAILED)
 
 

@@ -102,7 +102,9 @@ def failure_of(error: Exception) -> ChatbotError:
         log.error("Unexpected error in request %s", _request_id(), exc_info=error)
         return ChatbotError("Something went wrong here. The request id helps to find it in the log.")
     if error.status > 500:
-        log.warning("Request %s: %s", _request_id(), error.message)
+        log.warning(
+            "Request %s: %s", _request_id(), error.in_full if isinstance(error, DependencyError) else error.message
+        )
     return error
 
 

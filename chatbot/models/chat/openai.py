@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from openai import BadRequestError, OpenAI, Stream, UnprocessableEntityError
+import httpx2
+from openai import (
+    APIConnectionError,
+    APIError,
+    APITimeoutError,
+    BadRequestError,
+    OpenAI,
+    Stream,
+    UnprocessableEntityError,
+)
+from openai._streaming import ServerSentEvent
 
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, Usage
 from ...domain.errors import NOTHING_WRITTEN, ChatModelError, ContextLengthError, SettingsError
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ..openai_client import OPENAI_URL, Abandoned, breakable, openai_client, translated
+from ..openai_client import OPENAI_URL, Abandoned, breakable, openai_client, refused_name, translated
 
 DEFAULT_MODEL = "gpt-4o"
 REFUSALS = (BadRequestError, UnprocessableEntityError)
 """Servers that copy the API answer 400 or 422 to parameters that they do not know."""
+OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "response_format"})
+"""Parameters that an answer does not need."""
+MAX_EVENT = 1 << 20
+"""Bytes of one event of a stream, or of a whole answer that is not streamed."""
 MAX_CHARACTERS_PER_TOKEN = 32
 """More than any text has: a server that sends more ignores the limit of the answer."""
 
@@ -34,7 +48,8 @@ class OpenAIChatModel:
         self._temperature = temperature
         self._max_answer = max_answer
         self._max_characters = MAX_CHARACTERS_PER_TOKEN * max(max_answer.values())
-        self._refuses_schemas = threading.Event()
+        self._refused: dict[str, None] = {}
+        """Parameters that this server refuses."""
         self.model_id = f"openai:{model}"
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
@@ -51,14 +66,14 @@ class OpenAIChatModel:
                 raise  # else the connection was broken on purpose
 
     def _deltas(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
-        finished, characters = False, 0
+        finished, characters = "", 0
         with breakable(self._client, request.cancel) as client, self._open(client, prompt) as stream:
             try:
                 for chunk in stream:
                     if request.cancelled:
                         return
                     text, reason, usage = _read(chunk)
-                    finished, truncated = finished or bool(reason), reason == "length"
+                    finished, truncated = finished or reason, reason == "length"
                     characters += len(text)
                     if truncated and not characters:
                         raise ChatModelError(
@@ -73,36 +88,47 @@ class OpenAIChatModel:
                     if flooded:
                         return
             except ValueError as error:  # no JSON, or not even text: the SDK does not catch it
-                raise ChatModelError(
-                    f"The endpoint of {self.model_id} sent what is no event of a stream.",
-                    remedy="Try again.",
-                    retry_after=5,
-                ) from error
-        if not finished:
+                raise self._failed("sent what is no event of a stream") from error
+        if finished == "content_filter":
             raise ChatModelError(
-                f"The endpoint of {self.model_id} broke off in the middle of its answer.",
-                remedy="Try again.",
-                retry_after=5,
+                f"The content filter of {self.model_id}'s endpoint stopped the answer.", remedy="Ask in other words."
             )
+        if not (finished or stream.is_done):
+            raise self._failed("broke off in the middle of its answer")
+
+    def _failed(self, how: str) -> ChatModelError:
+        return ChatModelError(f"The endpoint of {self.model_id} {how}.", remedy="Try again.", retry_after=5)
 
     def close(self) -> None:
         self._client.close()
 
-    def _open(self, client: OpenAI, prompt: Prompt) -> Stream[object]:
-        """Begin a completion, with the prompt's JSON schema unless this server has refused one before."""
-        if prompt.json_schema is None or self._refuses_schemas.is_set():
-            return self._send(client, prompt, None)
-        try:
-            with translated(ChatModelError, self.model_id):
-                return self._send(client, prompt, prompt.json_schema)
-        except ChatModelError as error:
-            if isinstance(error, ContextLengthError) or not isinstance(error.__cause__, REFUSALS):
-                raise
-        stream = self._send(client, prompt, None)
-        self._refuses_schemas.set()  # only now: a request that is wrong otherwise is refused again
-        return stream
+    def _open(self, client: OpenAI, prompt: Prompt) -> _Completion:
+        """Begin a completion, without the parameters that this server refuses by name, which are remembered.
 
-    def _send(self, client: OpenAI, prompt: Prompt, schema: Mapping[str, Any] | None) -> Stream[object]:
+        A JSON schema is refused in many words: after a refusal that names nothing it is left out, too.
+        """
+        body, refused = self._body(prompt), list[str]()
+        while True:
+            try:
+                # Not `chat.completions.create`: its types take five sixths of the processor time of a token.
+                with translated(ChatModelError, self.model_id):
+                    stream = client.post(
+                        "/chat/completions", body=body, cast_to=object, stream=True, stream_cls=_Completion
+                    )
+            except ChatModelError as error:
+                # Without a schema there is no second try of a request that is wrong otherwise.
+                named = refused_name(error.__cause__, body.keys() & OPTIONAL)
+                if not named and isinstance(error.__cause__, REFUSALS) and "response_format" in body:
+                    named = "response_format"
+                if not named or isinstance(error, ContextLengthError):
+                    raise
+                refused.append(named)
+                _leave_out(body, named)
+            else:
+                self._refused.update(dict.fromkeys(refused))  # only now: others may have been the cause
+                return stream
+
+    def _body(self, prompt: Prompt) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": message.role, "content": message.content} for message in prompt.messages],
@@ -111,14 +137,63 @@ class OpenAIChatModel:
             "stream_options": {"include_usage": True},
             **self._max_answer,
         }
-        if schema:
+        if schema := prompt.json_schema:
             named = {"name": schema.get("title", "reply"), "strict": True, "schema": dict(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        # Not `chat.completions.create`: its types take five sixths of the processor time of a token.
-        return client.post("/chat/completions", body=body, cast_to=object, stream=True, stream_cls=Stream[object])
+        for name in list(self._refused):
+            _leave_out(body, name)
+        return body
 
 
-def _read(chunk: object) -> tuple[str, str | None, Usage | None]:
+class _Completion(Stream[object]):
+    """The events of one completion, or the one object of a server that does not stream."""
+
+    is_done = False
+    """Whether the server said that it has sent all."""
+
+    def __stream__(self) -> Iterator[object]:
+        if self.response.headers.get("content-type", "").partition(";")[0] != "application/json":
+            yield from super().__stream__()
+            return
+        try:
+            whole = json.loads(b"".join(self._bounded()))
+        finally:
+            self.response.close()
+        if isinstance(whole, dict) and whole.get("error"):
+            raise APIError("An error in place of an answer", self.response.request, body=whole["error"])
+        self.is_done = True
+        yield whole
+
+    def _iter_events(self) -> Iterator[ServerSentEvent]:
+        try:
+            for event in self._decoder.iter_bytes(self._bounded()):
+                self.is_done = self.is_done or event.data.startswith("[DONE]")
+                yield event
+        except httpx2.TimeoutException as error:
+            raise APITimeoutError(request=self.response.request) from error
+        except httpx2.TransportError as error:
+            raise APIConnectionError(request=self.response.request) from error
+
+    def _bounded(self) -> Iterator[bytes]:
+        """Yield the bytes as they come. Raises ValueError: an event is longer than any, and would fill the memory."""
+        length, last = 0, b""
+        for part in self.response.iter_bytes():
+            seen = last + part  # the end of an event may come in two parts
+            end = max(seen.rfind(blank) for blank in (b"\n\n", b"\r\r", b"\r\n\r\n"))
+            length, last = len(seen) - end if end >= 0 else length + len(part), seen[-3:]
+            if length > MAX_EVENT:
+                raise ValueError(f"an event of more than {MAX_EVENT} bytes")
+            yield part
+
+
+def _leave_out(body: dict[str, Any], name: str) -> None:
+    """Take a refused parameter out of a request; the limit of an answer has two names."""
+    value = body.pop(name, None)
+    if name == "max_tokens" and value is not None:
+        body["max_completion_tokens"] = value
+
+
+def _read(chunk: object) -> tuple[str, str, Usage | None]:
     """Return the text, the reason of the end, and the usage. Of other servers anything may be missing or mistyped."""
 
     def part(value: object, name: str) -> object:
@@ -130,13 +205,11 @@ def _read(chunk: object) -> tuple[str, str | None, Usage | None]:
 
     choices = part(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    text, reason = part(part(choice, "delta"), "content"), part(choice, "finish_reason")
+    content, reason = part(part(choice, "delta") or part(choice, "message"), "content"), part(choice, "finish_reason")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    text = "".join(piece for one in parts if isinstance(piece := part(one, "text"), str))
     usage = Usage(count("prompt_tokens"), count("completion_tokens"), calls=1)
-    return (
-        text if isinstance(text, str) else "",
-        reason if isinstance(reason, str) else None,
-        usage if usage.tokens else None,
-    )
+    return text, reason if isinstance(reason, str) else "", usage if usage.tokens else None
 
 
 def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> OpenAIChatModel:

@@ -13,25 +13,28 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from openai import OpenAI
+from openai import BadRequestError, OpenAI
 
 from ...config.settings import Settings
 from ...domain import Matrix, Vector
 from ...domain.errors import CancelledError, EmbedderMismatchError, EmbeddingError, MissingPackageError, SettingsError
 from ...domain.request import RequestContext
 from ...language import estimate_tokens
-from ..openai_client import Abandoned, breakable, openai_client, status_error, translated
+from ..openai_client import Abandoned, breakable, openai_client, refused_name, status_error, translated, words_of
 from . import embed_windows
 from .providers import PROVIDERS, Endpoint, Kind, endpoint, find_model
 
 NAMES = {"cohere": "cohere", "google_genai": "gemini", "google_vertexai": "vertexai", "bedrock": "bedrock"}
 """any-llm's names of the providers, by ours."""
 INSTALL = "Install it: pip install -r requirements-providers.txt"
+_TOO_MANY = re.compile(
+    r"\bbatch|too many (?:inputs|texts)|at most \d+ (?:inputs|texts)|array.*(?:long|large)", re.IGNORECASE
+)
+"""What endpoints say of more texts than they take in one request."""
 _NETWORK_ERROR = re.compile("Connect|Timeout|Transport|Protocol|Disconnect|Read|Network")
 """Parts of the names of SDK errors that mean a failing network."""
 
@@ -46,6 +49,7 @@ class RemoteEmbedder(ABC):
         """``max_tokens``: of one text that the model reads; None = by the table."""
         listed = find_model(provider, model)
         self.provider = PROVIDERS[provider]
+        self._most = self.provider.batch
         self.model = model
         self.model_id = f"{provider}:{model}"
         self._dimensions = listed.dimensions
@@ -105,9 +109,19 @@ class RemoteEmbedder(ABC):
             raise EmbeddingError("An empty text cannot be embedded.")
 
         def embed(pieces: list[str]) -> Matrix:
-            return np.vstack([self._vectors(batch, kind, request) for batch in self._batches(pieces)])
+            return np.vstack([self._sent(batch, kind, request) for batch in self._batches(pieces)])
 
         return embed_windows(texts, self.max_tokens, self.count_tokens, embed)
+
+    def _sent(self, texts: list[str], kind: Kind, request: RequestContext | None) -> Matrix:
+        """Embed a batch; in halves, from now on, where the endpoint says that it is too large."""
+        try:
+            return self._vectors(texts, kind, request)
+        except EmbeddingError as error:
+            if len(texts) == 1 or not _TOO_MANY.search(error.said):
+                raise
+        self._most = half = len(texts) // 2
+        return np.vstack([self._sent(part, kind, request) for part in (texts[:half], texts[half:])])
 
     def _batches(self, pieces: Sequence[str]) -> Iterator[list[str]]:
         """Yield the pieces in batches that one request may hold, by number and by tokens."""
@@ -115,7 +129,7 @@ class RemoteEmbedder(ABC):
         total = 0
         for piece in pieces:
             tokens = self.count_tokens(piece)
-            if batch and (len(batch) == self.provider.batch or total + tokens > self.provider.request_tokens):
+            if batch and (len(batch) == self._most or total + tokens > self.provider.request_tokens):
                 yield batch
                 batch, total = [], 0
             batch.append(piece)
@@ -139,8 +153,11 @@ class RemoteEmbedder(ABC):
                 f"{where} sent vectors of {width} dimensions; {self._dimensions} are expected. "
                 "Set EMBEDDING_MODEL, and the provider, to the model that it serves."
             )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not lengths.all() or not width:
+            raise EmbeddingError(f"{where} sent a vector of zeros, or an empty one, which is like no other.")
         self._dimensions = width
-        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12), dtype=np.float32)
+        return np.asarray(vectors / lengths, dtype=np.float32)
 
 
 class OpenAIEmbedder(RemoteEmbedder):
@@ -155,6 +172,7 @@ class OpenAIEmbedder(RemoteEmbedder):
         super().__init__(provider, model, max_tokens=max_tokens)
         self._client = client
         self._where = where
+        self._format: dict[str, Any] = {}
 
     def close(self) -> None:
         self._client.close()
@@ -185,7 +203,13 @@ class OpenAIEmbedder(RemoteEmbedder):
                 answer: Any = client.post("/embedding/text", body=body, cast_to=object)
                 vectors: Sequence[Any] = answer["embeddings"]
                 return vectors
-            response = client.embeddings.create(model=self.model, input=list(texts), **parameters)
+            try:
+                response = client.embeddings.create(model=self.model, input=list(texts), **parameters, **self._format)
+            except BadRequestError as error:
+                if self._format or not refused_name(error, ["encoding_format"]):
+                    raise
+                self._format = {"encoding_format": "float"}  # the SDK asks for base64, which is shorter
+                response = client.embeddings.create(model=self.model, input=list(texts), **parameters, **self._format)
             return [row.embedding for row in sorted(response.data, key=lambda item: item.index or 0)]
 
 
@@ -224,15 +248,14 @@ class AnyLLMEmbedder(RemoteEmbedder):
 
 def _translated(error: Any, model: str) -> EmbeddingError:
     """Return the SDK's error as ours, by its status; without one the network failed, or there are no credentials."""
-    reason, cause = error.message[:300], error.original_exception
+    reason, cause = words_of(error.message), error.original_exception
     status, response = error.status_code, getattr(cause, "response", None)
     if status is None and isinstance(response, dict):  # boto's, which the library does not read
         status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
     if status is not None:
-        refusal = reason if int(status) < HTTPStatus.INTERNAL_SERVER_ERROR else ""
         check_key = "Check EMBEDDING_API_KEY, or the account that the provider's SDK finds."
         check_model = "Check EMBEDDING_MODEL and EMBEDDING_BASE_URL."
-        return status_error(EmbeddingError, model, int(status), refusal, check_key=check_key, check_model=check_model)
+        return status_error(EmbeddingError, model, int(status), reason, check_key=check_key, check_model=check_model)
     if _NETWORK_ERROR.search(type(cause).__name__):
         message = f"The endpoint of {model} cannot be reached ({type(cause).__name__})."
         return EmbeddingError(message, remedy="Check the network and EMBEDDING_BASE_URL.", retry_after=5)

@@ -47,10 +47,16 @@ PASSAGE = re.compile(rf'^(?=<passage-{_MARK} number="(\d+)">)', re.MULTILINE)
 """Where a passage begins in a prompt that is not sealed."""
 
 
+_CONTROL = re.compile(r"<(\|[^|<>\n]{1,40}\|)>|\[(/?INST)\]|<(/?s)>")
+"""Control tokens of chat templates: in a document they would end the message."""
+
+
 def sealed(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Return the messages as a model gets them: with their own mark and without invisible characters."""
+    """Return the messages as a model gets them: with their own mark, no invisible characters and no control tokens."""
     mark = _new_mark()
-    return tuple(replace(one, content=visible(one.content).replace(_MARK, mark)) for one in messages)
+    return tuple(
+        replace(one, content=_CONTROL.sub(r"(\1\2\3)", visible(one.content)).replace(_MARK, mark)) for one in messages
+    )
 
 
 def unmarked(text: str) -> str:

@@ -13,8 +13,25 @@ from ...domain.request import RequestContext
 from ...language import estimate_tokens
 
 MAX_READ_CHARACTERS = 20_000
-_TAG = re.compile(r"(</?think(?:ing)?\s*>)", re.IGNORECASE)
-_BEGUN_TAG = re.compile(r"<(?:/?(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?\s*)?$", re.IGNORECASE)
+LEAST_CUT, LEAST_READ, CUT_SHARE = 500, 100, 0.6
+"""Estimated tokens of a prompt from which on a server that counts less than this share has not read all of it; fewer
+than the second are no count of a prompt."""
+CUT = (
+    "The server read {read:,} of about {sent:,} tokens: it cut the prompt. Raise its context size (num_ctx of Ollama), "
+    "or lower CONTEXT_TOKENS."
+)
+_TAG = re.compile(
+    r"(</?think(?:ing)?\s*>|<\|channel\|>[^<]{0,40}(?:<\|constrain\|>[^<]{0,20})?<\|message\|>"
+    r"|<\|start\|>\s*assistant|<\|(?!(?:channel|start)\|)[a-z][\w ]{0,30}\|>|\[/?INST\]|</s>)",
+    re.IGNORECASE,
+)
+"""Marks of thoughts, and the control tokens of chat templates (ChatML, Llama, Mistral, OpenAI's harmony)."""
+_BEGUN_TAG = re.compile(
+    r"(?:<\|channel\|>[^<]{0,40}(?:<\|constrain\|>[^<]{0,20})?(?:<(?:\|[a-z]{0,9}\|?)?)?|<\|start\|>\s*[a-z]{0,8}"
+    r"|<(?:\|(?:[a-z][\w ]{0,30}\|?)?)?"
+    r"|</?(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?\s*|</s?|\[/?(?:I(?:N(?:S(?:T)?)?)?)?)$",
+    re.IGNORECASE,
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 
@@ -26,7 +43,7 @@ class Reply:
     """
 
     def __init__(self, prompt: Prompt) -> None:
-        self._prompt = prompt
+        self.prompt = prompt
         self._pieces: list[str] = []
         self._half = ""
         self._counted: Usage | None = None
@@ -56,11 +73,18 @@ class Reply:
         return without_thoughts("".join(self._pieces))
 
     @property
+    def cut_prompt(self) -> str:
+        """A warning where the server read far fewer tokens than it was sent, else ""."""
+        sent = sum(estimate_tokens(message.content) for message in self.prompt.messages)
+        read = self._counted.prompt_tokens if self._counted else 0
+        return CUT.format(read=read, sent=sent) if sent >= LEAST_CUT and LEAST_READ < read < sent * CUT_SHARE else ""
+
+    @property
     def usage(self) -> Usage:
         """The server's count of tokens; an estimate if the server gave none."""
         if self._counted is not None:
             return self._counted
-        prompt_tokens = sum(estimate_tokens(message.content) for message in self._prompt.messages)
+        prompt_tokens = sum(estimate_tokens(message.content) for message in self.prompt.messages)
         return Usage(prompt_tokens, estimate_tokens("".join(self._pieces)), calls=1)
 
     def usage_of_failed(self, error: ChatModelError) -> Usage:
@@ -107,7 +131,7 @@ def complete(model: ChatModel, prompt: Prompt, request: RequestContext, reply: R
 
 
 def without_thoughts(reply: str) -> str:
-    """Return the reply without its thoughts, also where only one of the two tags exists.
+    """Return the reply without its thoughts, also where only one of the two tags exists, and without control tokens.
 
     A closing tag without an opening one ends thoughts that began with the reply: many chat templates write the
     opening tag into the prompt. The first closing tag ends thoughts, because models mention the opening tag in them.
@@ -118,11 +142,21 @@ def without_thoughts(reply: str) -> str:
         if place % 2 == 0:  # text; the tags stand between
             visible += [] if thinking else [piece]
             continue
-        closes = piece.startswith("</")
-        if closes and not thinking:
+        begins = _begins_thoughts(piece)
+        if begins is False and not thinking:
             visible.clear()
-        thinking = not closes
+        thinking = thinking if begins is None else begins
     return "".join(visible).strip()
+
+
+def _begins_thoughts(tag: str) -> bool | None:
+    """Return True for a tag that begins thoughts, False for one that ends them, None for any other."""
+    named = tag.lower()
+    if named.startswith("<|channel|>"):
+        return not named.removeprefix("<|channel|>").strip().startswith("final")
+    if "think" in named and not named.startswith("<|"):
+        return not named.startswith("</")
+    return None
 
 
 def readable(reply: str) -> str:
@@ -150,8 +184,9 @@ class ThoughtFilter:
         visible = ""
         for place, part in enumerate(pieces):
             if place % 2:
-                self._thinking = not part.startswith("</")
-                self._shows_text = self._thinking and self._shows_text
+                begins = _begins_thoughts(part)
+                self._thinking = self._thinking if begins is None else begins
+                self._shows_text = self._shows_text and begins is not False
             elif not self._thinking:
                 visible += part
         return self._without_leading_blanks(visible)

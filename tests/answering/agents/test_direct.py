@@ -320,6 +320,14 @@ class TestAttachments:
         assert [step.name for step in found.trace.steps] == ["compress", "context", "generate"]
         assert found.trace.usage.embedding_tokens > 0
 
+    def test_a_prompt_that_the_server_cut_is_a_step_that_failed(self, services, server, tmp_path) -> None:
+        server.chat(Reply(["It is 9% [1]."], prompt_tokens=130))
+        notes = self.attached(services, tmp_path, "The growth rate is 9%. " * 100)
+        events = run(services, self.about(notes))
+        (failed,) = [event for event in events if isinstance(event, StepEvent) and event.failed]
+        assert "The server read 130 of about" in failed.detail
+        assert "num_ctx" in failed.detail
+
     def test_without_any_report_it_is_answered_all_the_same(self, services, server, tmp_path) -> None:
         notes = self.attached(services, tmp_path, "The growth rate is 9%.")
         server.chat(Reply(["9% [1]."]))

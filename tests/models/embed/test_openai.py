@@ -90,6 +90,8 @@ USELESS: dict[str, tuple[object, str]] = {
     "too many": (rows([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]), "sent 3 vectors for 2 texts"),
     "nan": (rows([1.0, 0.0], [0.0, math.nan]), "not a number"),
     "infinite": (rows([1.0, 0.0], [0.0, math.inf]), "not a number"),
+    "zeros": (rows([1.0, 0.0], [0.0, 0.0]), "a vector of zeros"),
+    "empty": (rows([], []), "an empty one"),
     "ragged": (rows([1.0, 0.0], [0.0]), "not all of one length"),
     "words": (rows([1.0, 0.0], ["x", "y"]), "no vectors"),  # type: ignore[list-item]
     "none": (rows(), "no vectors"),
@@ -113,6 +115,27 @@ class TestFailures:
         assert self.failure(embedder(), *texts).message == "An empty text cannot be embedded."
         assert server.calls(EMBEDDINGS) == 0
 
+    def test_a_batch_that_is_too_large_is_sent_in_parts_from_then_on(self, embedder, server) -> None:
+        too_many = {"message": "batch size is invalid, it should not be larger than 10."}
+        server.always(
+            EMBEDDINGS,
+            lambda request: Reply(status=400, error=too_many) if len(request.body["input"]) > 10 else Reply(),
+        )
+        used, texts = embedder(), [f"text {number}" for number in range(32)]
+        assert len(used.embed_documents(texts)) == len(used.embed_documents(texts)) == 32
+        sizes = [len(request.body["input"]) for request in server.received(EMBEDDINGS)]
+        assert sizes[0] == 32
+        assert max(sizes[-4:]) <= 8
+
+    def test_a_format_that_is_refused_is_not_asked_for_again(self, embedder, server) -> None:
+        refused = Reply(status=400, error={"message": "Unknown parameter: encoding_format"})
+        server.embed(refused, Reply(), Reply())
+        used = embedder()
+        used.embed_query("a")
+        used.embed_query("b")
+        asked = [request.body.get("encoding_format") for request in server.received(EMBEDDINGS)]
+        assert asked == ["base64", "float", "float"]
+
     @pytest.mark.parametrize(("body", "says"), USELESS.values(), ids=USELESS)
     def test_a_useless_answer_is_an_error_that_names_the_model(self, embedder, server, body, says) -> None:
         server.embed(Reply(body=body))
@@ -124,7 +147,7 @@ class TestFailures:
         ("status", "calls", "says"),
         [
             (401, 1, "refused the key. Check OPENAI_API_KEY."),
-            (400, 1, "refused the request: too many tokens."),
+            (400, 1, "refused the request."),
             (429, 3, "limits the rate"),
             (500, 3, "failed with status 500"),
         ],

@@ -79,6 +79,8 @@ def test_half_a_character_waits_for_its_other_half() -> None:
 REPLIES = {
     **CASES["replies"],
     "empty": ("<think>\n\n</think>\n\nYes", "Yes"),
+    "harmony": ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes", "Yes"),
+    "control tokens": ("[INST]Yes[/INST], it is<|im_end|></s>", "Yes, it is"),
 }
 
 
@@ -94,7 +96,10 @@ def test_what_follows_the_last_closing_tag_is_not_lost(text: str) -> None:
 
 
 said = st.sampled_from(["Yes", " ", "\n", "<", "<th", "a < b", "</", ">", "1 <think about it"])
-thoughts = st.sampled_from(["<think>hm</think>", "<THINKING>a < b</thinking >", "<think>\n<think>x</think>"])
+harmony = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>"
+thoughts = st.sampled_from(
+    ["<think>hm</think>", "<THINKING>a < b</thinking >", "<think>\n<think>x</think>", harmony, "<|im_end|>", "[INST]"]
+)
 
 
 @given(st.lists(said | thoughts).map("".join), st.lists(st.integers(1, 7), min_size=1))
