@@ -320,10 +320,17 @@ class Settings(BaseModel):
         """Read the settings from `.env` and the environment, which wins; ``overrides`` win over both.
 
         Raises:
-            SettingsError: naming all wrong values and all settings that were removed.
+            SettingsError: naming all wrong values and all settings that were removed; or `.env` is not UTF-8.
         """
         if environ is None:
-            _load_dotenv()
+            if GETTEXT_LANGUAGE.fullmatch(os.environ.get("LANGUAGE", "")):
+                del os.environ["LANGUAGE"]
+            try:
+                load_dotenv(find_dotenv(usecwd=True))
+                load_dotenv(find_dotenv())  # beside the code, if the program is started from another folder
+            except UnicodeDecodeError as error:
+                # Without the cause, which contains the secrets of the file.
+                raise SettingsError(f".env is not UTF-8 (at byte {error.start}). Save it as UTF-8.") from None
             environ = os.environ
         if removed := [name for name in REMOVED if _read(environ, name)]:
             raise SettingsError(" ".join(f"{name} was removed in 0.5.0. {REMOVED[name]}" for name in removed))
@@ -384,38 +391,22 @@ def _read(environ: Mapping[str, str], name: str) -> str:
         path = environ.get(f"{variable}_FILE", "").strip() if _is_secret(name) else ""
         if value and path:
             raise SettingsError(f"{variable} and {variable}_FILE are both set. Unset one of them.")
-        if value := value or (_read_secret(f"{variable}_FILE", Path(path)) if path else ""):
+        if path:  # errors do not show the path: it may be the secret itself, by mistake
+            try:
+                value = Path(path).read_text(encoding="utf-8").strip()
+            except OSError as error:
+                raise SettingsError(f"{variable}_FILE names a file that cannot be read: {error.strerror}.") from None
+            except UnicodeDecodeError:
+                raise SettingsError(f"{variable}_FILE names a file that is not UTF-8 text.") from None
+            if not value:
+                raise SettingsError(f"{variable}_FILE names an empty file.")
+        if value:
             return value
     return ""
 
 
-def _read_secret(variable: str, path: Path) -> str:
-    """Return the content of the file. Errors do not show the path: it may be the secret itself, by mistake."""
-    try:
-        value = path.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise SettingsError(f"{variable} names a file that cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise SettingsError(f"{variable} names a file that is not UTF-8 text.") from None
-    if not value:
-        raise SettingsError(f"{variable} names an empty file.")
-    return value
-
-
 def _is_secret(name: str) -> bool:
     return name.endswith(("KEY", "URI", "SECRET"))
-
-
-def _load_dotenv() -> None:
-    """Put `.env` into the environment, which wins. Raises SettingsError: the file is not UTF-8."""
-    if GETTEXT_LANGUAGE.fullmatch(os.environ.get("LANGUAGE", "")):
-        del os.environ["LANGUAGE"]
-    try:
-        load_dotenv(find_dotenv(usecwd=True))
-        load_dotenv(find_dotenv())  # beside the code, if the program is started from another folder
-    except UnicodeDecodeError as error:
-        # Without the cause, which contains the secrets of the file.
-        raise SettingsError(f".env is not UTF-8 (at byte {error.start}). Save it as UTF-8.") from None
 
 
 def in_url(host: str) -> str:

@@ -106,25 +106,20 @@ def check_collection_names(names: Iterable[str]) -> None:
     """
     by_lower: dict[str, str] = {}
     for name in names:
-        _check_collection_name(name)
-        if (other := by_lower.setdefault(name.casefold(), name)) != name:
+        what, lower = f"{name!r} cannot be the name of a collection of passages", name.casefold()
+        if lower in OWN_COLLECTIONS:
+            taken = ", ".join(sorted(OWN_COLLECTIONS))
+            raise ValueError(f"{what}: the program keeps its own {lower} there. Taken: {taken}")
+        if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_COLLECTION_NAME:
+            raise ValueError(f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, without spaces around them")
+        if "$" in name or ".." in name or name.startswith(("system.", ".")) or name.endswith("."):
+            raise ValueError(
+                f"{what}: MongoDB takes none with a $, with two dots or one at an end, or with system. in front"
+            )
+        if lower.startswith("sqlite_"):
+            raise ValueError(f"{what}: SQLite takes none with sqlite_ in front")
+        if (other := by_lower.setdefault(lower, name)) != name:
             raise ValueError(f"the collections {other!r} and {name!r} differ in capital letters only")
-
-
-def _check_collection_name(name: str) -> None:
-    what = f"{name!r} cannot be the name of a collection of passages"
-    if name.casefold() in OWN_COLLECTIONS:
-        raise ValueError(
-            f"{what}: the program keeps its own {name.casefold()} there. Taken: {', '.join(sorted(OWN_COLLECTIONS))}"
-        )
-    if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_COLLECTION_NAME:
-        raise ValueError(f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, without spaces around them")
-    if "$" in name or ".." in name or name.startswith(("system.", ".")) or name.endswith("."):
-        raise ValueError(
-            f"{what}: MongoDB takes none with a $, with two dots or one at an end, or with system. in front"
-        )
-    if name.casefold().startswith("sqlite_"):
-        raise ValueError(f"{what}: SQLite takes none with sqlite_ in front")
 
 
 CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar, TypeVar, cast, get_args
 
@@ -116,7 +116,13 @@ def parse(model: type[Model], body: Any) -> Model:
         for problem in error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]:
             detail = _detail(model, problem)
             by_field.setdefault(detail["field"], []).append(detail)
-        details = list(map(_merged, by_field.values()))
+        details = []
+        for alternatives in by_field.values():  # one entry for a field: all kinds that it may have, else the last one
+            kinds = list(dict.fromkeys(detail.pop("kind", "") for detail in alternatives))
+            if all(kinds):
+                kinds = [kind for kind in kinds if kind != "a whole number" or "a number" not in kinds]
+                alternatives[-1]["message"] = f"must be {' or '.join(kinds)}."
+            details.append(alternatives[-1])
         summary = "; ".join(f"{detail['field']}: {detail['message']}" for detail in details)
         raise InvalidRequestError(summary, details=details) from None
     try:
@@ -124,16 +130,6 @@ def parse(model: type[Model], body: Any) -> Model:
     except UnicodeEncodeError:
         raise InvalidRequestError(f"The body holds {HALF}") from None
     return parsed
-
-
-def _merged(details: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return one entry for a field. It names all kinds that the value may have, else it is the last entry."""
-    kinds = list(dict.fromkeys(detail.pop("kind", "") for detail in details))
-    if not all(kinds):
-        return details[-1]
-    if "a number" in kinds:
-        kinds = [kind for kind in kinds if kind != "a whole number"]
-    return {**details[-1], "message": f"must be {' or '.join(kinds)}."}
 
 
 def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:

@@ -13,26 +13,22 @@ from .costs import Usage
 if TYPE_CHECKING:  # every adapter imports this page, which names these in annotations only
     from pathlib import Path
 
-    from . import (
+    from .chat import Delta, Event, Prompt, Question
+    from .documents import (
         Chunk,
-        Delta,
         Document,
         DocumentRecord,
-        Event,
         Holdings,
         Loaded,
         Match,
         Matrix,
         Passage,
-        Prompt,
-        Question,
         Quotation,
-        Scope,
         SearchHit,
-        Value,
         Vector,
     )
     from .request import RequestContext
+    from .scope import Scope, Value
 
 
 class Embedder(Protocol):

@@ -100,15 +100,13 @@ def ask(services: Services, /, question: str | None, source: Path | None, target
 
     Example: python -m chatbot ask --from questions.csv --to answers.csv
     """
-    if (question is None) != (source is not None) or (source is None) != (target is None):
-        raise click.UsageError("Give a QUESTION, or --from and --to.")
     services, fields, as_json = _read(services, options)
-    if question is None:
-        assert source is not None
-        assert target is not None
+    if question is not None and source is None and target is None:
+        _answer(services, {**fields, "query": question}, as_json=as_json)
+    elif question is None and source is not None and target is not None:
         answer_table(services, fields, source, target)
     else:
-        _answer(services, {**fields, "query": question}, as_json=as_json)
+        raise click.UsageError("Give a QUESTION, or --from and --to.")
 
 
 @click.command()

@@ -17,7 +17,7 @@ import click
 import numpy as np
 
 from ...config import SAMPLE_DATA
-from ...domain import Chunk, Document, DocumentRecord, Scope, Section, lay_out
+from ...domain import Chunk, Document, Scope, Section, lay_out
 from ...domain.documents import Calibration
 from ...domain.errors import InvalidRequestError, LoadError
 from ...domain.request import Cancellation, RequestContext
@@ -318,8 +318,16 @@ def ingest_again(reports: Services, target: Services, data: Dataset) -> None:
         )
     with click.progressbar(records, label="Splitting and embedding", file=sys.stderr) as bar:
         for record in bar:
+            name, pieces = reports.ingesting.originals.open(record)
+            with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
+                path = Path(folder) / name
+                with path.open("wb") as file:
+                    file.writelines(pieces)
+                loaded = reports.ingesting.load(path, Cancellation())
+            named = record.title, record.metadata, record.labels, record.description
+            document = make_document(Source(path, record.source, *named, listed=True), loaded)
             about = Registration(sample=record.sample, summary=target.ingesting.sample_summary)
-            target.ingesting.ingestor.ingest(_load_original(reports, record), about)
+            target.ingesting.ingestor.ingest(document, about)
 
 
 def _embed(services: Services, chunks: list[Chunk]) -> None:
@@ -327,15 +335,3 @@ def _embed(services: Services, chunks: list[Chunk]) -> None:
     with progress_bar(label, len(chunks)) as bar:
         runner.load_chunks(services.runtime.store, services.runtime.embedder, chunks, bar.update)
     register_reports(services.storage.documents, chunks)
-
-
-def _load_original(services: Services, record: DocumentRecord) -> Document:
-    """Read a report from its original, described as it is in the database."""
-    with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
-        name, pieces = services.ingesting.originals.open(record)
-        path = Path(folder) / name
-        with path.open("wb") as file:
-            file.writelines(pieces)
-        loaded = services.ingesting.load(path, Cancellation())
-    source = Source(path, record.source, record.title, record.metadata, record.labels, record.description, listed=True)
-    return make_document(source, loaded)
