@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from operator import add, attrgetter
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, computed_field
 
@@ -15,8 +14,22 @@ from .json import Hidden, Inlines
 FORM = "must be provider:model=PROMPT/COMPLETION or provider:model=PRICE, in numbers from 0"
 
 
+class Addable:
+    """Base of a dataclass of numbers, which are added up field by field; a name stays."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self) -> Self:
+        pairs = ((getattr(self, part.name), getattr(other, part.name)) for part in fields(self))  # type: ignore[arg-type]
+        return type(self)(*(one if isinstance(one, str) else one + more for one, more in pairs))
+
+    @classmethod
+    def total(cls, several: Iterable[Self]) -> Self:
+        return sum(several, cls())
+
+
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Addable):
     """Tokens and calls of the chat model. Added up per stage and per answer.
 
     ``calls`` reached the model; of these ``failed_calls`` brought nothing. ``cached_calls`` were answered before.
@@ -32,16 +45,6 @@ class Usage:
     @property
     def tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(*map(add, _FIGURES(self), _FIGURES(other)))
-
-    @classmethod
-    def total(cls, usages: Iterable[Usage]) -> Usage:
-        return sum(usages, cls())
-
-
-_FIGURES = attrgetter(*(part.name for part in fields(Usage)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def _price(entry: str) -> ModelPrice:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums(Inlines):
+class Sums(Addable, Inlines):
     """The usage of several answers.
 
     ``cost`` is that of the tokens with a price; ``unpriced_tokens`` have none, embedded ones among them.
@@ -116,22 +119,15 @@ class Sums(Inlines):
             sum(row.usage.tokens + row.usage.embedding_tokens for row in rows if row.cost is None),
         )
 
-    @classmethod
-    def total(cls, several: Iterable[Sums]) -> Sums:
-        return sum(several, cls())
-
     @computed_field(alias="cost")
     @property
     def full_cost(self) -> float | None:
         """The cost of all tokens; None where a price is missing."""
         return None if self.unpriced_tokens else round(self.cost, 10)
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Sums)))
-
 
 @dataclass(frozen=True, slots=True)
-class StageSums:
+class StageSums(Addable):
     """One stage of many answers. ``tokens`` are the chat model's."""
 
     stage: str
@@ -140,10 +136,6 @@ class StageSums:
     tokens: int = 0
     embedding_tokens: int = 0
     ms: float = 0.0
-
-    def __add__(self, other: StageSums) -> StageSums:
-        _, *parts = fields(StageSums)
-        return StageSums(self.stage, *(getattr(self, part.name) + getattr(other, part.name) for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
