@@ -310,11 +310,22 @@ class IngestionService:
     def _change(
         self, source: Source, overrides: Mapping[str, Any], file_id: str, upload_number: int | None
     ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
-        """Return the report when nothing changed; else the overrides, the ingestor and the fingerprint."""
+        """Return the report when nothing changed; else the overrides, the ingestor and the fingerprint.
+
+        The fingerprint is a digest of the file, of what is stated about it and of the settings.
+        """
         known, stated, ingestor = self._known(source, overrides)
         if upload_number is not None:
             require_newest(known, upload_number)
-        fingerprint = _fingerprint(source, stated, f"{ingestor.settings_key}:{self.summary.kind}")
+        try:
+            with source.path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise LoadError(f"{source.path.name} cannot be read: {error.strerror}.") from error
+        settings = f"{ingestor.settings_key}:{self.summary.kind}"
+        about = [source.path.suffix.lower(), source.path.stem, source.title, dict(source.metadata), source.listed]
+        parts = [READING, content, settings, about, list(source.labels), source.description, stated]
+        fingerprint = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
         if (
             known is not None
             and _is_complete(known)
@@ -385,18 +396,3 @@ class IngestionService:
 
 def _is_complete(known: DocumentRecord) -> bool:
     return known.status == "ready" and not known.replacing
-
-
-def _fingerprint(source: Source, stated: Mapping[str, Any], settings_key: str) -> str:
-    """Return a digest of the file, what is stated about it and the settings.
-
-    Raises LoadError: the file is gone or may not be read.
-    """
-    try:
-        with source.path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise LoadError(f"{source.path.name} cannot be read: {error.strerror}.") from error
-    about = [source.path.suffix.lower(), source.path.stem, source.title, dict(source.metadata), source.listed]
-    parts = [READING, content, settings_key, about, list(source.labels), source.description, dict(stated)]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]

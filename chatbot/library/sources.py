@@ -323,25 +323,19 @@ def metadata_of(stem: str) -> dict[str, Value]:
     years = set(_YEAR_IN_NAME.findall(stem))
     if len(years) == 1:
         metadata["year"] = int(years.pop())
-    countries = _countries(LETTERS_PATTERN.findall(stem))
-    if len(countries) == 1:
-        metadata["country_name"] = countries.popitem()[1]
-    return metadata
-
-
-def _countries(words: list[str]) -> dict[str, str]:
-    """Return names by code; of overlapping names the longest ("Papua New Guinea", not "Guinea")."""
-    names: dict[str, str] = {}
-    start = 0
+    words, countries, start = LETTERS_PATTERN.findall(stem), dict[str, str](), 0
     while start < len(words):
+        # Of overlapping names the longest: "Papua New Guinea", not "Guinea".
         for end in range(min(len(words), start + MAX_COUNTRY_WORDS), start, -1):
             name = " ".join(words[start:end])
             if len(name) > ISO_CODE_LENGTH and (code := country_code(name)):
-                names[code] = name
+                countries[code] = name
                 start = end - 1
                 break
         start += 1
-    return names
+    if len(countries) == 1:
+        metadata["country_name"] = countries.popitem()[1]
+    return metadata
 
 
 def uploaded_name(identity: str) -> str:

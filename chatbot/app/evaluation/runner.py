@@ -29,8 +29,7 @@ from ...domain.documents import Calibration, ErrorRates, to_score
 from ...domain.errors import LoadError
 from ...domain.protocols import Catalog, Embedder, Store
 from ...domain.request import Cancellation
-from ...library.loaders import loader_for
-from ...library.loaders.formats import read_file
+from ...library.loaders import loader_for, read_file
 from ...models.prompts import sealed
 from ...questions.reading import read_names
 from ...search.pipeline import Retriever

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 from urllib.parse import unquote, urljoin, urlsplit
 
 from ...domain.errors import LoadError
@@ -133,7 +132,11 @@ def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int) -> Fe
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     stem, suffix = _file_name(response.headers, kind, url)
     try:
-        path, file = _created(folder, stem, suffix)
+        for number in count(1):  # an existing file, also of a parallel fetch, is left alone
+            path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
+            with suppress(FileExistsError):
+                file = path.open("xb")
+                break
         try:
             with file:
                 for piece in response.body(max_bytes):
@@ -145,15 +148,6 @@ def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int) -> Fe
     except OSError as error:  # of the file: the network's errors are FetchProblems
         raise FetchProblem(f"it cannot be stored here: {error.strerror}.") from error
     return Fetched(path, url, f"{stem}{suffix}")
-
-
-def _created(folder: Path, stem: str, suffix: str) -> tuple[Path, BinaryIO]:
-    """Create a new file. An existing one, also of a parallel fetch, is left alone."""
-    for number in count(1):
-        path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
-        with suppress(FileExistsError):
-            return path, path.open("xb")
-    raise AssertionError("a free number is found")
 
 
 def _file_name(headers: Mapping[str, str], kind: str, url: str) -> tuple[str, str]:

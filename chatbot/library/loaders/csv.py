@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
-from .formats import Fit, Sample
+from . import Fit, Sample
 from .sections import TEXT_COLUMNS, column_key, column_names, record_sections, row_text
 from .text import MAX_TEXT_BYTES, read_text
 
@@ -24,7 +24,7 @@ _MAX_PREFACE_ROWS = 20
 
 
 class CsvLoader:
-    """Implements `formats.FileLoader`. Each row becomes a section (`sections.row_sections`)."""
+    """Implements `loaders.FileLoader`. Each row becomes a section (`sections.row_sections`)."""
 
     noun = "a CSV table"
     suffixes = (".csv", ".tsv")

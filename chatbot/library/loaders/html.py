@@ -16,7 +16,7 @@ from lxml.html import HtmlElement, HTMLParser
 
 from ...domain import Loaded, lay_out
 from ...domain.errors import LoadError
-from .formats import Fit, Sample
+from . import Fit, Sample
 from .html_outline import HtmlReader, main_part
 from .sections import one_line
 from .text import clean, decode, unreadable
@@ -67,7 +67,19 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
     Raises:
         LoadError: it is not a page, has no text, or is too large.
     """
-    page = _parsed(html_text(html, name), name)
+    text = html_text(html, name)
+    if text.count("<") + text.count("=") > MAX_MARKUP:
+        raise LoadError(f"{name} is too large to be read at once. Split it into smaller pages.")
+    parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
+    try:
+        page: HtmlElement | None = etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        raise LoadError(f"{name} is not an HTML page.") from error
+    if page is None:
+        raise LoadError(f"{name} has no text.")
+    # libxml2 drops deeper elements, and reports it in its log only.
+    if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
+        raise LoadError(f"{name} nests its elements too deep to be read. Save it as text or PDF and try again.")
     drop_hidden(page)
     titles = [_meta(page, "og:title"), *(one_line(page.findtext(f".//{tag}") or "") for tag in ("title", "h1"))]
     description = _meta(page, "description") or _meta(page, "og:description")
@@ -100,22 +112,6 @@ def html_text(html: bytes, name: str) -> str:
         return clean(html.decode(_EFFECTIVE_ENCODINGS.get(encoding, encoding), errors="replace"))
     except (LookupError, AssertionError):  # a made-up name, or a codec that makes no text
         return decode(html, name)
-
-
-def _parsed(text: str, name: str) -> HtmlElement:
-    if text.count("<") + text.count("=") > MAX_MARKUP:
-        raise LoadError(f"{name} is too large to be read at once. Split it into smaller pages.")
-    parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
-    try:
-        page: HtmlElement | None = etree.fromstring(text.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        raise LoadError(f"{name} is not an HTML page.") from error
-    if page is None:
-        raise LoadError(f"{name} has no text.")
-    # libxml2 drops deeper elements, and reports it in its log only.
-    if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
-        raise LoadError(f"{name} nests its elements too deep to be read. Save it as text or PDF and try again.")
-    return page
 
 
 def _meta(page: HtmlElement, name: str) -> str:

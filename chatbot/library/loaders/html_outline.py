@@ -148,8 +148,8 @@ class HtmlReader:
 
     def _enter(self, element: HtmlElement) -> None:
         tag = element.tag
-        if tag == "br":
-            self._break()
+        if tag == "br":  # ends the line; a second one ends the paragraph
+            self._end(LINE if "".join(self._pieces).strip() else PARAGRAPH)
         elif tag in _HEADINGS:
             self._end(PARAGRAPH)
             self._heads = len(element.text_content()) <= _MAX_HEADING_CHARACTERS
@@ -176,14 +176,6 @@ class HtmlReader:
         elif tag in _PARAGRAPHS or tag in _LINES or tag in _HEADINGS:
             self._lists -= tag in {"ul", "ol"}
             self._end(LINE if tag in _LINES else PARAGRAPH)
-
-    def _break(self) -> None:
-        """End the line, or the paragraph at a second line break."""
-        if self._heads:
-            self._pieces.append(" ")
-        else:
-            empty = not "".join(self._pieces).strip()
-            self._end(PARAGRAPH if empty else LINE)
 
     def _end(self, gap: str) -> None:
         """End the current line. ``gap`` separates it from the next one. Paragraphs in a list stay lines."""

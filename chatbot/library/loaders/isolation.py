@@ -24,8 +24,7 @@ from pydantic import TypeAdapter
 from ...domain import Loaded
 from ...domain.errors import CancelledError, ChatbotError, LoadError, ReaderFailedError, StoppedError
 from ...domain.request import Cancellation
-from . import LOADERS, all_loaders, detect
-from .formats import read_file, reader_failed
+from . import LOADERS, all_loaders, detect, read_file, reader_failed
 
 TIME_LIMIT = 300.0
 """Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two cores."""
@@ -101,9 +100,14 @@ class IsolatedLoader:
             raise error
         if not complete and used:
             return self._ask(path, name, cancel)  # it may have died before this file: try a new one
-        if not complete:
-            raise _ended(path, child.returncode)
-        return answer
+        if complete:
+            return answer
+        # Linux kills the largest process with signal 9 when the machine's memory runs out.
+        if child.returncode == -9:
+            raise needs_more(path, MEMORY)
+        if child.returncode == -getattr(signal, "SIGXCPU", 0):
+            raise needs_more(path, "processor time to be read than a file of its size may")
+        raise reader_failed(path, f"its process ended with status {child.returncode}")
 
     def _discard(self) -> None:
         if self._child is not None:
@@ -203,14 +207,6 @@ def _exchange(child: subprocess.Popen[bytes], request: str) -> bytes:
     except BrokenPipeError:
         return b""
     return child.stdout.readline()
-
-
-def _ended(path: Path, status: int) -> LoadError:
-    """Return the error for a file whose reading ended the child."""
-    if status == -getattr(signal, "SIGXCPU", 0):
-        return needs_more(path, "processor time to be read than a file of its size may")
-    # Linux kills the largest process with signal 9 when the machine's memory runs out.
-    return needs_more(path, MEMORY) if status == -9 else reader_failed(path, f"its process ended with status {status}")
 
 
 def _cancelled(path: Path) -> CancelledError:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
-from .formats import Fit, Sample
+from . import Fit, Sample
 from .markdown import drop_strong
 from .sections import column_key, one_line, record_sections, require_width, row_metadata, row_sections
 from .text import clean, read_text

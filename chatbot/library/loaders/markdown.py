@@ -1,4 +1,7 @@
-"""Markdown: headings become section paths, the first top-level heading the title, front matter the metadata."""
+"""Markdown: headings become section paths, the first top-level heading the title, front matter the metadata.
+
+Plain text is one section without a heading.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 
 from ...domain import Loaded, Section, Value, lay_out
 from ...domain.errors import LoadError
-from .formats import Fit, Sample
+from . import Fit, Sample
 from .text import read_text
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
@@ -26,7 +29,7 @@ _STRONG = re.compile(
 
 
 class MarkdownLoader:
-    """Implements `formats.FileLoader`. Marks of strong emphasis are dropped: nobody searches or quotes them."""
+    """Implements `loaders.FileLoader`. Marks of strong emphasis are dropped: nobody searches or quotes them."""
 
     noun = "Markdown"
     suffixes = (".md", ".markdown")
@@ -45,6 +48,22 @@ class MarkdownLoader:
         if not sections:
             raise LoadError(f"{path.name} has no text below its front matter.")
         return replace(front, title=front.title or title or path.stem, sections=sections)
+
+
+class TextLoader:
+    """Implements `loaders.FileLoader`. A text that fits nothing else is plain text."""
+
+    noun = "plain text"
+    suffixes = (".txt", ".text")
+    isolated = False
+
+    def fit(self, sample: Sample) -> Fit:
+        if sample.text is None:
+            return Fit.NO
+        return Fit.DECLARED if sample.is_named(self.suffixes) else Fit.ANY_TEXT
+
+    def load(self, path: Path) -> Loaded:
+        return Loaded(path.stem, lay_out([Section((), read_text(path))]))
 
 
 def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:

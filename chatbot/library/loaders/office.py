@@ -21,7 +21,7 @@ from lxml import etree
 
 from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
-from .formats import Fit, Sample
+from . import Fit, Sample
 from .sections import one_line
 from .text import unreadable
 
@@ -49,7 +49,7 @@ _STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 
 
 class OfficeLoader(ABC):
-    """Implements `formats.FileLoader` for a format with a library that opens it."""
+    """Implements `loaders.FileLoader` for a format with a library that opens it."""
 
     noun: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""Plain text: bytes to characters in their own encoding, and one section without a heading."""
+"""Bytes to characters in their own encoding."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import codecs
 import re
 from pathlib import Path
 
-from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
-from .formats import Fit, Sample
 
 MAX_TEXT_BYTES = 50 * 1024 * 1024
 SAMPLE_BYTES = 256 * 1024
@@ -39,22 +37,6 @@ _SIGN_IN_WORD = re.compile(
 )
 """A sign between two letters, such as the "ł" of one encoding read in another: "m³ody"."""
 _POWER = re.compile(r"(?<=m)[²³](?!\w)")
-
-
-class TextLoader:
-    """Implements `formats.FileLoader`. A text that fits nothing else is plain text."""
-
-    noun = "plain text"
-    suffixes = (".txt", ".text")
-    isolated = False
-
-    def fit(self, sample: Sample) -> Fit:
-        if sample.text is None:
-            return Fit.NO
-        return Fit.DECLARED if sample.is_named(self.suffixes) else Fit.ANY_TEXT
-
-    def load(self, path: Path) -> Loaded:
-        return Loaded(path.stem, lay_out([Section((), read_text(path))]))
 
 
 def read_text(path: Path) -> str:

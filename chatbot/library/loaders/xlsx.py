@@ -138,15 +138,9 @@ def cell_text(cell: Any) -> str:
             return f"{value * 100:.{len(match[1] or '')}f}%"
         # Excel's precision: .1 + .2 is .3
         return str(int(value)) if isinstance(value, int) or value.is_integer() else f"{value:.15g}"
-    if isinstance(value, datetime | date | time | timedelta):
-        return _time_text(value)
-    return one_line(str(value))
-
-
-def _time_text(value: datetime | date | time | timedelta) -> str:
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ", timespec="minutes")
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
-    return value.isoformat()
+    return value.isoformat() if isinstance(value, date | time) else one_line(str(value))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
-from .formats import Fit, Sample
+from . import Fit, Sample
 from .text import read_text
 
 
 class IniLoader:
-    """Implements `formats.FileLoader`."""
+    """Implements `loaders.FileLoader`."""
 
     noun = "an INI file"
     suffixes = (".ini",)

@@ -11,7 +11,7 @@ import pytest
 from lxml import html as lxml_html
 
 from chatbot.domain.errors import LoadError
-from chatbot.library.loaders.formats import Fit, Sample
+from chatbot.library.loaders import Fit, Sample
 from chatbot.library.loaders.html import MAX_MARKUP, HtmlLoader, page_sections
 from tests.data import cases, data_set, needs
 

@@ -11,8 +11,7 @@ import pytest
 from benchmarks.hostile_inputs import Hostile, inputs
 from chatbot.domain import Loaded
 from chatbot.domain.errors import LoadError
-from chatbot.library.loaders import loader_for
-from chatbot.library.loaders.formats import MAX_HEADINGS, MAX_NAME_CHARACTERS, read_file
+from chatbot.library.loaders import MAX_HEADINGS, MAX_NAME_CHARACTERS, loader_for, read_file
 
 HOSTILE = [one for one in inputs() if not one.is_question and len(one.data) < 150_000]
 

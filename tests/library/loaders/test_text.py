@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from chatbot.domain import Loaded, Section
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import text as text_module
-from chatbot.library.loaders.text import TextLoader, clean, decode
+from chatbot.library.loaders.markdown import TextLoader
+from chatbot.library.loaders.text import clean, decode
 
 FRENCH = "La Côte d'Ivoire a connu une croissance économique élevée. Les récoltes ont été très bonnes."
 SPANISH = "El año pasado la población creció más rápido. ¿Por qué? El señor Muñoz explicó la situación económica."

@@ -10,7 +10,7 @@ import logging
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import SEEK_END, BufferedReader
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ....domain import Loaded, lay_out
 from ....domain.errors import LoadError
-from ..formats import FAULTS, Fit, Sample
+from .. import FAULTS, Fit, Sample
 from ..text import unreadable
 
 if TYPE_CHECKING:
@@ -67,7 +67,12 @@ class PdfLoader:
         except OSError as error:
             raise unreadable(path, error) from error
         without_running_lines(pages)
-        _check_text(pages, path)
+        scanned = sum(page.letters < _MIN_LETTERS and page.pictured >= _SCANNED for page in pages)
+        remedy = "Run OCR on it first, for example: ocrmypdf in.pdf out.pdf."
+        if not any(page.columns for page in pages) or scanned == len(pages):
+            raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
+        if 2 * scanned > len(pages):
+            raise LoadError(f"{path.name}: {scanned} of {len(pages)} pages are scans without text. {remedy}")
         title = " ".join(_CONTROL.sub(" ", title).split())
         no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
         if len(title) > 200 or no_words or _NO_TITLE.match(title) or title == path.stem:
@@ -94,9 +99,8 @@ def _read(file: BufferedReader, path: Path) -> tuple[str, list[PageText]]:
         # If the file's end is missing, pages may be too: pdfminer then reads what it still finds.
         file.seek(max(file.seek(0, SEEK_END) - _TAIL_BYTES, 0))
         rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
-        whole = bool(drawn) and not (rebuilt and b"%%EOF" not in file.read())
-    if not whole:
-        raise _damaged(path)
+        if not drawn or (rebuilt and b"%%EOF" not in file.read()):
+            raise ValueError("pages are missing")
     reader = PdfPageReader()
     pages = []
     for page in drawn:
@@ -120,18 +124,5 @@ def _damage_named(path: Path) -> Iterator[None]:
         if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
             advice = "Save it without one and load that file."
             raise LoadError(f"{path.name} is protected with a password. {advice}") from error
-        raise _damaged(path) from error
-
-
-def _damaged(path: Path) -> LoadError:
-    return LoadError(f"{path.name} cannot be read as a PDF: it is damaged or cut short. Save or export it again.")
-
-
-def _check_text(pages: Sequence[PageText], path: Path) -> None:
-    """Raise LoadError for a scan: most pages are pictures without text."""
-    scanned = sum(page.letters < _MIN_LETTERS and page.pictured >= _SCANNED for page in pages)
-    remedy = "Run OCR on it first, for example: ocrmypdf in.pdf out.pdf."
-    if not any(page.columns for page in pages) or scanned == len(pages):
-        raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
-    if 2 * scanned > len(pages):
-        raise LoadError(f"{path.name}: {scanned} of {len(pages)} pages are scans without text. {remedy}")
+        problem = "cannot be read as a PDF: it is damaged or cut short. Save or export it again."
+        raise LoadError(f"{path.name} {problem}") from error

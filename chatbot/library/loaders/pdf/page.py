@@ -62,16 +62,16 @@ class PdfPageReader:
         walls = [rule.y for rule in page_rules(page, joined=1.5) if rule.x1 - rule.x0 >= _ACROSS * (right - left)]
         # The pictures among the text, not those behind it.
         pictures = (Gutter(image["x0"], image["x1"], image["top"], image["bottom"]) for image in page.images)
-        beside = [box for box in pictures if not any(_covers(box, word) for word in words)]
+        beside = [
+            box
+            for box in pictures
+            if not any(box.x0 < word.x < box.x1 and box.top < word.y < box.bottom for word in words)
+        ]
         gutters = self._columns.gutters(words, [*tables, *beside], walls)
         columns = [_blocks(items) for items in order_columns([*words, *tables], gutters)]
         area = max((float(image["width"]) * float(image["height"]) for image in page.images), default=0.0)
         page.close()
         return PageText(page.page_number, height, columns, min(area / float(page.width * page.height), 1.0))
-
-
-def _covers(box: Gutter, word: Word) -> bool:
-    return box.x0 < word.x < box.x1 and box.top < word.y < box.bottom
 
 
 def _blocks(items: Sequence[Box]) -> list[Block]:
@@ -162,7 +162,17 @@ class Columns:
             return []
         left = min(box.x0 for box in (*words, *boxes))
         right = max(box.x1 for box in (*words, *boxes))
-        rows = _column_rows(words, boxes, walls, left, right)
+        rows = []
+        for line in rows_of(words):
+            spans = merge_spans(((word.x0, word.x1) for word in line), _MIN_GUTTER - 1)
+            rows.append(_ColumnRow(min(word.top for word in line), max(word.bottom for word in line), spans, line))
+        rows += [_ColumnRow(box.top, box.top + 1, []) for box in boxes]
+        for row in rows:
+            row.boxes = [box for box in boxes if box.top < row.bottom and box.bottom > row.top]
+            row.spans = merge_spans([*row.spans, *((box.x0, box.x1) for box in row.boxes)], 0)
+        rows = sorted(
+            [*rows, *(_ColumnRow(y, y, [(left, right)]) for y in walls)], key=lambda row: row.top + row.bottom
+        )
         size = median(word.size for word in words)
         stripes = _white_stripes(rows, left, right, max(_MIN_GUTTER, 0.5 * size))
         gutters = [gutter for gutter in stripes if self._is_supported(gutter, rows)]
@@ -200,21 +210,6 @@ class Columns:
         if not continued and lines >= 3 * _MIN_LINES:
             self._certain.append(x)
         return True
-
-
-def _column_rows(
-    words: Sequence[Word], boxes: Sequence[Box], walls: Sequence[float], left: float, right: float
-) -> list[_ColumnRow]:
-    rows = []
-    for line in rows_of(words):
-        spans = merge_spans(((word.x0, word.x1) for word in line), _MIN_GUTTER - 1)
-        rows.append(_ColumnRow(min(word.top for word in line), max(word.bottom for word in line), spans, line))
-    rows += [_ColumnRow(box.top, box.top + 1, []) for box in boxes]
-    for row in rows:
-        row.boxes = [box for box in boxes if box.top < row.bottom and box.bottom > row.top]
-        row.spans = merge_spans([*row.spans, *((box.x0, box.x1) for box in row.boxes)], 0)
-    rows += [_ColumnRow(y, y, [(left, right)]) for y in walls]
-    return sorted(rows, key=lambda row: row.top + row.bottom)
 
 
 def _white_stripes(rows: Sequence[_ColumnRow], left: float, right: float, min_width: float) -> list[Gutter]:

@@ -180,10 +180,10 @@ def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[
     return tables, words
 
 
-def _chains(rules: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
+def _chains(ruled: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
     """Group rules of the same left and right ends, from top to bottom; a double rule counts once."""
     chains: list[list[Rule]] = []
-    for rule in rules:
+    for rule in ruled:
         for group in chains:
             last = group[-1]
             if abs(last.x0 - rule.x0) < _SAME and abs(last.x1 - rule.x1) < _SAME:
@@ -193,7 +193,14 @@ def _chains(rules: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
                 break
         else:
             chains.append([rule])
-    _widen(chains)
+    # Labels stand to the left of the rules, below a single longer rule: the chain is extended along it.
+    single = [group[0] for group in chains if len(group) == 1]
+    for group in chains:
+        for wide in single if len(group) >= _MIN_ROWS else ():
+            through = group[0].y < wide.y < group[-1].y and abs(wide.x1 - group[0].x1) < _SAME
+            if through and wide.x0 < group[0].x0 - _SAME:
+                rules = sorted([*group, wide], key=lambda rule: rule.y)
+                group[:] = [Rule(wide.x0, rule.x1, rule.y) for rule in rules]
     borders = sorted(page.vertical_edges, key=lambda edge: edge["top"])
     for group in chains:
         last, end = group[-1], group[-1].y
@@ -203,18 +210,6 @@ def _chains(rules: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
         if end - last.y > _SAME:  # only the borders of the columns close the table
             group.append(Rule(last.x0, last.x1, end))
     return [group for group in chains if len(group) > 1]
-
-
-def _widen(chains: Sequence[list[Rule]]) -> None:
-    """Extend chains to the left along a single longer rule through them: labels stand there, between no rules."""
-    for group in chains:
-        if len(group) < _MIN_ROWS:
-            continue
-        for wide in (other[0] for other in chains if len(other) == 1):
-            through = group[0].y < wide.y < group[-1].y and abs(wide.x1 - group[0].x1) < _SAME
-            if through and wide.x0 < group[0].x0 - _SAME:
-                rules = sorted([*group, wide], key=lambda rule: rule.y)
-                group[:] = [Rule(wide.x0, rule.x1, rule.y) for rule in rules]
 
 
 def _within(word: Word, top: Rule, bottom: Rule) -> bool:

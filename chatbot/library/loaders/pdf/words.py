@@ -87,7 +87,14 @@ def page_words(page: DrawnPage) -> list[Word]:
                 groups.append([])
             groups[-1].append(char)
             last = char
-    return _with_spread_figures([word for word in map(_word, groups) if word.text])
+    words = []
+    for group in groups:
+        if text := mend_word(_UNREADABLE.sub("", "".join(char.text for char in group))):
+            x0, x1 = min(char.x0 for char in group), max(char.x1 for char in group)
+            top, bottom = min(char.top for char in group), max(char.bottom for char in group)
+            bold = 2 * sum(char.bold for char in group) > len(group)
+            words.append(Word(text, x0, x1, top, bottom, max(char.size for char in group), bold))
+    return _with_spread_figures(words)
 
 
 def _without_doubled(chars: list[Char]) -> list[Char]:
@@ -126,14 +133,6 @@ def _without_covered_spaces(chars: list[Char]) -> list[Char]:
         return False
 
     return [char for char in chars if not (char.text.isspace() and is_covered(char))]
-
-
-def _word(chars: Sequence[Char]) -> Word:
-    text = mend_word(_UNREADABLE.sub("", "".join(char.text for char in chars)))
-    x0, x1 = min(char.x0 for char in chars), max(char.x1 for char in chars)
-    top, bottom = min(char.top for char in chars), max(char.bottom for char in chars)
-    bold = 2 * sum(char.bold for char in chars) > len(chars)
-    return Word(text, x0, x1, top, bottom, max(char.size for char in chars), bold)
 
 
 def _with_spread_figures(words: list[Word]) -> list[Word]:

@@ -10,7 +10,7 @@ import pytest
 
 from chatbot.domain import Loaded
 from chatbot.domain.errors import LoadError
-from chatbot.library.loaders.formats import read_file
+from chatbot.library.loaders import read_file
 from chatbot.library.loaders.pdf import PdfLoader
 from tests.library.loaders.pdfs import Page, prose, write
 
