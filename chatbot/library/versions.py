@@ -226,24 +226,32 @@ class VersionWriter:
 
     def edit(self, known: DocumentRecord, stated: Mapping[str, Any], control: JobControl) -> None:
         """Rewrite the passages with another title or metadata; unchanged texts keep their vectors."""
-        edited = _described(known, stated)
+        metadata: dict[str, Value] = {**known.metadata, **{name: stated[name] for name in METADATA if name in stated}}
+        metadata = {name: value for name, value in metadata.items() if value is not None}
+        overrides = {**known.overrides, **stated}
+        if not known.several:
+            was_review = known.metadata.get("type") == YEAR_IN_REVIEW and "country_name" not in known.metadata
+            if was_review and "type" not in overrides:
+                del metadata["type"]  # set because it had no country; it may have one now
+            metadata = typed(metadata, overrides)
+        title = stated.get("title", known.title)
+        labels = tuple(stated["labels"] or ()) if "labels" in stated else known.labels
+        description = (stated["description"] or "") if "description" in stated else known.description
+        edited = replace(known, title=title, name=title, metadata=metadata, labels=labels, description=description)
         if edited == known:
             return
+        # The passages get a version of their own: questions see all of the old ones or all of these.
+        parts = [known.version, title, sorted(metadata.items()), labels, description]
+        version = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+        edited = replace(edited, version=version, overrides=overrides, fingerprint="", replacing="")
         chunks = []
         for chunk in self.store.stored(known.id)[0]:
             if Chunk.version_of(chunk.id)[1] == known.version:
                 # A table's row keeps the metadata that differs from its document's.
                 own = {name: value for name, value in chunk.metadata.items() if known.metadata.get(name) != value}
-                rewritten = replace(
-                    chunk,
-                    id=Chunk.make_id(chunk.document_id, edited.version, chunk.ordinal),
-                    document_name=edited.name,
-                    title=edited.title,
-                    metadata={**edited.metadata, **own},
-                    labels=edited.labels,
-                    description=edited.description,
-                )
-                chunks.append(rewritten)
+                id = Chunk.make_id(known.id, version, chunk.ordinal)
+                about = {"title": title, "document_name": title, "labels": labels, "description": description}
+                chunks.append(replace(chunk, id=id, metadata={**metadata, **own}, **about))
         self.write(edited, known, sorted(chunks, key=lambda chunk: chunk.ordinal), control, known)
 
     def delete(self, document_id: str, control: JobControl | None = None) -> bool:
@@ -269,24 +277,3 @@ class VersionWriter:
         self.figures.remove(document_id)
         passages = self.store.delete_document(document_id)
         return self.documents.delete(document_id) or passages > 0
-
-
-def _described(known: DocumentRecord, stated: Mapping[str, Any]) -> DocumentRecord:
-    metadata: dict[str, Value] = {**known.metadata, **{name: stated[name] for name in METADATA if name in stated}}
-    metadata = {name: value for name, value in metadata.items() if value is not None}
-    overrides = {**known.overrides, **stated}
-    if not known.several:
-        was_review = known.metadata.get("type") == YEAR_IN_REVIEW and "country_name" not in known.metadata
-        if was_review and "type" not in overrides:
-            del metadata["type"]  # set because it had no country; it may have one now
-        metadata = typed(metadata, overrides)
-    title = stated.get("title", known.title)
-    labels = tuple(stated["labels"] or ()) if "labels" in stated else known.labels
-    description = (stated["description"] or "") if "description" in stated else known.description
-    edited = replace(known, title=title, name=title, metadata=metadata, labels=labels, description=description)
-    if edited == known:
-        return known
-    # The passages get a version of their own: questions see all of the old ones or all of these.
-    parts = [known.version, title, sorted(metadata.items()), labels, description]
-    version = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
-    return replace(edited, version=version, overrides=overrides, fingerprint="", replacing="")

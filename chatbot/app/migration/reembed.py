@@ -27,13 +27,18 @@ BATCH = 128
 """Passages embedded and written at a time, and lost where the process is killed."""
 GRACE_SECONDS = 30.0
 """How long the old vectors stay after the switch, for answers that still search with the old model."""
+CLEARING, FILLING, SERVING = "clearing", "filling", "serving"
+"""The other slot is emptied; it is filled; it serves and the old one is emptied."""
+SIGN_OF_LIFE_SECONDS = 15.0
+"""A run that has written nothing for so long is considered dead."""
 Report = Callable[[int], None]
 
 
 class Reembedding:
     """One change of model. Run it again after a kill: existing vectors are not computed again.
 
-    ``indexes`` are those of the search engine; None where search runs in this process.
+    ``indexes`` are those of the search engine; None where search runs in this process. The document in `meta` has the
+    phase, and a ``beat`` that counts the steps, so that others see that this run is alive.
     """
 
     def __init__(
@@ -52,7 +57,8 @@ class Reembedding:
         self._collections = [database[name] for name in dict.fromkeys(collections)]
         self._facts = CorpusFacts(database)
         self._changes = CorpusChanges(database)
-        self._state = ReembedState(database, sleep=sleep)
+        self._meta = database["meta"]
+        self._owner = uuid.uuid4().hex
         self._name = provider, model
         self._embedder = embedder
         self._indexes = indexes
@@ -81,13 +87,13 @@ class Reembedding:
             new = old
         else:
             new = replace(new, slot=_other(old.slot if old else SLOTS[0]))
-        phase = self._state.take_over(new)
+        phase = self.take_over(new)
         if old != new:
             if self._indexes is not None:
                 self._indexes.build(old, new)  # before any vector is computed
             if phase in {None, CLEARING}:
                 self._clear(new.slot)
-                self._state.enter(FILLING)
+                self._note({"$set": {"phase": FILLING}})
             self._fill_until_complete(new, report)
             if not self._facts.replace_embedder(old, new):
                 changed = "The stored embedding model was changed by another process."
@@ -95,16 +101,16 @@ class Reembedding:
             self._changes.record(None)
         elif phase is None:
             self._fill_all(new.slot, report)
-            self._state.finish()
+            self._meta.delete_many({"_id": "reembed", "owner": self._owner})
             return new
-        self._state.enter(SERVING)
+        self._note({"$set": {"phase": SERVING}})
         self._fill_all(new.slot)  # passages that another process wrote just before the switch
         self._sleep(self._grace)
         self._fill_all(new.slot)
         if self._indexes is not None:
             self._indexes.build(new, dropped=[_other(new.slot)])
         self._clear(_other(new.slot))
-        self._state.finish()
+        self._meta.delete_many({"_id": "reembed", "owner": self._owner})
         return new
 
     def _fill_until_complete(self, new: StoredEmbedder, report: Report) -> None:
@@ -147,7 +153,7 @@ class Reembedding:
         self._last = {chunk.document_id: [id] for id, chunk in chunks.items()}
         vectors = self._embedder.embed_documents([chunk.search_text for chunk in chunks.values()])
         encode = self._database.encode_vector
-        self._state.step()
+        self.step()
         collection.update_each(
             [(id, {"$set": {field: encode(vector)}}) for id, vector in zip(chunks, vectors, strict=True)]
         )
@@ -158,27 +164,8 @@ class Reembedding:
         for collection in self._collections:
             for ids in id_batches(collection):
                 rows = rows_of(collection, ids, {field: {"$exists": True}}, {"_id": 1})
-                self._state.step()
+                self.step()
                 collection.update_each([(row["_id"], {"$unset": {field: ""}}) for row in rows])
-
-
-def _other(slot: str) -> str:
-    return SLOTS[1] if slot == SLOTS[0] else SLOTS[0]
-
-
-CLEARING, FILLING, SERVING = "clearing", "filling", "serving"
-"""The other slot is emptied; it is filled; it serves and the old one is emptied."""
-SIGN_OF_LIFE_SECONDS = 15.0
-"""A run that has written nothing for so long is considered dead."""
-
-
-class ReembedState:
-    """One document of `meta`. ``beat`` counts a run's steps, so that others see that it is alive."""
-
-    def __init__(self, database: Database, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._meta = database["meta"]
-        self._owner = uuid.uuid4().hex
-        self._sleep = sleep
 
     def take_over(self, new: StoredEmbedder) -> str | None:
         """Become the one run that changes to ``new``; return the phase of the interrupted run, None = there is none.
@@ -202,21 +189,17 @@ class ReembedState:
         self._meta.update_one({"_id": "reembed"}, {"$set": fields}, upsert=True)
         return phase
 
-    def enter(self, phase: str) -> None:
-        """Raises DatabaseError: another run has taken over."""
-        self._update({"$set": {"phase": phase}})
-
     def step(self) -> None:
         """Show that this run is alive, before each write. Raises DatabaseError: another run has taken over."""
-        self._update({"$inc": {"beat": 1}})
+        self._note({"$inc": {"beat": 1}})
 
-    def _update(self, update: dict[str, dict[str, object]]) -> None:
+    def _note(self, update: dict[str, dict[str, object]]) -> None:
         if not self._meta.update_one({"_id": "reembed", "owner": self._owner}, update):
             raise DatabaseError("Another run of reembed has taken over; this one stops.")
 
-    def finish(self) -> None:
-        """Delete the state, unless another run has taken over."""
-        self._meta.delete_many({"_id": "reembed", "owner": self._owner})
+
+def _other(slot: str) -> str:
+    return SLOTS[1] if slot == SLOTS[0] else SLOTS[0]
 
 
 class AtlasSlotIndexes:

@@ -6,7 +6,7 @@ Plain text is one section without a heading.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,11 +128,7 @@ _ITEM = re.compile(r"\s*-\s+(.*)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BLOCK = {"|", ">", "|-", ">-", "|+", ">+"}
 _YEARS = range(1000, 3001)
-
-
 _NO_FRONT_MATTER = Loaded("", sections=())
-
-
 _Entry = tuple[int, list[str]]
 """The line of a key, counted from 1 in the file, and its values."""
 
@@ -152,7 +148,27 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     entries = None if end is None else _entries(lines[1:end], first=skipped + 2)
     if end is None or not entries:
         return _NO_FRONT_MATTER, text
-    return _front_matter(entries, name), "\n".join(lines[end + 1 :])
+    texts = {key: " ".join(values).strip() for key, (_, values) in entries.items()}
+
+    def first(*keys: str) -> str:
+        return next((key for key in keys if texts.get(key)), "")
+
+    metadata: dict[str, Value] = {}
+    if country := first("country_name", "country"):
+        metadata["country_name"] = texts[country]
+    if year := texts.get("year"):
+        if not (year.isdecimal() and int(year) in _YEARS):
+            line, _ = entries["year"]
+            raise LoadError(f"{name}: line {line}: year must be a year such as 2024, not {year[:40]!r}.")
+        metadata["year"] = int(year)
+    if kind := texts.get("type"):
+        metadata["type"] = kind
+    _, labels = entries.get(first("labels", "tags", "keywords"), (0, []))
+    if len(labels) == 1:
+        labels = [part.strip() for part in labels[0].split(",")]
+    description = texts.get(first("description", "summary", "abstract"), "")
+    front = Loaded(texts.get("title", ""), (), None, metadata, tuple(filter(None, labels)), description)
+    return front, "\n".join(lines[end + 1 :])
 
 
 def _entries(lines: Sequence[str], *, first: int) -> dict[str, _Entry] | None:
@@ -189,26 +205,3 @@ def _unquoted(text: str) -> str:
         closing = text.find(text[0], 1)
         return text[1:closing] if closing > 0 else text
     return _COMMENT.sub("", text).strip()
-
-
-def _front_matter(entries: Mapping[str, _Entry], name: str) -> Loaded:
-    texts = {key: " ".join(values).strip() for key, (_, values) in entries.items()}
-
-    def first(*keys: str) -> str:
-        return next((key for key in keys if texts.get(key)), "")
-
-    metadata: dict[str, Value] = {}
-    if country := first("country_name", "country"):
-        metadata["country_name"] = texts[country]
-    if year := texts.get("year"):
-        if not (year.isdecimal() and int(year) in _YEARS):
-            line, _ = entries["year"]
-            raise LoadError(f"{name}: line {line}: year must be a year such as 2024, not {year[:40]!r}.")
-        metadata["year"] = int(year)
-    if kind := texts.get("type"):
-        metadata["type"] = kind
-    _, labels = entries.get(first("labels", "tags", "keywords"), (0, []))
-    if len(labels) == 1:
-        labels = [part.strip() for part in labels[0].split(",")]
-    description = texts.get(first("description", "summary", "abstract"), "")
-    return Loaded(texts.get("title", ""), (), None, metadata, tuple(filter(None, labels)), description)

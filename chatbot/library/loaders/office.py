@@ -112,23 +112,20 @@ def office_file(path: Path, kind: str, *errors: type[Exception]) -> Iterator[IO[
     check_archive(path)
     with office_errors(path, kind, *errors), path.open("rb") as file:
         with ZipFile(file) as archive:
-            strict = any(_STRICT in archive.read(name) for name in archive.namelist() if name == "_rels/.rels")
-            copy = _transitional(archive) if strict else None
-        file.seek(0)
-        yield copy or file
-
-
-def _transitional(strict: ZipFile) -> BytesIO:
-    copy = BytesIO()
-    with ZipFile(copy, "w", ZIP_DEFLATED, compresslevel=1) as archive:
-        for entry in strict.infolist():
-            part = strict.read(entry)
-            if entry.filename.lower().endswith(_XML):
-                part = _STRICT_NAME.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part)
-                part = part.replace(b"extendedProperties", b"extended-properties")
-            archive.writestr(entry.filename, part)
-    copy.seek(0)
-    return copy
+            if not any(_STRICT in archive.read(name) for name in archive.namelist() if name == "_rels/.rels"):
+                file.seek(0)
+                yield file
+                return
+            copy = BytesIO()
+            with ZipFile(copy, "w", ZIP_DEFLATED, compresslevel=1) as usual:
+                for entry in archive.infolist():
+                    part = archive.read(entry)
+                    if entry.filename.lower().endswith(_XML):
+                        part = _STRICT_NAME.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part)
+                        part = part.replace(b"extendedProperties", b"extended-properties")
+                    usual.writestr(entry.filename, part)
+        copy.seek(0)
+        yield copy
 
 
 def _damaged(path: Path, kind: str) -> LoadError:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.app.migration.reembed import SIGN_OF_LIFE_SECONDS, AtlasSlotIndexes, Reembedding, ReembedState
+from chatbot.app.migration.reembed import SIGN_OF_LIFE_SECONDS, AtlasSlotIndexes, Reembedding
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.core import Database
@@ -221,7 +221,7 @@ class TestInterrupted:
 
 class TestTwoAtOnce:
     def test_to_another_model_is_refused_while_one_is_alive(self, services: Services) -> None:
-        first = ReembedState(services.storage.database)
+        first = change(services)
         first.take_over(NEW)
         waited: list[float] = []
 
