@@ -103,6 +103,10 @@ def write_event(event: Item) -> Iterable[str]:
     return (event if isinstance(event, str) else encode(NAMES[type(event)], to_json(event)),)
 
 
+def unwatched() -> AbstractContextManager[Callable[[Item], object]]:
+    return nullcontext(lambda event: None)
+
+
 class EventStream:
     """Runs ``events`` until they end or the client disconnects.
 
@@ -116,7 +120,7 @@ class EventStream:
         events: Events,
         client: Connection,
         *,
-        watch: Watch = lambda: nullcontext(lambda event: None),
+        watch: Watch = unwatched,
         write: Callable[[Item], Iterable[str]] = write_event,
     ) -> None:
         self.cancel = Cancellation(client.client)
@@ -207,7 +211,7 @@ class EventStream:
             if self._failure is None:
                 self._send(encode("error", error_body(error)))
         finally:
-            self._end()
+            self.end()
         self._send(None)
         self._begun.set()
 
@@ -219,7 +223,7 @@ class EventStream:
         """Return an encoded event as it is sent."""
         return text
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """Note that the answer is complete, stopped or failed."""
 
 
@@ -230,7 +234,7 @@ class ResumableStream(EventStream):
     """Its first event says at once where the answer will be found."""
 
     def __init__(
-        self, begun: Begun, streams: ActiveStreams, events: Events, client: Connection, *, watch: Watch
+        self, begun: Begun, streams: ActiveStreams, events: Events, client: Connection, watch: Watch = unwatched
     ) -> None:
         super().__init__(events, client, watch=watch)
         self.begun = begun
@@ -270,7 +274,7 @@ class ResumableStream(EventStream):
                 self.text += event.text
         return text
 
-    def _end(self) -> None:
+    def end(self) -> None:
         self._streams.end(self)
 
 
