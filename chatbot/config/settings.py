@@ -132,7 +132,7 @@ class Settings(BaseModel):
     """Base URL of the embedding provider, for custom, azure_openai and huggingface, or in place of the provider's own.
     """
     embedding_max_tokens: int | None = Field(None, ge=32)
-    """Longest text, in tokens, that the embedding model reads. Not set: as known, else 512."""
+    """Maximum tokens of a text that the embedding model reads. Not set: the known value, else 512."""
     model_timeout: float = Field(60.0, gt=0, le=600)
     """Seconds a model may be silent before a request fails."""
     model_retries: int = Field(2, ge=0, le=10)
@@ -198,7 +198,8 @@ class Settings(BaseModel):
     on_empty: Literal["abstain", "relax", "general"] = "abstain"
     """If nothing is found: abstain, relax (use the closest passages), general (answer without sources)."""
     language: str = "english"
-    """Language of stemming and stop words in the keyword search; a desktop's own en_US:en is ignored."""
+    """Language of stemming and stop words in the keyword search. A value like en_US:en, which desktops set, is
+    ignored."""
     context_tokens: int = Field(3000, ge=200)
     """Tokens of passages in one prompt; modes with several searches use twice as many."""
 
@@ -241,9 +242,10 @@ class Settings(BaseModel):
     chunk_size: int = Field(900, ge=100)
     """Longest passage in characters; shorter where the embedder reads less."""
     chunk_overlap: int = Field(0, ge=0)
-    """Characters that a passage repeats of the one before."""
+    """Characters that a passage repeats from the one before."""
     summaries: Literal["auto", "model", "extractive", "off"] = "auto"
-    """One summary per report: by the chat model, or of its own sentences. auto: model with a key."""
+    """The summary of each report: model (the chat model writes it), extractive (its own sentences) or off. auto: model
+    with OPENAI_API_KEY, else extractive."""
     max_upload_mb: int = Field(50, ge=1, le=2000)
     """Largest file that is read, in megabytes."""
     ingestion_workers: int = Field(2, ge=1, le=16)
@@ -259,7 +261,7 @@ class Settings(BaseModel):
     attachment_chunk_size: int = Field(1000, ge=100)
     """Longest passage of an attachment, in characters."""
     attachment_chunk_overlap: int = Field(100, ge=0)
-    """Characters that a passage of an attachment repeats of the one before."""
+    """Characters that a passage of an attachment repeats from the one before."""
 
     @model_validator(mode="before")
     @classmethod
