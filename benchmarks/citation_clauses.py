@@ -17,6 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from benchmarks.model_answers import glossary
 from chatbot.checking.citations import check
 from chatbot.domain import Chunk, Context, Passage, SearchHit
 from chatbot.language import sentences
@@ -246,7 +247,7 @@ def main() -> None:
     arguments = parser.parse_args()
     made, marked = Counter[tuple[bool, str]](), Counter[tuple[bool, str]]()
     for kind, false, text, passage in all_cases(arguments.file, random.Random(arguments.seed)):
-        unsupported = check(f"{text} [1].", context(passage)).unsupported
+        unsupported = check(f"{text} [1].", context(passage), None, glossary()).unsupported
         made[false, kind] += 1
         marked[false, kind] += bool(unsupported)
         if arguments.show and bool(unsupported) != false:

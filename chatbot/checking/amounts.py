@@ -24,7 +24,7 @@ _UNIT = re.compile(
 """Per 100,000 is not per 100."""
 _OPEN_YEAR = pattern(r"\b{open_years}\W+(?:\w+\W+){0,2}$")
 _JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*", re.IGNORECASE)
-_OF_EDITION = pattern(r"\W*{of_edition}\b")
+_OF_EDITION = pattern(r"[\s(]*{of_edition}\b")
 _CONTRAST = pattern(r"\b{contrasts}\b")
 _FALLING = pattern(r"\b{falling}")
 _NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)

@@ -28,6 +28,8 @@ from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, qu
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
+_COUNTED = pattern(r"\b{determiners} $")
+"""The three years are those that the sentence is about."""
 _REPORT_YEAR = re.compile(r"\b(1\d{3}|20\d{2})(?: (?:report|edition)\b)", re.IGNORECASE)
 _SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
 _ATTRIBUTIONS = (
@@ -270,11 +272,13 @@ class _ClauseChecker:
     def _needs_source(self, clause: Clause) -> bool:
         """Return whether a sentence without a [n] claims something that the next source of its line does not have."""
         words = clause.words.strip()
-        if words.endswith((":", "?")) or not re.search(r"[^\W\d_]{2}", words) or _ABSTAINS.search(words):
+        if words.endswith((":", "?")) or _ABSTAINS.search(words):
             return False
         following = [self._evidence[number] for number in clause.following if number in self._evidence]
         claimed = [one for one in amounts(words, comma=self._comma) if _is_claim(one, words)]
         claimed = [one for one in claimed if not one.figure.values & self._given_numbers]
+        if not re.search(r"[^\W\d_]{2}", words) and not any(one.measure for one in claimed):
+            return False
         if not words.endswith(_STOPS) and all(one.figure.year for one in claimed) and len(words) < MAX_LABEL_CHARACTERS:
             return False
         if any(not following or not is_supported(one, following) for one in claimed):
@@ -302,6 +306,8 @@ def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
         return False
     before = unify_signs(words[max(0, figure.start - 3) : figure.start])
     named = figure.year is None and _NAME_BEFORE_NUMBER.search(before)
+    if figure.word and amount.measure == "time" and _COUNTED.search(words, 0, figure.start):
+        return False
     return not (figure.bare and not amount.measure and (figure.word or named))
 
 

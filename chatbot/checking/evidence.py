@@ -35,7 +35,7 @@ MAX_SKIPPED = 40
 """Amounts between two figures of rows."""
 MAX_TOKENS = 100
 """Tokens of a sentence that are compared."""
-CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+")
+CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+(?:['’][^\W_]+)*")
 _RATE = re.compile(r"(?:/|\bper )(\d[\d,]*)\b")
 _ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
 _WRAPPED = re.compile(

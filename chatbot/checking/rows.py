@@ -30,6 +30,7 @@ FACTOR_SHARE = 0.2
 """How far a change may be from the factor that the clause says, as a share of it."""
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""
+PAIR = 2
 MAX_PAIRS = 50
 """Pairs of figures that one comparison may be of."""
 MIN_NAME_CHARACTERS = 3
@@ -48,7 +49,8 @@ class Headings:
         for entry in glossary:
             for phrase in (entry.heading, entry.term, *entry.other_words):
                 self._phrases[entry.heading].add(_name_keys(phrase))
-        self._names = {name for heading in self._phrases if (name := _name_keys(heading))}
+        terms = (one.term for one in glossary if one.heading and not one.label)
+        self._names = {name for phrase in (*self._phrases, *terms) if (name := _name_keys(phrase))}
 
     def named(self, keys: Set[str]) -> list[frozenset[str]]:
         """Return the names of headings that are among the words with these keys."""
@@ -121,10 +123,9 @@ def _of_siblings(words: str, shown: Sequence[Amount], found: Sequence[_Found]) -
         for match in WORD.finditer(words)
         if (key := label_key(match[0])) in labels and not _COMPARED.search(words[: match.start()])
     ]
-    values = [one for one in shown if not one.figure.bare or one.figure.text not in labels]
-    for amount, beside in zip(values, _beside(values, mentions), strict=True):
-        some = rows[shown.index(amount)]
-        if beside and some and all(row and _is_of_sibling(row, beside) for row in some):
+    of_rows = [(one, some) for one, some in zip(shown, rows, strict=True) if some and one.figure.text not in labels]
+    for (amount, some), beside in zip(of_rows, _beside([one for one, _ in of_rows], mentions), strict=True):
+        if beside and all(row and _is_of_sibling(row, beside) for row in some):
             yield Defect("figure", words[amount.figure.start : amount.figure.end].strip())
 
 
@@ -140,7 +141,7 @@ def _of_other_headings(
     keys, others = clause.keys, headings.named(clause.keys) if rows else ()
     if not others or any(row is None or headings.names(row.heading, keys) for _, row in rows):
         return
-    if any(not any(other <= source.keys for source, _ in rows) for other in others):
+    if not all(any(all(map(source.has_like, other)) for source, _ in rows) for other in others):
         first = next(one for one, sources in zip(shown, found, strict=True) if sources)
         yield Defect("figure", clause.text[first.figure.start : first.figure.end].strip())
 
@@ -165,6 +166,8 @@ def _turned(clause: Sentence, supported: Collection[int]) -> Iterator[Defect]:
         one, two = tokens[place].amount, tokens[other].amount
         if not one or not two or not one.measures_as(two) or min(*one.figure.values, *two.figure.values) < 0:
             continue
+        if _UNCHANGED.search(clause.text) and len(places) == PAIR and not one.agrees(two):
+            yield Defect("direction", tokens[other].text)
         start = max(places[at - 1] + 1 if at else 0, place - VERB_DISTANCE)
         before, between = tokens[start:place], tokens[place + 1 : other]
         links = {token.key for token in between}
@@ -179,8 +182,6 @@ def _turned(clause: Sentence, supported: Collection[int]) -> Iterator[Defect]:
             if min(one.years) > min(two.years):
                 first, last = last, first
             sign = _sign(before)
-            if _UNCHANGED.search(clause.text) and len(places) == 2:
-                sign = (last < first) - (last > first)
         else:
             continue
         if (last > first) - (last < first) == -sign != 0 or not _is_by_factor(clause.tokens, float(first), float(last)):
@@ -230,7 +231,7 @@ def _turned_series(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defe
         return
     values = {max(row.amount.years): min(row.amount.figure.values) for row in series[0] if row.amount.years}
     shown = [year for year in sorted(values) if not years or years[0] <= year <= (years[-1] if years[1:] else year)]
-    if len(shown) < 2 or (years and shown[0] != years[0]) or min(values.values()) < 0:
+    if len(shown) < PAIR or (years and shown[0] != years[0]) or min(values.values()) < 0:
         return
     steps = [values[after] - values[before] for before, after in pairwise(shown)]
     first, last = float(values[shown[0]]), float(values[shown[-1]])
