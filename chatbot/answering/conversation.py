@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -38,6 +38,7 @@ from ..domain.protocols import Agent, ChatModel, Embedder
 from ..domain.request import ANYBODY, Caller, Cancellation, RequestContext, RequestMeter
 from ..language import Analyzer, escape_markdown, evenly_spaced
 from ..models.prompts import on_one_line, render
+from ..models.replies.json_values import json_values
 from ..models.replies.stream import Reply, complete
 from ..questions.follow_ups import FollowUps
 from ..questions.reading import COUNTRY
@@ -142,9 +143,9 @@ class ChatService:
             spending = Spending(budget)
             with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
                 ask_model = not spending.stops_exploring()
-                standalone, condensing = self.condenser.condense(question, limited, ask_model=ask_model)
+                question, condensing = self.condenser.condense(question, limited, ask_model=ask_model)
             budget = replace(budget, spent=Usage.total(step.usage for step in condensing))
-            question = replace(question, standalone=standalone, budget=budget)
+            question = replace(question, budget=budget)
             understood = self.understanding.read(question, request=request)
             for event in understood.events(agent, request):
                 if cancel.cancelled:
@@ -330,33 +331,34 @@ class Condenser:
 
     def condense(
         self, question: Question, request: RequestContext, *, ask_model: bool = True
-    ) -> tuple[str, Sequence[StepTiming]]:
-        """Return the standalone question, "" if the question is one already, and the steps.
+    ) -> tuple[Question, Sequence[StepTiming]]:
+        """Return the question, with ``standalone`` unless it is complete already, and the steps.
 
-        The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
-
-        A model fails where it writes no question, or one about other countries or years than the rule.
+        The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed. A model
+        fills ``reading`` too. It fails where it writes no question, or one about other countries or years than the
+        rule.
 
         ``ask_model``: whether there is budget for it.
         """
         if question.attachments and not self.follow_ups.is_elliptic(question.query):
-            return "", ()
+            return question, ()
         started = time.perf_counter()
         ruled = self.follow_ups.by_rule(question.query, question.history, question.scope)
         by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:
-            return "", ()
+            return question, ()
         if not ask_model or not self.chat_model.is_language_model:
-            return ruled, (by_rule,)
+            return replace(question, standalone=ruled), (by_rule,)
         started = time.perf_counter()
-        written, usage = self._rewritten(question, request)
+        written, fields, usage = self._rewritten(question, request)
         by_model = StepTiming.since("condense_model", started, usage)
         if self.follow_ups.is_same_question(written, ruled):
-            return written, (by_model,)
-        return ruled, (by_model, by_rule)
+            reading = self.follow_ups.read_by_model(written, fields, question.scope)
+            return replace(question, standalone=written, reading=reading), (by_model,)
+        return replace(question, standalone=ruled), (by_model, by_rule)
 
-    def _rewritten(self, question: Question, request: RequestContext) -> tuple[str, Usage]:
-        """The model's words; "" where it failed or wrote about something else."""
+    def _rewritten(self, question: Question, request: RequestContext) -> tuple[str, Mapping[str, object], Usage]:
+        """The model's question, "" where it failed or wrote about something else, and what else it said of it."""
         shown = []
         for message in question.history:
             text = on_one_line(message.content, "conversation")
@@ -375,9 +377,12 @@ class Condenser:
         try:
             done = complete(self.chat_model, prompt, request, response)
         except ChatModelError as error:
-            return "", response.usage_of_failed(error)
-        lines = [line.strip() for line in done.text.splitlines() if line.strip()]
+            return "", {}, response.usage_of_failed(error)
+        objects = [one.value for one in json_values(done.text) if isinstance(one.value, Mapping)]
+        fields = next((one for one in objects if isinstance(one.get("question"), str)), {})
+        lines = [line.strip() for line in str(fields.get("question", done.text)).splitlines() if line.strip()]
         written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
         terms = set(self.analyzer.terms(f"{question.query} {conversation}"))
         shares_words = not terms.isdisjoint(self.analyzer.terms(written))
-        return written if shares_words and len(written) <= MAX_REWRITTEN_CHARACTERS else "", done.usage
+        is_usable = shares_words and len(written) <= MAX_REWRITTEN_CHARACTERS
+        return written if is_usable else "", fields, done.usage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_serializer
 
@@ -159,6 +159,10 @@ class Scope:
         return {name: condition.to_json() for name, condition in self.conditions}
 
 
+Kind = Literal["value", "series", "comparison", "ranking", "filter", "count", "aggregate", "prose"]
+"""``series``: one thing over time. ``filter``, ``count``: the countries for which a bound holds, or their number."""
+
+
 @dataclass(frozen=True, slots=True)
 class NamedCountry:
     """``keys``: ISO-3 codes, one but for short names of two countries; a normalised name where it has no code."""
@@ -223,7 +227,7 @@ class Reading:
 
     ``about``: the ``countries`` that the question is about. ``figure_years``: years of figures ("in 2023");
     ``editions``: years of reports ("the 2023 report"). ``refers``: it speaks of a country without its name ("its
-    imports").
+    imports"). ``things`` and ``kind``: what it asks for, where a language model read it.
     """
 
     text: str = ""
@@ -233,6 +237,8 @@ class Reading:
     editions: tuple[NamedYears, ...] = ()
     refers: bool = False
     document: NamedDocument | None = None
+    things: tuple[str, ...] = ()
+    kind: Kind | None = None
 
     @property
     def every_year(self) -> list[NamedYears]:

@@ -19,7 +19,7 @@ from ..domain.scope import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
 from .english import pattern, words
 from .kinds import is_small_talk, series_words
-from .reading import COUNTRY, YEAR, read_names, values_of
+from .reading import COUNTRY, YEAR, read_by_model, read_names, values_of
 from .sides import COMPARES, compared_countries
 from .wording import (
     ARTICLE,
@@ -113,6 +113,10 @@ class FollowUps:
         """Return whether a text is a question about the same countries, years and editions as the rule's."""
         asks = written.rstrip().endswith(_MARKS) or _COMPLETE.match(written) is not None
         return asks and self._named_in(written) == self._named_in(ruled)
+
+    def read_by_model(self, written: str, fields: object, scope: Scope) -> Reading:
+        """See `reading.read_by_model`."""
+        return read_by_model(written, fields, self._catalog, scope)
 
     def _named_in(self, text: str) -> list[set[tuple[object, ...]]]:
         reading = read_names(text, self._catalog)

@@ -10,16 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Literal
 
-from ..domain.scope import NamedYears, Reading
+from ..domain.scope import Kind, NamedYears, Reading
 from ..language import WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
 from .english import words
 from .wording import remove_names
 
-Kind = Literal["value", "series", "comparison", "ranking", "filter", "count", "aggregate", "prose"]
-"""``series``: one thing over time. ``filter``, ``count``: the countries for which a bound holds, or their number."""
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
 """Kinds that ask of all countries."""
 MOST_RANKED = 50
@@ -128,7 +125,9 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         kind = "comparison"
     elif kind == "value" and asks_for_prose(plain):
         kind = "prose"
-    topic = _topic(plain)
+    if reading.kind and (reading.kind in OF_ALL) == (kind in OF_ALL):  # only the rules read bounds and numbers
+        kind = reading.kind if bound or reading.kind not in {"count", "filter"} else kind
+    topic = " and ".join(reading.things) or _topic(plain)
     if kind not in OF_ALL:
         return Request(kind, topic)
     most = [int(min(one.values)) for one in _numbers(plain) if one.bare and min(one.values) <= MOST_RANKED]

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from pydantic import BaseModel, ValidationError
+
 from ..domain import Scope, Value, Values
 from ..domain.protocols import Catalog
-from ..domain.scope import NamedCountry, Reading
+from ..domain.scope import Kind, NamedCountry, NamedDocument, Reading
 from ..language import analyzer
 from ..language.countries import country_code
 from .english import pattern
@@ -77,6 +80,57 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
         refers=_REFERS.search(text) is not None,
         document=document,
     )
+
+
+class ReadByModel(BaseModel):
+    """What a language model reads in a question. ``countries`` None: by rule."""
+
+    countries: list[str] | None = None
+    documents: list[str] = []
+    figure_years: list[int] = []
+    report_years: list[int] = []
+    things: list[str] = []
+    kind: Kind | None = None
+
+
+def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> Reading:
+    """Return the reading of a text that a language model filled; that of the rules, where it does not fit the text.
+
+    ``fields``: those of `ReadByModel`. A country, title or year that the text does not have is a mistake of the model.
+    """
+    reading = read_names(text, catalog, scope)
+    try:
+        filled = ReadByModel.model_validate(fields)
+    except ValidationError:
+        return reading
+    named = {key: country for country in reading.countries for key in country.keys}
+    wanted = set(map(country_key, filled.countries or ()))
+    written = {year for years in reading.every_year for year in years.ends or (years.gte,)}
+    document = _titled(text, filled.documents, catalog, scope)
+    unknown = {*filled.figure_years, *filled.report_years} - written
+    if not wanted <= named.keys() or unknown or (filled.documents and document is None):
+        return reading
+    about = reading.about
+    if filled.countries is not None:
+        about = tuple(country for country in reading.countries if wanted.intersection(country.keys))
+    kinds = {**dict.fromkeys(filled.figure_years, False), **dict.fromkeys(filled.report_years, True)}
+    years = [replace(one, of_report=kinds.get(one.gte, one.of_report)) for one in reading.every_year]
+    return replace(
+        reading,
+        about=about,
+        figure_years=tuple(one for one in years if not one.of_report),
+        editions=tuple(one for one in years if one.of_report),
+        document=document or reading.document,
+        things=tuple(filled.things),
+        kind=filled.kind,
+    )
+
+
+def _titled(text: str, titles: Sequence[str], catalog: Catalog, scope: Scope) -> NamedDocument | None:
+    """The first of these titles, where a report has it and the text too."""
+    start = text.casefold().find(titles[0].casefold()) if titles else -1
+    found = find_title(f'"{titles[0]}"', catalog, scope) if start >= 0 else None
+    return replace(found, start=start, end=start + len(titles[0])) if found else None
 
 
 def editions(scope: Scope, catalog: Catalog) -> list[int]:

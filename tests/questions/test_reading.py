@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from chatbot.domain import DocumentRecord, Scope
 from chatbot.domain.scope import NamedYears
+from chatbot.questions.kinds import read_request
 from chatbot.questions.names import country_key
-from chatbot.questions.reading import read_names
+from chatbot.questions.reading import read_by_model, read_names
 from chatbot.search.subjects import everything_asked, missing_subject, suggest_scope
 from tests.data import cases
 from tests.questions.reports import Reports, scope
@@ -65,3 +68,41 @@ def test_the_title_of_a_report_is_its_scope() -> None:
 
 def test_a_long_list_is_read_in_linear_time() -> None:
     assert len(read_names("in " + "Mali, " * 600, LIBRARY).about) == 30
+
+
+TEXT = "Is inflation in Kenya in 2023 higher than in Mali, says the 2025 report on Water for Dry Lands?"
+
+
+def test_a_language_model_may_read_a_question() -> None:
+    fields = {
+        "countries": ["Kenya", "Mali"],
+        "documents": ["Water for Dry Lands"],
+        "figure_years": [2023],
+        "report_years": [2025],
+        "things": ["inflation"],
+        "kind": "comparison",
+    }
+    reading = read_by_model(TEXT, fields, LIBRARY, Scope())
+    assert [country.text for country in reading.about] == ["Kenya", "Mali"]
+    assert (years(reading.figure_years), years(reading.editions)) == (["2023"], ["2025"])
+    assert reading.document is not None
+    assert (reading.document.names, reading.document.text) == (("water.pdf",), "Water for Dry Lands")
+    request = read_request(reading, countries=2)
+    assert (request.kind, request.topic) == ("comparison", "inflation")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "Kenya",
+        {"countries": "Kenya and Mali"},
+        {"countries": ["Peru"]},
+        {"countries": ["Kenya", "Narnia"]},
+        {"countries": ["Mali"], "documents": ["Food Security"]},
+        {"countries": ["Mali"], "figure_years": [2024]},
+        {"countries": ["Mali"], "kind": "guess"},
+        {},
+    ],
+)
+def test_what_a_model_makes_up_leaves_it_to_the_rules(fields: object) -> None:
+    assert read_by_model(TEXT, fields, LIBRARY, Scope()) == read_names(TEXT, LIBRARY)

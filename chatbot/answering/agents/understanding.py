@@ -126,7 +126,7 @@ class Understanding:
             return Understood(question, self._said(question, say(NOTHING_ASKED)))
         if definitions := self._glossary.define(question.search_text, question.scope):
             return Understood(question, self._defined(question, definitions, say))
-        reading = read_names(question.search_text, self._catalog, question.scope)
+        reading = question.reading or read_names(question.search_text, self._catalog, question.scope)
         asked = everything_asked(reading, question.scope, self._catalog)
         if topic := topic_of(question.search_text, reading):
             reading, asked = reading.with_years_of_reports(), asked.with_years_of_reports()

@@ -41,8 +41,8 @@ def condense(
     follow_ups = FollowUps(words, REPORTS, lambda text, headings: False)
     condenser = Condenser(follow_ups=follow_ups, chat_model=services.answering.chat_model, analyzer=words)
     asked = asked if isinstance(asked, Question) else question(asked)
-    text, steps = condenser.condense(replace(asked, history=history), RequestContext())
-    return text, [step.name for step in steps], sum(step.usage.calls for step in steps)
+    condensed, steps = condenser.condense(replace(asked, history=history), RequestContext())
+    return condensed.standalone, [step.name for step in steps], sum(step.usage.calls for step in steps)
 
 
 class TestByModel:
@@ -68,11 +68,24 @@ class TestByModel:
             'Rewritten question: "Why does Kenya grow?"',
             "**Why does Kenya grow?**\n\nIt grows because ...",
             "\n\n  Why does Kenya grow?  ",
+            'Here it is: {"question": "Why does Kenya grow?", "countries": ["Kenya"], "kind": "prose"}',
+            '{"question": "Why does Kenya grow?", "countries": "all of them"}',
         ],
     )
     def test_only_the_question_is_taken(self, services, server, written: str) -> None:
         server.chat(Reply([written]))
         assert condense(services)[0] == "Why does Kenya grow?"
+
+    def test_the_model_says_too_what_the_question_is_about(self, services, server) -> None:
+        written = '{"question": "Is the growth rate of Kenya the cause?", "countries": ["Kenya"], "kind": "prose"}'
+        server.chat(Reply([written]))
+        follow_ups = FollowUps(analyzer("english"), REPORTS, lambda text, headings: False)
+        model = services.answering.chat_model
+        condenser = Condenser(follow_ups=follow_ups, chat_model=model, analyzer=analyzer("english"))
+        condensed, _ = condenser.condense(replace(question("and why?"), history=HISTORY), RequestContext())
+        assert condensed.reading is not None
+        assert condensed.reading.text == condensed.standalone == "Is the growth rate of Kenya the cause?"
+        assert condensed.reading.kind == "prose"
 
     @pytest.mark.parametrize("reply", FAILURES.values(), ids=FAILURES)
     def test_a_failure_or_nonsense_leaves_it_to_the_rule(self, services, server, reply: Reply) -> None:
