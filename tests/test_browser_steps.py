@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.fakes.scripted_chat import (
-    NO_MODEL,
     ROW,
     SCOPE,
     Json,
@@ -127,7 +126,7 @@ class TestMode:
         expect(browser.get_by_label("Answer mode")).to_have_value("deep")
 
     def test_one_that_needs_a_model_is_shown_with_the_reason(self, browser: Page, chat: ScriptedChat) -> None:
-        chat.modes = [("direct", True, ""), ("auto", True, ""), ("report", False, NO_MODEL), ("own_way", True, "")]
+        chat.modes = {"direct": True, "auto": True, "report": False, "own_way": True}
         chat.mode = "auto"
         browser.goto(f"{chat.address}/?mode=report")
         select = browser.get_by_label("Answer mode")

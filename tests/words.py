@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from chatbot.app.services import NO_MODEL
 from chatbot.app.web.pages import CHOICES
 from chatbot.config import STATIC, TEMPLATES
 from chatbot.language import count_of
@@ -23,7 +22,6 @@ def in_templates() -> Iterator[str]:
     for path in TEMPLATES.glob("*.html"):
         for double, single in _IN_TEMPLATES.findall(path.read_text("utf-8")):
             yield double or single
-    yield NO_MODEL
     for label, description in (*CHOICES["modes"].values(), *CHOICES["presets"].values()):
         yield from (label, description)
 

@@ -18,7 +18,6 @@ from chatbot.config.settings import MEGABYTE, Settings
 from tests.app.web.live import served
 
 Json = dict[str, Any]
-NO_MODEL = "needs a language model"
 SCOPE: Json = {"filters": {}, "documents": 77, "chunks": 12345}
 STEP: Json = {"detail": "", "items": [], "sources": [], "failed": False}
 COUNTS = ("calls", "cached_calls", "failed_calls", "prompt_tokens", "completion_tokens", "embedding_tokens")
@@ -89,7 +88,7 @@ class ScriptedChat:
     """``say`` sends events of the answer in hand, ``hang_up`` ends it. ``asked`` are the requests so far."""
 
     address: str = ""
-    modes: list[tuple[str, bool, str]] = field(default_factory=list)
+    modes: dict[str, bool] = field(default_factory=dict)
     mode: str = "direct"
     asked: list[Json] = field(default_factory=list)
     further: list[str] = field(default_factory=list)
@@ -148,7 +147,7 @@ class ScriptedChat:
 
 @contextmanager
 def scripted_chat() -> Iterator[ScriptedChat]:
-    chat = ScriptedChat(modes=[(name, True, "") for name in ("direct", "auto", "deep", "chain", "compare", "report")])
+    chat = ScriptedChat(modes=dict.fromkeys(("direct", "auto", "deep", "chain", "compare", "report"), True))
     with served(chat.app()) as port:
         chat.address = f"http://127.0.0.1:{port}"
         yield chat

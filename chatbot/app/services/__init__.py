@@ -37,8 +37,6 @@ from .storage import Retention, Storage, close_lazy, lazy
 
 ATTACHMENT_READERS = 2
 """Processes that read attachments."""
-NO_MODEL = "needs a language model"
-"""Why a mode is not available."""
 
 
 class Services:
@@ -205,7 +203,7 @@ class Answering:
         mode = AGENTS.check(mode or self.default_mode(preset), field=field)
         if self.chat_model.is_language_model or not AGENTS.module(mode).build.needs_language_model:
             return mode
-        valid = [name for name, usable, _ in self.modes() if usable]
+        valid = [name for name, usable in self.modes().items() if usable]
         message = (
             f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
             f"Without one: {', '.join(valid)}."
@@ -216,11 +214,10 @@ class Answering:
         """Return the mode of a question that names none; without a setting, `auto` if choosing makes no call."""
         return self.settings_with(preset).mode or (DEFAULT if self.chat_model.is_language_model else CHOOSES)
 
-    def modes(self) -> list[tuple[str, bool, str]]:
-        """Each mode, whether it can be used here, and why not: modes that write need a language model."""
+    def modes(self) -> dict[str, bool]:
+        """Return whether each mode can be used here: some need a language model."""
         has_model = self.chat_model.is_language_model
-        usable = {name: has_model or not AGENTS.module(name).build.needs_language_model for name in AGENTS.names()}
-        return [(name, can, "" if can else NO_MODEL) for name, can in usable.items()]
+        return {name: has_model or not AGENTS.module(name).build.needs_language_model for name in AGENTS.names()}
 
     def budget(self, limits: Mapping[str, Any]) -> Budget:
         """Return what one question may cost: as the settings allow, or less. Raises InvalidRequestError."""

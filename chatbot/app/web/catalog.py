@@ -42,7 +42,7 @@ from .routes import (
 catalog = Blueprint("catalog", __name__)
 MOST_LISTED = 1_000
 MOST_VALUES = 300
-"""Values of each field of the facets: as many as there are countries."""
+"""Values of each field of the facets; there are fewer countries."""
 LONGEST_QUESTION = 2_000
 SEARCHED_FOR_FURTHER = 8
 """Passages that suggestions are made from."""

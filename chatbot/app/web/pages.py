@@ -21,7 +21,6 @@ from ...config.settings_types import PRESETS
 from ...domain.chat import QUERY_CHARACTERS
 from ...language.words import ENGLISH, LANGUAGES, speaking
 from ...library.loaders import suffixes
-from ..services import NO_MODEL
 from .access import with_owner
 from .routes import PAGE, services
 
@@ -58,19 +57,18 @@ def shared(token: str) -> Response:
 
 def _chat(shared: str = "") -> Response:
     answering = services().answering
-    usable = {name: (available, reason) for name, available, reason in answering.modes()}
+    usable = answering.modes()
 
     def choice(name: str, kind: str, mode: str) -> dict[str, str | bool]:
         label, description = CHOICES[kind].get(name, (name.replace("_", " ").capitalize(), ""))
-        available, reason = usable[mode]
-        return {"name": name, "label": label, "description": description, "reason": reason, "available": available}
+        return {"name": name, "label": label, "description": description, "available": usable[mode]}
 
     page = render_template(
         "chat.html",
         shared=shared,
         examples=CHOICES["examples"],
         modes=[choice(name, "modes", name) for name in dict.fromkeys([*CHOICES["modes"], *usable]) if name in usable],
-        quotes_only=any(reason == NO_MODEL for _, reason in usable.values()),
+        quotes_only=not all(usable.values()),
         presets=[choice(name, "presets", answering.default_mode(name)) for name in PRESETS],
         mode=answering.default_mode(),
         longest_question=QUERY_CHARACTERS,
