@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.domain import Chunk, Condition, Match, Matrix, Range, Scope, Values, Vector
+from chatbot.domain import Chunk, Match, Matrix, Range, Scope, Values, Vector
 from chatbot.domain.errors import EmbedderMismatchError
 from chatbot.domain.protocols import HybridStore, Store
 from tests.contracts.conftest import DIMENSIONS, GENERAL, REPORTS, Harness
+from tests.data import cases
 from tests.fakes.vectors import vectors
 
 EVERYTHING = Scope()
@@ -111,37 +112,17 @@ def test_a_vector_of_another_model_is_an_error_that_names_both_sizes(harness: Ha
 
 # Filters
 
-FILTERS: list[tuple[str, dict[str, Condition], str]] = [
-    ("one value", {"country_name": Values(("Kenya",))}, "ab"),
-    ("any of several values", {"country_name": Values(("Kenya", "Peru"))}, "abd"),
-    ("a value nothing has", {"country_name": Values(("Narnia",))}, ""),
-    ("a known value among unknown ones", {"country_name": Values(("Narnia", "Chad"))}, "c"),
-    ("strings match exactly", {"country_name": Values(("kenya",))}, ""),
-    ("a year", {"year": Values((2023,))}, "ace"),
-    ("several years", {"year": Values((2021, 2022))}, "bd"),
-    ("a year as a string is another value", {"year": Values(("2023",))}, ""),
-    ("a closed range", {"year": Range(2021, 2022)}, "bd"),
-    ("a range of one year", {"year": Range(2022, 2022)}, "b"),
-    ("a range open above", {"year": Range(gte=2022)}, "abce"),
-    ("a range open below", {"year": Range(lte=2022)}, "bd"),
-    ("an empty range", {"year": Range(2030, 2040)}, ""),
-    ("and across fields", {"country_name": Values(("Kenya",)), "year": Values((2023,))}, "a"),
-    ("and across fields with a range", {"country_name": Values(("Kenya", "Chad")), "year": Range(gte=2023)}, "ac"),
-    ("and that nothing fulfils", {"country_name": Values(("Peru",)), "year": Values((2023,))}, ""),
-    ("the document's name", {"document_name": Values(("c.pdf", "f.pdf"))}, "cf"),
-    ("the type", {"type": Values(("year_in_review",))}, "de"),
-    ("a field that some chunks lack", {"type": Values(("year_in_review", "country_report"))}, "abcde"),
-    ("a country or none", {"country_name": Values(("Kenya",), or_none=True)}, "abef"),
-    ("countries or none", {"country_name": Values(("Kenya", "Peru"), or_none=True)}, "abdef"),
-    ("a year or none", {"year": Values((2023,), or_none=True)}, "acef"),
-    (
-        "either or none and across fields",
-        {"country_name": Values(("Kenya",), or_none=True), "year": Values((2023, 2022), or_none=True)},
-        "abef",
-    ),
-    ("none and a range", {"country_name": Values(("Peru",), or_none=True), "year": Range(lte=2023)}, "de"),
-    ("everything", {}, "abcdef"),
-]
+CASES = cases(__file__)
+"""Of each condition a list of values, in which null is a passage without the field, or a range."""
+
+
+def scope_of(conditions: dict[str, Any]) -> Scope:
+    return Scope.of(
+        {
+            name: Range(**said) if isinstance(said, dict) else Values(tuple(filter(None, said)), or_none=None in said)
+            for name, said in conditions.items()
+        }
+    )
 
 
 def assert_finds(harness: Harness, store: Store, scope: Scope, names: str) -> None:
@@ -157,31 +138,17 @@ def assert_finds(harness: Harness, store: Store, scope: Scope, names: str) -> No
         assert set(ids(near)) == set(ids(worded)) == expected
 
 
-@pytest.mark.parametrize(("conditions", "expected"), [row[1:] for row in FILTERS], ids=[row[0] for row in FILTERS])
-def test_filters(harness: Harness, store: Store, conditions: dict[str, Condition], expected: str) -> None:
-    assert_finds(harness, store, Scope.of(conditions), expected)
+@pytest.mark.parametrize(("name", "conditions", "expected"), CASES["filters"])
+def test_filters(harness: Harness, store: Store, name: str, conditions: dict[str, Any], expected: str) -> None:
+    assert_finds(harness, store, scope_of(conditions), expected)
 
 
-WITHIN: list[tuple[str, tuple[str, ...], dict[str, Condition], str]] = [
-    ("the general one", (GENERAL,), {}, "ef"),
-    ("that of the reports", (REPORTS,), {}, "abcd"),
-    ("both", (GENERAL, REPORTS), {}, "abcdef"),
-    ("one there is not", ("elsewhere",), {}, ""),
-    ("one there is and one there is not", (GENERAL, "elsewhere"), {}, "ef"),
-    ("and a filter", (GENERAL,), {"year": Values((2023,))}, "e"),
-    ("and a filter that only the other one fulfils", (GENERAL,), {"country_name": Values(("Kenya",))}, ""),
-    ("both and a filter", (GENERAL, REPORTS), {"year": Values((2023,))}, "ace"),
-]
-
-
-@pytest.mark.parametrize(
-    ("collections", "conditions", "expected"), [row[1:] for row in WITHIN], ids=[row[0] for row in WITHIN]
-)
+@pytest.mark.parametrize(("name", "collections", "conditions", "expected"), CASES["within"])
 def test_only_the_collections_of_the_scope_are_searched(
-    harness: Harness, store: Store, collections: tuple[str, ...], conditions: dict[str, Condition], expected: str
+    harness: Harness, store: Store, name: str, collections: list[str], conditions: dict[str, Any], expected: str
 ) -> None:
     """R-C5, R-D7."""
-    assert_finds(harness, store, Scope.of(conditions).within(collections), expected)
+    assert_finds(harness, store, scope_of(conditions).within(collections), expected)
 
 
 def test_a_collection_never_shortens_the_result(harness: Harness, store: Store) -> None:

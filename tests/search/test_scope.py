@@ -22,6 +22,9 @@ from chatbot.search.scope import (
     selectable_collections,
     summarise,
 )
+from tests.data import cases
+
+CASES = cases(__file__)
 
 COUNTRIES = ["Democratic Republic of the Congo", "Kenya", "Mali"]
 YEARS = [2021, 2023, 2025]
@@ -89,39 +92,7 @@ CONTRADICTS = "contradicts report_context"
 SEARCHED = ["chatbot_data", "report_chatting"]
 FIELDS = ["country_name", "year", "document_name", "type"]
 NAME, YEAR, TYPE = "filters.country_name", "filters.year", "filters.type"
-WRONG: dict[str, tuple[str, tuple[Any, ...], str, list[Any] | None]] = {
-    "unknown field": ("filters.planet", ({"planet": "Mars"},), "Valid: country_name, year,", FIELDS),
-    "empty list": (YEAR, ({"year": []},), "empty list", None),
-    "unknown country": (NAME, ({"country_name": ["KE", "Narnia"]},), "unknown country_name: 'Narnia'", COUNTRIES),
-    "real country, not in the data": (NAME, ({"country_name": "France"},), "no report on 'France'", COUNTRIES),
-    "country as a number": (NAME, ({"country_name": 5},), "must be text", COUNTRIES),
-    "blank country": (NAME, ({"country_name": " "},), "must be text", COUNTRIES),
-    "unknown year": (YEAR, ({"year": 1800},), "no report for 1800. Years: 2021, 2023, 2025.", YEARS),
-    "no year": (YEAR, ({"year": "last"},), "must be a year", None),
-    "a truth value is no year": (YEAR, ({"year": True},), "must be a year", None),
-    "a negative year": (YEAR, ({"year": "-2023"},), "must be a year", None),
-    "digits that are no number": (YEAR, ({"year": "²"},), "must be a year", None),
-    "unknown type": (TYPE, ({"type": "poem"},), "unknown type: 'poem'", ["country_report", "year_in_review"]),
-    "unknown report": ("filters.document_name", ({"document_name": "Nothing"},), "'Nothing'", TITLES),
-    "a range of countries": (NAME, ({"country_name": {"gte": "A"}},), "only year takes a range", None),
-    "an empty range": (YEAR, ({"year": {}},), "gte, lte or both", ["gte", "lte"]),
-    "an unknown end": (YEAR, ({"year": {"gt": 2020}},), "gte, lte or both", ["gte", "lte"]),
-    "a wrong end": ("filters.year.gte", ({"year": {"gte": "x"}},), "must be a year", None),
-    "a range without reports": (YEAR, ({"year": {"gte": 2026}},), "no report in this range", YEARS),
-    "a range upside down": (YEAR, ({"year": {"gte": 2025, "lte": 2021}},), "greater than lte", None),
-    "context: unknown type": ("report_context.type", (None, ("planet", "x")), "Valid: country, year_in", CONTEXTS),
-    "context: unknown country": (VALUE, (None, ("country", "Narnia")), "Valid: Democratic Republic", COUNTRIES),
-    "context: not in the data": (VALUE, (None, ("country", "FR")), "there is no report on 'FR'", COUNTRIES),
-    "context: a year for a country": (VALUE, (None, ("country", 2023)), "must be text", COUNTRIES),
-    "context: unknown year": (VALUE, (None, ("year_in_review", "1999")), "no report for 1999", YEARS),
-    "context: no year": (VALUE, (None, ("year_in_review", "Kenya")), "must be a year", None),
-    "contradiction": (NAME, ({"country_name": "Mali"}, ("country", "KE")), CONTRADICTS, ["Kenya"]),
-    "contradicting years": (YEAR, ({"year": {"lte": 2021}}, ("year_in_review", 2023)), CONTRADICTS, [2023]),
-    "contradicting types": (TYPE, ({"type": "country_report"}, ("year_in_review", 2023)), CONTRADICTS, CONTEXTS[1:]),
-    "no collection": ("collections", (None, None, []), "empty list", None),
-    "unknown collection": ("collections", (None, None, ["report_chatting", "x"]), "unknown collection 'x'", SEARCHED),
-    "another collection of the program": ("collections", (None, None, ["messages"]), "Valid: chatbot_data,", SEARCHED),
-}
+WRONG: dict[str, tuple[str, tuple[Any, ...], str, list[Any] | None]] = CASES["wrong"]
 
 
 @pytest.mark.parametrize(("field", "arguments", "part", "valid"), WRONG.values(), ids=WRONG)

@@ -14,6 +14,9 @@ from chatbot.domain.errors import EmbeddingError
 from chatbot.domain.protocols import Embedder
 from chatbot.domain.request import RequestContext
 from chatbot.language import analyzer
+from tests.data import cases
+
+CASES = cases(__file__)
 
 DROUGHT = "About 5.4 million people were acutely food insecure in Kenya between March and June 2023 [1]."
 
@@ -36,27 +39,8 @@ def second(said: WrittenSentences, first: str, then: str) -> str:
     return said.without_repetition(then)
 
 
-REPEATED = [
-    (DROUGHT, DROUGHT),
-    (DROUGHT, "Between March and June 2023, about 5.4 million people in Kenya were acutely food insecure [4]."),
-    (DROUGHT, "Moreover, about 5.4 million people were acutely food insecure in Kenya between March and June 2023."),
-    ("The growth rate of Kenya was 2.09% in 2023 [1].", "In 2023, the growth rate of Kenya was 2.09% [2]."),
-    (f"{DROUGHT} The drought began in late 2020 [1].", DROUGHT),
-]  # fmt: skip
-NEW = [
-    (DROUGHT, "About 6.6 million people were acutely food insecure in Somalia between April and June 2023 [1]."),
-    (DROUGHT, "About 2 million people were acutely food insecure in Kenya between March and May 2021 [1]."),
-    (DROUGHT, "About 5.4 million people were acutely food insecure in Somalia between March and June 2023 [1]."),
-    (DROUGHT, "About 5.4 million people were not acutely food insecure in Kenya between March and June 2023 [1]."),
-    (DROUGHT, "About 5.4 million people weren't acutely food insecure in Kenya between March and June 2023 [1]."),
-    (DROUGHT, f"{DROUGHT[:-5]}, mainly in pastoral areas of the north that a long drought had hit hard [1]."),
-    (DROUGHT, f"{DROUGHT[:-5]} because the harvest failed [1]."),
-    ("The growth rate of Kenya was 2.09% in 2023.", "The growth rate of Kenya was 2.15% in 2021."),
-    ("Kenya exports mostly tea to Pakistan.", "Mali exports mostly tea to Pakistan."),
-    ("Imports of food rose strongly in the country.", "Exports of food rose strongly in the country."),
-    ("Prices rose in the north, not in the south.", "Prices rose not in the north, not in the south."),
-    ("Two of the provinces lost their harvest to drought.", "Three of the provinces lost their harvest to drought."),
-]  # fmt: skip
+REPEATED = CASES["repeated"]
+NEW = CASES["new"]
 
 
 @pytest.mark.parametrize(("first", "then"), REPEATED)
@@ -86,14 +70,7 @@ def test_a_quotation_stays_whole(said: WrittenSentences) -> None:
 class TestLayout:
     @pytest.mark.parametrize(
         "text",
-        [
-            f"### {DROUGHT}\n\nIt is so.",
-            f"| Year | Text |\n|---|---|\n| 2023 | {DROUGHT} |\n| 2023 | {DROUGHT} |",
-            f"Year | Text\n--- | ---\n2023 | {DROUGHT} |",
-            f"```\n{DROUGHT}\n```",
-            "Acutely food insecure in Kenya between March and June 2023 were 5.4 million people:\n\n- north\n- south",
-            f"1. {DROUGHT}\n   - In the north.\n   - In the south.",
-        ],
+        CASES["it_is_not_torn_apart"],
     )  # fmt: skip
     def test_it_is_not_torn_apart(self, said: WrittenSentences, text: str) -> None:
         assert second(said, DROUGHT, text) == text

@@ -21,6 +21,9 @@ from chatbot.domain.errors import LoadError
 from chatbot.library.pipeline import Ingested
 from tests.app.evaluation import beir
 from tests.conftest import AddReport
+from tests.data import cases
+
+CASES = cases(__file__)
 
 FIELDS = Settings().filter_fields
 
@@ -51,14 +54,8 @@ def test_lines_end_where_json_lines_end(tmp_path: Path) -> None:
 
 
 BROKEN = {
-    "no corpus": ({"corpus": "{"}, "corpus.jsonl, line 1: not JSON"),
+    **CASES["broken"],
     "second line": ({"corpus": '{"_id": "a", "text": "x"}\n[]\n'}, "corpus.jsonl, line 2: _id and text are required"),
-    "no text": ({"queries": '{"_id": "q1"}\n'}, "queries.jsonl, line 1: _id and text are required"),
-    "a number as id": ({"corpus": '{"_id": 5, "text": "x"}\n'}, "corpus.jsonl, line 1: _id and text are required"),
-    "two columns": ({"qrels": "query-id\tcorpus-id\tscore\nq1\tk23\n"}, "qrels/test.tsv, line 2: expected query-id"),
-    "no qrels": ({"qrels": None}, "qrels/test.tsv cannot be read"),
-    "no judged question": ({"qrels": "h\th\th\nq9\tk23\t1\n"}, "no question has a judgement"),
-    "a score that is none": ({"qrels": "h\th\th\nq1\tk23\tgood\n"}, "qrels/test.tsv, line 2"),
 }
 
 
@@ -180,27 +177,7 @@ def test_the_scope_tells_reports_of_one_title_apart(services: Services, path: Pa
 
 
 EXPECTED = "question,expected_document"
-WRONG_ROWS = {
-    "an unknown column": (f"{EXPECTED},contry\nx,kenya-2023,KE\n", "unknown column 'contry'. Columns: question,"),
-    "no question column": ("expected_document,note\nkenya-2023,x\n", "question is missing"),
-    "a column twice": ("question,year,year\nx,1,2\n", "a column is repeated"),
-    "no question": (f"{EXPECTED}\n,kenya-2023\n", "line 2: the question is missing"),
-    "no such report": (f"{EXPECTED}\nx,Atlantis\n", "line 2: expected_document: no report is called 'Atlantis'"),
-    "two such reports": (f"{EXPECTED}\nx,Mali: Country Report\n", "2 reports are called"),
-    "no such country": (
-        f"{EXPECTED},country_name\nx,kenya-2023,Peru\n",
-        "line 2: filters.country_name: there is no report on 'Peru'",
-    ),
-    "no such year": (f"{EXPECTED},year\nx,kenya-2023,soon\n", "line 2: filters.year"),
-    "a page that is none": (f"{EXPECTED},page\nx,kenya-2023,iv\n", "line 2: page: 'iv' is not a page number"),
-    "answerable is neither": (f"{EXPECTED},answerable\nx,kenya-2023,maybe\n", "line 2: answerable: 'maybe'"),
-    "nothing expected": (f"{EXPECTED}\nx,kenya-2023\ny,\n", "line 3: a question needs either an expected_document or"),
-    "expected, not answerable": (f"{EXPECTED},answerable\nx,kenya-2023,no\n", "a question needs either"),
-    "too many cells": (f"{EXPECTED}\nx,y,kenya-2023\n", "line 2: more cells than the header"),
-    "an open quotation mark": (f'{EXPECTED}\n"x,kenya-2023\n', "not a valid CSV table from line 2"),
-    "only what has no answer": ("question,answerable\nx,no\n", "no question has an expected_document"),
-    "nothing": ("  \n", "mine.csv has no text"),
-}
+WRONG_ROWS = CASES["wrong_rows"]
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG_ROWS.values(), ids=WRONG_ROWS)

@@ -20,6 +20,7 @@ from chatbot.domain.request import KEY_ROLES, KeyRole
 from tests.app.web.conftest import error_of
 from tests.app.web.knowledge import BROKEN_PDF, KENYA, ended, form, upload
 from tests.conftest import KENYA_2023
+from tests.data import cases
 
 SECRET = "quincemarmalade"
 """In A's question and in the name of a file of A's job that became no report: nobody else ever reads it."""
@@ -95,82 +96,18 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     close_app(app)
 
 
-PUBLIC, LIBRARY, OWN, OWN_CHANGE, UPLOAD, CHANGE, ADMIN = range(7)
-COMPLETION = {"model": "report-chat", "messages": [{"role": "user", "content": "How many live in Kenya?"}]}
-QUERY = {"query": "And now?", "conversation_id": "conversation_id"}
-ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
-    ("GET", "/"): (PUBLIC, {}),
-    ("GET", "/c/<conversation_id>"): (PUBLIC, {}),
-    ("GET", "/shared/<token>"): (PUBLIC, {}),
-    ("GET", "/api/shared/<token>"): (PUBLIC, {}),
-    ("GET", "/documents"): (PUBLIC, {}),
-    ("GET", "/operator"): (PUBLIC, {}),
-    ("GET", "/openapi.json"): (PUBLIC, {}),
-    ("GET", "/docs"): (PUBLIC, {}),
-    ("GET", "/health"): (PUBLIC, {}),
-    ("GET", "/ready"): (PUBLIC, {}),
-    ("GET", "/static/<path:filename>"): (PUBLIC, {}),
-    ("GET", "/static/v/<version>/<path:filename>"): (PUBLIC, {}),
-    ("GET", "/api/session"): (PUBLIC, {}),
-    ("POST", "/api/session"): (PUBLIC, {"json": {"key": "wrong"}}),
-    ("DELETE", "/api/session"): (PUBLIC, {}),
-    ("GET", "/api/reports"): (LIBRARY, {}),
-    ("GET", "/api/facets"): (LIBRARY, {}),
-    ("GET", "/api/scope"): (LIBRARY, {}),
-    ("GET", "/v1/models"): (LIBRARY, {}),
-    ("GET", "/v1/models/<path:name>"): (LIBRARY, {}),
-    ("POST", "/v1/chat/completions"): (LIBRARY, {"json": COMPLETION}),
-    ("POST", "/v1/embeddings"): (LIBRARY, {"json": {"model": "hashing:256", "input": "growth"}}),
-    ("POST", "/mcp"): (LIBRARY, {"json": {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}}),
-    ("GET", "/api/coverage"): (LIBRARY, {}),
-    ("GET", "/api/chunks/<path:chunk_id>/further"): (LIBRARY, {}),
-    ("GET", "/api/figures"): (LIBRARY, {}),
-    ("GET", "/api/glossary"): (LIBRARY, {}),
-    ("GET", "/api/collections"): (LIBRARY, {}),
-    ("GET", "/api/formats"): (LIBRARY, {}),
-    ("GET", "/api/documents"): (LIBRARY, {}),
-    ("GET", "/api/documents/<document_id>"): (LIBRARY, {}),
-    ("GET", "/api/documents/<document_id>/chunks"): (LIBRARY, {}),
-    ("GET", "/api/documents/<document_id>/file"): (LIBRARY, {}),
-    ("GET", "/api/documents/<document_id>/text"): (LIBRARY, {}),
-    ("GET", "/api/chunks/<path:chunk_id>"): (LIBRARY, {}),
-    ("GET", "/api/ingestions"): (LIBRARY, {}),
-    ("POST", "/api/search"): (LIBRARY, {"json": {"query": "Kenya"}}),
-    ("POST", "/query"): (OWN, {"json": QUERY}),
-    ("POST", "/api/chat"): (OWN, {"json": QUERY}),
-    ("GET", "/api/conversations"): (LIBRARY, {}),
-    ("GET", "/api/conversations/<conversation_id>"): (OWN, {}),
-    ("PATCH", "/api/conversations/<conversation_id>"): (OWN, {"json": {"title": "Mine", "deleted": False}}),
-    ("GET", "/api/conversations/<conversation_id>/export"): (OWN, {}),
-    ("POST", "/api/conversations/<conversation_id>/share"): (OWN, {}),
-    ("DELETE", "/api/conversations/<conversation_id>/share"): (OWN, {}),
-    ("GET", "/api/messages/<message_id>/stream"): (OWN, {}),
-    ("POST", "/api/messages/<message_id>/stop"): (OWN, {}),
-    ("POST", "/api/messages/<message_id>/feedback"): (OWN, {"json": {"rating": "up"}}),
-    ("GET", "/api/feedback"): (ADMIN, {}),
-    ("GET", "/api/unanswered"): (ADMIN, {}),
-    ("DELETE", "/api/conversations/<conversation_id>"): (OWN, {}),
-    ("GET", "/api/ingestions/<ingestion_id>"): (OWN, {}),
-    ("DELETE", "/api/ingestions/<ingestion_id>"): (OWN_CHANGE, {}),
-    ("POST", "/api/ingestions/<ingestion_id>/retry"): (OWN_CHANGE, {}),
-    ("POST", "/api/documents"): (UPLOAD, {}),
-    ("PATCH", "/api/documents/<document_id>"): (CHANGE, {"json": {"title": "Another title"}}),
-    ("POST", "/api/documents/<document_id>/reingest"): (CHANGE, {}),
-    ("DELETE", "/api/documents/<document_id>"): (CHANGE, {}),
-    ("GET", "/api/usage"): (ADMIN, {}),
-    ("GET", "/metrics"): (ADMIN, {}),
+ROUTES: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+    (method, rule): (kind, {"json": body[0]} if body else {}) for method, rule, kind, *body in cases(__file__)["routes"]
 }
-"""In the order in which they are tried: what is deleted is asked for before."""
-STRANGER = {
-    "open": {OWN: 404, OWN_CHANGE: 404},
-    "read": {OWN: 404, OWN_CHANGE: 401, UPLOAD: 401, CHANGE: 401, ADMIN: 401},
-    "keys": dict.fromkeys((LIBRARY, OWN, OWN_CHANGE, UPLOAD, CHANGE, ADMIN), 401),
+"""What each is for, and what is sent. In the order in which they are tried: what is deleted is asked for before."""
+OWN = {"own": 404, "own change": 404}
+STRANGER: dict[str, dict[str, int]] = {
+    "open": OWN,
+    "read": {**dict.fromkeys(("own change", "upload", "change", "admin"), 401), "own": 404},
+    "keys": dict.fromkeys(("library", "own", "own change", "upload", "change", "admin"), 401),
 }
-OTHER = {
-    "open": {OWN: 404, OWN_CHANGE: 404},
-    "read": {OWN: 404, OWN_CHANGE: 404, CHANGE: 403, ADMIN: 403},
-    "keys": {OWN: 404, OWN_CHANGE: 404, CHANGE: 403, ADMIN: 403},
-}
+KEYED = {**OWN, "change": 403, "admin": 403}
+OTHER = {"open": OWN, "read": KEYED, "keys": KEYED}
 """What is not here succeeds."""
 
 
@@ -213,7 +150,7 @@ def test_nobody_gets_at_what_is_anothers(world: World) -> None:
     forged.client.set_cookie(OWNER_COOKIE, f"{'0' * 32}.{'0' * 64}")
     for who, expected in ((world.stranger(), STRANGER), (forged, STRANGER), (world.b, OTHER)):
         for (method, rule), (kind, _) in ROUTES.items():
-            if kind == CHANGE and who is not world.b and world.access == "open":
+            if kind == "change" and who is not world.b and world.access == "open":
                 continue  # anyone may, and the others need it
             response = tried(world, who, method, rule)
             text = response.get_data(as_text=True)

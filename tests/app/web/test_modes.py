@@ -13,8 +13,11 @@ from chatbot.answering.agents import AGENTS
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import Post, error_of
 from tests.app.web.contract import LEDGER, SOURCE, STEP
+from tests.data import cases
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
+
+CASES = cases(__file__)
 
 COMPARED = "Compare the population of Kenya and Mali"
 MODES = AGENTS.names()
@@ -67,14 +70,7 @@ class TestWhichMode:
 
     @pytest.mark.parametrize(
         ("settings", "fields", "mode"),
-        [
-            ({}, {}, "direct"),
-            ({"mode": "compare"}, {}, "compare"),
-            ({"mode": "compare"}, {"mode": "direct"}, "direct"),
-            ({"preset": "deep"}, {}, "deep"),
-            ({}, {"preset": "deep"}, "deep"),
-            ({}, {"preset": "deep", "mode": "compare"}, "compare"),
-        ],
+        CASES["else_as_the_preset_or_the_setting_says"],
         indirect=["settings"],
     )
     def test_else_as_the_preset_or_the_setting_says(self, query: Post, fields: dict[str, str], mode: str) -> None:
@@ -122,18 +118,7 @@ class TestWhatIsTold:
 
     @pytest.mark.parametrize(
         ("budget", "field", "told"),
-        [
-            ({"call": 8}, "budget.call", "unknown field. Valid: calls, seconds, tokens."),
-            (8, "budget", "must be an object."),
-            ({"calls": 0}, "budget.calls", "must be from 1 to 30."),
-            ({"seconds": 1e9}, "budget.seconds", "must be from 1 to 180."),
-            ({"seconds": 0.5}, "budget.seconds", "must be from 1 to 180."),
-            ({"seconds": "1"}, "budget.seconds", "must be a number."),
-            ({"calls": 2.5}, "budget.calls", "must be a whole number."),
-            ({"calls": True}, "budget.calls", "must be a whole number."),
-            ({"tokens": [1]}, "budget.tokens", "must be a whole number."),
-            ({"tokens": 10**9}, "budget.tokens", "must be from 1 to 100000."),
-        ],
+        CASES["a_wrong_budget_is_told_with_what_is_valid"],
     )
     def test_a_wrong_budget_is_told_with_what_is_valid(self, query: Post, budget: Any, field: str, told: str) -> None:
         (detail,) = error_of(query(budget=budget), 400)["details"]

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from chatbot.domain import Loaded, Section, document_text
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.csv import CsvLoader, choose_delimiter
+from tests.data import cases
+
+CASES = cases(__file__)
 
 
 def load(tmp_path: Path, content: str | bytes, name: str = "data.csv") -> Loaded:
@@ -40,28 +43,16 @@ def test_a_knowledge_base(tmp_path: Path) -> None:
 
 
 DIALECTS = {
-    "comma": ("a,b\n1,2\n", ["a: 1; b: 2"]),
-    "semicolon with decimal commas": ("a;b\n1,5;2,5\n3,5;4,5\n", ["a: 1,5; b: 2,5", "a: 3,5; b: 4,5"]),
-    "tab": ("a\tb, c\n1\t2, 3\n", ["a: 1; b, c: 2, 3"]),
-    "bar": ("a|b\n1|2,2\n", ["a: 1; b: 2,2"]),
-    "comma with semicolons in the text": ('a,b\n"x; y; z",1\n"x; y",2\n', ["a: x; y; z; b: 1", "a: x; y; b: 2"]),
-    "lone carriage returns": ("a,b\r1,2\r3,4", ["a: 1; b: 2", "a: 3; b: 4"]),
+    **CASES["dialects"],
     "quoted names": ('"a, b";"c"\n"1";"2"', ["a, b: 1; c: 2"]),
-    "one column": ("Text\nHello, world\nOne; two, three\n", ["Hello, world", "One; two, three"]),
-    "one column of pairs": ("Text\nHello, world\nBye, moon\n", ["Hello, world", "Bye, moon"]),
-    "one column, quoted": ('Text\n"Hello\nworld"\n', ["Hello\nworld"]),
-    "missing and double names": ("a,,a\n1,2,3\n", ["a: 1; Column 2: 2; a (2): 3"]),
     "ragged": ("a,b\n1\n1,2,3\n4,5\n", ["a: 1", "a: 1; b: 2; Column 3: 3", "a: 4; b: 5"]),
-    "a quotation mark within": ('a,b\n5" pipe,2\n', ['a: 5" pipe; b: 2']),
-    "bare quotation marks between tabs": ('a\tb\n"x y\tz\n"p" q\tr\n', ['a: "x y; b: z', 'a: "p" q; b: r']),
     "lines above the header": (
-        '"Source","World Development"\n\n"Updated",2024\n\n'
-        + ",".join("abcdefg") + "\n" + "1,2,3,4,5,6,7\n" * 2,
+        '"Source","World Development"\n\n"Updated",2024\n\n' + ",".join("abcdefg") + "\n" + "1,2,3,4,5,6,7\n" * 2,
         ["Source; World Development\nUpdated; 2024", *["a: 1; b: 2; c: 3; d: 4; e: 5; f: 6; g: 7"] * 2],
     ),
     "a title above the header": ("Our data\na;b;c\n1;2;3\n4;5;6\n7;8;9\n1;2;3\n4;5;6\n", None),
     "latin-1": ("pays;année\nSénégal;2015\n".encode("latin-1"), ["pays: Sénégal; année: 2015"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("content", "expected"), DIALECTS.values(), ids=DIALECTS)
@@ -90,18 +81,11 @@ def test_quoted_tables_come_back_whatever_is_in_them(delimiter: str, rows: list[
 
 
 BROKEN = {
+    **CASES["broken"],
     "an open quotation mark": (
         'a,b\n1,2\n3,"4\n5,6\n',
         "data.csv is not a valid CSV table from line 3 on (unexpected end of data). A quoted value must be closed",
     ),
-    "text behind a quoted value": ('a,b\n"x" y,2\n', "data.csv is not a valid CSV table from line 2 on ("),
-    "a header alone": ("a,b\n", "data.csv has no values below its header. Columns found: a, b."),
-    "no text": (
-        "Title,Text\nx,\ny,\n",
-        'data.csv has a column "Text", but no row has any text in it. Columns found: Title, Text.',
-    ),
-    "blank": ("\n \n", "data.csv has no text."),
-    "separators alone": (",,\n,,\n", "data.csv has no values below its header. Columns found: Column 1, Column 2"),
 }
 
 

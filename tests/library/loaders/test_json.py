@@ -11,6 +11,9 @@ import pytest
 from chatbot.domain import Loaded, document_text
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.json import JsonLoader
+from tests.data import cases
+
+CASES = cases(__file__)
 
 
 def load(tmp_path: Path, content: Any, name: str = "data.json") -> Loaded:
@@ -23,26 +26,13 @@ def found(loaded: Loaded) -> list[tuple[tuple[str, ...], str]]:
     return [(section.path, section.text) for section in loaded.sections]
 
 
-RECORDS = {
-    "records": ([{"a": 1, "b": "x"}, {"b": "y", "c": [1, 2]}], [(("x",), "a: 1; b: x"), (("y",), "b: y; c: 1, 2")]),
-    "passages": (
-        [{"url": "u", "raw_content": "Body", "title": "T", "image_urls": []}], [(("Row 1: T",), "Body\nSource: u")]
-    ),
-    "an object within": (
-        [{"Text": "t", "metadata": {"country": "Kenya", "page": 3}}], [(("Row 1",), "t\ncountry: Kenya; page: 3")]
-    ),
-    "nothing in some": ([{"a": None, "b": ""}, {"a": True, "b": 2.50}], [(("yes",), "a: yes; b: 2.5")]),
-    "nested deeper": (
-        [{"name": "Kenya", "parts": [{"title": "Land", "text": "Big"}]}], [(("Kenya", "Land"), "Big")]
-    ),
-    "strings": (["one", "two", ["three"]], [((), "one"), ((), "two"), ((), "three")]),
-}  # fmt: skip
+RECORDS = CASES["records"]
 
 
 @pytest.mark.parametrize(("content", "sections"), RECORDS.values(), ids=RECORDS)
-def test_lists(tmp_path: Path, content: Any, sections: list[tuple[tuple[str, ...], str]]) -> None:
+def test_lists(tmp_path: Path, content: Any, sections: list[tuple[list[str], str]]) -> None:
     loaded = load(tmp_path, content)
-    assert found(loaded) == sections
+    assert found(loaded) == [(tuple(path), text) for path, text in sections]
     assert loaded.title == "data"
 
 
@@ -105,25 +95,15 @@ def test_numbers_stay_as_they_are_written(tmp_path: Path) -> None:
 
 
 BROKEN = {
-    "cut": ('{"a": [1, 2', "data.json is not valid JSON: line 1: Expecting ',' delimiter."),
-    "a wrong line": ('{"a":\n x}', "data.json is not valid JSON: line 2: Expecting value."),
-    "a wrong line of several": (
-        '{"a": 1}\n{"a": 2}\n{"a": ', "data.json is not valid JSON Lines: line 3: Expecting value."
-    ),
-    "two objects on a line": ('{"a": 1} {"a": 2}', "data.json is not valid JSON: line 1: Extra data."),
+    **CASES["broken"],
     "deep": ("[" * 100_000 + "]" * 100_000, "data.json is nested too deeply to be read."),
     "deep objects": ('{"a":' * 990 + "1" + "}" * 990, "data.json is nested too deeply to be read."),
     "a huge number": (f'{{"a": {"9" * 5000}}}', "data.json has a number with thousands of digits."),
     "a huge number in a line": (
-        f'{{"a": 1}}\n{{"a": {"9" * 5000}}}', "data.json is not valid JSON Lines: line 2: a number with thousands"
+        f'{{"a": 1}}\n{{"a": {"9" * 5000}}}',
+        "data.json is not valid JSON Lines: line 2: a number with thousands",
     ),
-    "a string": ('"Hello"', "data.json is a single JSON value, not an object or a list."),
-    "an empty object": ("{}", "data.json has no text: all its values are empty."),
-    "an empty list": ("[]", "data.json has no text"),
-    "empty records": ("[{}, {}]", "data.json has no values below its header. Columns found: none."),
-    "records without text": ('[{"Text": ""}]', 'data.json has a column "Text", but no row has any text in it.'),
-    "nothing inside": ('{"a": [{"b": null}], "c": {}}', "data.json has no text"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)

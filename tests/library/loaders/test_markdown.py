@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from chatbot.domain import Loaded, Section
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.markdown import MarkdownLoader, markdown_sections
+from tests.data import cases
+
+CASES = cases(__file__)["cases"]
 
 
 def load(tmp_path: Path, text: str) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
@@ -27,42 +30,9 @@ def test_headings_become_paths_and_the_first_one_the_title(tmp_path: Path) -> No
     assert load(tmp_path, text) == ("Kenya", sections)
 
 
-CASES = {
-    "no heading": ("Just text", "report", [((), "Just text")]),
-    "text before the first heading": ("Intro\n\n# Part\n\nBody", "report", [((), "Intro"), (("Part",), "Body")]),
-    "a second top-level heading": ("# T\n\na\n\n# Annex\n\nb", "T", [((), "a"), (("Annex",), "b")]),
-    "a heading with nothing below": ("# T\n## A\n## B\nx", "T", [(("A",), "A"), (("B",), "x")]),
-    "a level is skipped": ("# T\n## A\n#### B\nx\n### C\ny", "T", [(("A", "B"), "x"), (("A", "C"), "y")]),
-    "closing marks": ("# T #\n## A ##\nx", "T", [(("A",), "x")]),
-    "a sharp at the end of a name": ("# T\n## C#\nx", "T", [(("C#",), "x")]),
-    "trailing spaces": ("# T  \n## A ## \nx", "T", [(("A",), "x")]),
-    "no space, no heading": ("# T\n#hashtag", "T", [((), "#hashtag")]),
-    "seven marks, no heading": ("# T\n####### x", "T", [((), "####### x")]),
-    "a comment in a code fence": ("```\n# no\n```\n## A\nx", "report", [((), "```\n# no\n```"), (("A",), "x")]),
-    "emphasis is dropped": ("# T\n**total:** 580 sq km", "T", [((), "total: 580 sq km")]),
-    "a table keeps its form": ("# T\n| a | b |\n|---|---|", "T", [((), "| a | b |\n|---|---|")]),
-    "only sub-headings below": ("# T\n## A\n### B\nx", "T", [(("A", "B"), "x")]),
-    "a heading at the end": ("# T\n\nx\n\n## A\n### B", "T", [((), "x"), (("A", "B"), "B")]),
-    "a title and nothing else": ("# T", "T", [((), "T")]),
-    "emphasis in a heading": ("# **T**\n## **A** b\nx", "T", [(("A b",), "x")]),
-    "emphasis over two lines": ("**to\ntal:** 5", "report", [((), "to\ntal: 5")]),
-    "two emphases": ("**a**, **b c** and ***d***", "report", [((), "a, b c and d")]),
-    "powers": ("2**10 and 3**4, a ** b", "report", [((), "2**10 and 3**4, a ** b")]),
-    "arguments": ("f(*args, **kwargs) and **options", "report", [((), "f(*args, **kwargs) and **options")]),
-    "emphasis and a power": ("**x** is 2**10", "report", [((), "x is 2**10")]),
-    "emphasis in code": ("`**x**` and ``a`**b**``", "report", [((), "`**x**` and ``a`**b**``")]),
-    "emphasis in a formula": ("$**x**$ for **$5**", "report", [((), "$**x**$ for $5")]),
-    "emphasis in a fence": ("~~~\n**x**\n```\n# no\n~~~\n**y**", "report", [((), "~~~\n**x**\n```\n# no\n~~~\ny")]),
-    "a longer fence": ("````\n```\n# no\n````\n# A\nx", "report", [((), "````\n```\n# no\n````"), (("A",), "x")]),
-    "an open fence": ("```\n# no\n**x**", "report", [((), "```\n# no\n**x**")]),
-    "marks that do not close": ("**a\n\nb** c", "report", [((), "**a\n\nb** c")]),
-    "windows line ends": ("# T\r\n\r\n## A\r\nx\r\ny\r\n", "T", [(("A",), "x\ny")]),
-}  # fmt: skip
-
-
 @pytest.mark.parametrize(("text", "title", "sections"), CASES.values(), ids=CASES)
-def test_markdown(tmp_path: Path, text: str, title: str, sections: list[tuple[tuple[str, ...], str]]) -> None:
-    assert load(tmp_path, text) == (title, sections)
+def test_markdown(tmp_path: Path, text: str, title: str, sections: list[tuple[list[str], str]]) -> None:
+    assert load(tmp_path, text) == (title, [(tuple(path), text) for path, text in sections])
 
 
 @given(

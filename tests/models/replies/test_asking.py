@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from chatbot.models.replies import Shape, choice, follow_up, numbers, outline, prose, queries
 from chatbot.models.replies.readers import ReportOutline
+from tests.data import cases
 
 NAMES = ("direct", "deep", "chain")
 
@@ -131,41 +132,8 @@ def test_what_keeps_to_the_schema_survives_its_wrapping(
     assert shape.read(wrapping.format(json=written, before=before, after=after)) == plain
 
 
-BOMBS = {
-    "lists": "[" * 100_000,
-    "objects": '{"a":' * 100_000,
-    "lists and objects": '[{"a":' * 50_000,
-    "closed lists": "[" * 10_000 + "]" * 10_000,
-    "empty lists": "[]" * 50_000,
-    "quotes": '["' * 50_000,
-    "apostrophes": "['" * 50_000,
-    "spaced quotes": '[" ' * 30_000,
-    "commas": "[," * 50_000,
-    "escapes": '["' + "\\" * 100_000,
-    "digits": "[" + "9" * 100_000,
-    "numbers": "passage 1" + "[" * 100_000,
-    "passages": "passage " * 20_000,
-    "enumeration": "passages 1" + " and 1" * 20_000 + "x",
-    "numbers in a row": "1 " * 50_000 + "x",
-    "blanks": " " * 100_000 + "x",
-    "blank lines": "\n" * 100_000 + "x",
-    "bullets": "- a\n" * 30_000,
-    "bullets of bullets": "- " * 50_000 + "a",
-    "stars": "*" * 100_000,
-    "quoted again": "\"'" * 50_000,
-    "fences": "```\n" * 30_000,
-    "fenced lists": "```\n[]\n" * 20_000,
-    "thoughts": "<think>" * 20_000,
-    "thoughts closed": "</think>" * 20_000,
-    "tag begun": "<think" + " " * 100_000,
-    "marks": "!" * 100_000 + "yes",
-    "no queries": "no queries" + "!" * 100_000 + "x",
-    "fields": "enough" * 20_000,
-    "labels": "Enough\n" * 20_000,
-    "options": "option " * 20_000,
-    "questions": "?\n" * 50_000,
-    "answers": "the final answer " * 10_000,
-}
+BOMBS = {name: head + unit * times + tail for name, (head, unit, times, tail) in cases(__file__)["bombs"].items()}
+BOMBS["closed lists"] = "[" * 10_000 + "]" * 10_000
 
 
 @each_shape
