@@ -233,23 +233,16 @@ class Loader(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkLimits:
-    """The longest passage in characters. ``used`` is below ``asked`` if the embedder reads less.
-
-    The embedder's limit is an estimate (four characters a token). Chunkers count tokens and split denser text shorter.
-    """
-
-    asked: int
-    used: int
-
-
 class Chunker(Protocol):
     """Splits a document into passages that the embedder reads whole."""
 
     @property
-    def limits(self) -> ChunkLimits:
-        """Sizes of its chunks."""
+    def longest(self) -> int:
+        """Characters of its longest passage: the size asked for, or less if the embedder reads less.
+
+        The embedder's limit is an estimate (four characters a token). Chunkers count tokens and split denser text
+        shorter.
+        """
 
     @property
     def takes_overlap(self) -> bool:

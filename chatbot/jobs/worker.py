@@ -32,6 +32,7 @@ from ..domain.errors import (
 from ..domain.request import Cancellation
 from ..library.control import JobControl, heartbeat
 from ..library.fetching import fetch
+from ..library.fetching.transport import ANYWHERE, PUBLIC
 from ..library.pipeline import IngestionService
 from ..library.sources import SAMPLES, WEB, Source
 from .queue import IngestionFile, IngestionQueue
@@ -239,9 +240,9 @@ class Originals:
 
     def download(self, url: str, folder: Path, cancel: Cancellation | None = None) -> Path:
         """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB. Raises LoadError."""
-        settings = self.settings
-        limit = settings.max_upload_mb * 1024 * 1024
-        return fetch(url, folder, allow_private=settings.fetch_private_urls, cancel=cancel, max_bytes=limit).path
+        rules = ANYWHERE if self.settings.fetch_private_urls else PUBLIC
+        limit = self.settings.max_upload_mb * 1024 * 1024
+        return fetch(url, folder, rules=rules, cancel=cancel, max_bytes=limit).path
 
     def job_file(self, record: DocumentRecord) -> IngestionFile | None:
         """Return what a job needs to ingest a document again; None when its original is not available."""

@@ -179,7 +179,7 @@ class Runtime:
             store=self.writable_store,
             embedder=self.embedder,
             chunker=chunker,
-            chunking=replace(chunking, used=chunker.limits.used),
+            chunking=replace(chunking, used=chunker.longest),
             documents=self._storage.documents,
             glossary=self._storage.glossary,
             figures=self._storage.figures,

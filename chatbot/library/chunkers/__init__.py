@@ -16,7 +16,7 @@ from typing import ClassVar
 from ...config.registry import Registry
 from ...domain import SECTION_SEPARATOR, Chunk, Document, Section, document_text
 from ...domain.errors import InvalidRequestError, LoadError
-from ...domain.protocols import Chunker, ChunkLimits, Embedder
+from ...domain.protocols import Chunker, Embedder
 from .splitting import Border, Splitter, clauses, lines, paragraphs, sentences, words
 
 CHUNKERS: Registry[Chunker] = Registry(
@@ -93,7 +93,7 @@ class BaseChunker:
         if chunk_size < 1:
             raise InvalidRequestError.for_field("chunk_size", f"{chunk_size} is too small: at least 1 character.")
         used = min(chunk_size, embedder.max_tokens * CHARACTERS_PER_TOKEN)
-        self.limits = ChunkLimits(asked=chunk_size, used=used)
+        self.longest = used
         if chunk_overlap and not self.takes_overlap:
             message = f"{chunk_overlap} is not possible: this chunk strategy has no overlap. Valid: 0."
             raise InvalidRequestError.for_field("chunk_overlap", message, [0])
@@ -147,7 +147,7 @@ class BaseChunker:
         Shares, of which up to 1 is allowed, tell the search for the longest passage where to look next: counting
         tokens is expensive.
         """
-        by_length = (end - start) / self.limits.used
+        by_length = (end - start) / self.longest
         if by_length > 1:  # slicing a long text and counting its tokens cost time
             return by_length
         part = text[start:end]

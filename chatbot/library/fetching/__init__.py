@@ -17,17 +17,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from ...domain.errors import LoadError
 from ...domain.request import Cancellation
-from .transport import (
-    Deadline,
-    FetchProblem,
-    PageResponse,
-    Resolve,
-    Rules,
-    parse_url,
-    request_page,
-    resolve_host,
-    url_for_message,
-)
+from .transport import PUBLIC, Deadline, FetchProblem, PageResponse, Rules, parse_url, request_page, url_for_message
 
 MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
@@ -87,25 +77,19 @@ def fetch(
     url: str,
     folder: Path,
     *,
-    allow_private: bool = False,
+    rules: Rules = PUBLIC,
     cancel: Cancellation | None = None,
     max_bytes: int = MAX_BYTES,
     seconds: float = 30.0,
-    resolve: Resolve = resolve_host,
 ) -> Fetched:
     """Download ``url`` into ``folder``, which must exist, under a name that fits its type.
 
-    ``allow_private`` lifts the limits on addresses and ports. ``seconds`` covers all redirects together.
+    ``seconds`` covers all redirects together.
 
     Raises:
         LoadError: it was refused, could not be fetched, or the fetch was cancelled. Nothing is left in ``folder``.
     """
-    rules = Rules(resolve, permitted=lambda address: True, ports=None) if allow_private else Rules(resolve)
-    return fetch_by(rules, url, folder, deadline=Deadline(seconds, cancel), max_bytes=max_bytes)
-
-
-def fetch_by(rules: Rules, url: str, folder: Path, *, deadline: Deadline, max_bytes: int = MAX_BYTES) -> Fetched:
-    """Fetch as `fetch` does, under the given rules. Raises LoadError."""
+    deadline = Deadline(seconds, cancel)
     current = url = url.strip()
     try:
         target = parse_url(current, rules.ports)

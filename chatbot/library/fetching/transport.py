@@ -140,6 +140,11 @@ class Rules:
         return addresses
 
 
+PUBLIC = Rules()
+ANYWHERE = Rules(permitted=lambda address: True, ports=None)
+"""No limits on addresses and ports."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One request: ``host`` in ASCII without brackets, ``path`` with the query, percent-encoded."""

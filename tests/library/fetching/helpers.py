@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chatbot.domain.errors import LoadError
-from chatbot.library.fetching import Fetched, fetch, fetch_by
-from chatbot.library.fetching.transport import Deadline, Rules, is_public
+from chatbot.library.fetching import Fetched, fetch
+from chatbot.library.fetching.transport import ANYWHERE, Resolve, Rules, is_public, resolve_host
 
 PUBLIC = "93.184.215.14"
 HERE = "127.0.0.1"
@@ -31,19 +32,21 @@ class Resolver:
         return answers[min(self.asked.count(host), len(answers)) - 1]
 
 
-def refused(folder: Path, url: str, **options: object) -> str:
+def refused(
+    folder: Path, url: str, rules: Rules | None = None, *, resolve: Resolve = resolve_host, **options: object
+) -> str:
     """The message of the error; nothing is left behind."""
     with pytest.raises(LoadError) as caught:
-        fetch(url, folder, **options)
+        fetch(url, folder, rules=replace(rules or Rules(), resolve=resolve), **options)
     assert list(folder.iterdir()) == []
     return caught.value.message
 
 
 def refused_here(folder: Path, url: str, **options: object) -> str:
-    return refused(folder, url, allow_private=True, **options)
+    return refused(folder, url, ANYWHERE, **options)
 
 
 def fetch_as_public(url: str, folder: Path) -> Fetched:
     """Only the test server's own address counts as public besides those that are."""
     rules = Rules(permitted=lambda address: address == HERE or is_public(address), ports=None)
-    return fetch_by(rules, url, folder, deadline=Deadline(5.0, None))
+    return fetch(url, folder, rules=rules, seconds=5.0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chatbot.domain.errors import LoadError
-from chatbot.library.fetching import fetch, fetch_by
-from chatbot.library.fetching.transport import Deadline, Rules, is_public
+from chatbot.library.fetching import fetch
+from chatbot.library.fetching.transport import ANYWHERE, Rules, is_public
 from tests.fakes.web_server import Page, WebServer, redirect
 from tests.library.fetching.helpers import HERE, PUBLIC, Resolver, lookup, refused
 
@@ -18,7 +19,7 @@ class TestTheAddressThatWasCheckedIsTheOneConnectedTo:
         """The name exists nowhere else: a second lookup on the way to the connection would fail."""
         server.pages["/a"] = Page(b"x")
         resolve = lookup(reports_example=HERE)
-        found = fetch(server.url("/a", host="Reports.Example"), tmp_path, allow_private=True, resolve=resolve)
+        found = fetch(server.url("/a", host="Reports.Example"), tmp_path, rules=replace(ANYWHERE, resolve=resolve))
         assert resolve.asked == ["reports.example"]
         assert server.requests[0].headers["host"] == f"reports.example:{server.port}"
         assert found.url == server.url("/a", host="reports.example")
@@ -28,7 +29,7 @@ class TestTheAddressThatWasCheckedIsTheOneConnectedTo:
             server.pages["/a"] = Page(b"checked")
             resolve = lookup(rebinding_example=f"{HERE} 127.0.0.2")
             url = server.url("/a", host="rebinding.example")
-            found = fetch(url, tmp_path, allow_private=True, resolve=resolve)
+            found = fetch(url, tmp_path, rules=replace(ANYWHERE, resolve=resolve))
             assert found.path.read_bytes() == b"checked"
             assert (resolve.asked, other.connections) == (["rebinding.example"], 0)
 
@@ -37,7 +38,7 @@ class TestTheAddressThatWasCheckedIsTheOneConnectedTo:
         resolve = lookup(rebinding_example=f"{HERE} 10.0.0.1")
         rules = Rules(resolve, permitted=lambda address: address == HERE, ports=None)
         with pytest.raises(LoadError, match=r"rebinding\.example is not on the public Internet"):
-            fetch_by(rules, server.url("/a", host="rebinding.example"), tmp_path, deadline=Deadline(5.0, None))
+            fetch(server.url("/a", host="rebinding.example"), tmp_path, rules=rules, seconds=5.0)
         assert [request.path for request in server.requests] == ["/a"]
 
     @pytest.mark.parametrize("answer", [[PUBLIC, HERE], [HERE, PUBLIC], [PUBLIC, "::1"], [PUBLIC, "fe80::1%eth0"]])
@@ -49,7 +50,7 @@ class TestTheAddressThatWasCheckedIsTheOneConnectedTo:
     def test_the_next_address_is_tried(self, server: WebServer, tmp_path: Path) -> None:
         server.pages["/a"] = Page(b"x")
         resolve = Resolver({"two.example": [["127.0.0.3", HERE]]})
-        fetch(server.url("/a", host="two.example"), tmp_path, allow_private=True, resolve=resolve)
+        fetch(server.url("/a", host="two.example"), tmp_path, rules=replace(ANYWHERE, resolve=resolve))
         assert len(server.requests) == 1
 
 
@@ -135,7 +136,7 @@ class TestUrls:
         server.pages["/C%C3%B4te?x=%22%C3%A9%22"] = Page(b"x")
         resolve = Resolver({"xn--fa-hia.example": [[HERE]]})
         url = server.url('/Côte?x="é"', host="faß.example")
-        assert fetch(url, tmp_path, allow_private=True, resolve=resolve).name == "Côte.html"
+        assert fetch(url, tmp_path, rules=replace(ANYWHERE, resolve=resolve)).name == "Côte.html"
 
     def test_a_message_is_one_line_of_bounded_length(self, tmp_path: Path) -> None:
         message = refused(tmp_path, "http://a.example/" + "x\n" * 5_000)

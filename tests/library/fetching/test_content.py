@@ -8,6 +8,7 @@ import pytest
 
 from chatbot.domain.errors import LoadError
 from chatbot.library.fetching import Fetched, fetch
+from chatbot.library.fetching.transport import ANYWHERE
 from tests.data import cases
 from tests.fakes.web_server import Page, WebServer
 
@@ -18,7 +19,7 @@ OFFICE = "application/vnd.openxmlformats-officedocument"
 
 def fetched(server: WebServer, folder: Path, page: Page, path: str = "/a") -> Fetched:
     server.pages[path] = page
-    return fetch(server.url(path), folder, allow_private=True)
+    return fetch(server.url(path), folder, rules=ANYWHERE)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from chatbot import __version__
 from chatbot.domain.errors import LoadError
 from chatbot.library.fetching import Fetched, fetch
+from chatbot.library.fetching.transport import ANYWHERE
 from tests.fakes.web_server import Page, WebServer, redirect
 from tests.library.fetching.helpers import fetch_as_public, refused_here
 
@@ -23,7 +24,7 @@ class TestPages:
     def test_a_page_is_stored_under_a_name_that_fits(self, server: WebServer, tmp_path: Path) -> None:
         server.pages["/reports/kenya%202023?lang=en"] = Page(b"<p>Kenya</p>")
         url = server.url("/reports/kenya%202023?lang=en")
-        found = fetch(f" {url}#population\n", tmp_path, allow_private=True)
+        found = fetch(f" {url}#population\n", tmp_path, rules=ANYWHERE)
         assert found == Fetched(tmp_path / "kenya 2023.html", url, "kenya 2023.html")
         assert found.path.read_bytes() == b"<p>Kenya</p>"
 
@@ -34,7 +35,7 @@ class TestPages:
             monkeypatch.setenv(name, "http://127.0.0.1:1")
         server.pages["/"] = Page(status=302, headers={"Location": "/b", "Set-Cookie": "id=4711"})
         server.pages["/b"] = Page(b"x")
-        fetch(server.url("/"), tmp_path, allow_private=True)
+        fetch(server.url("/"), tmp_path, rules=ANYWHERE)
         for request in server.requests:
             assert set(request.headers) == {"host", "user-agent", "accept", "accept-encoding", "connection"}
             assert request.headers["user-agent"] == f"report-chat/{__version__}"
@@ -45,24 +46,24 @@ class TestPages:
         server.pages["/chunked"] = Page(raw=CHUNKED + b"3\r\nKen\r\n2\r\nya\r\n0\r\n\r\n")
         server.pages["/open"] = Page([b"Ken", b"ya"], "text/plain")
         for path in ("/chunked", "/open"):
-            assert fetch(server.url(path), tmp_path, allow_private=True).path.read_bytes() == b"Kenya"
+            assert fetch(server.url(path), tmp_path, rules=ANYWHERE).path.read_bytes() == b"Kenya"
 
     def test_a_large_page_arrives_whole(self, server: WebServer, tmp_path: Path) -> None:
         data = bytes(range(256)) * 20_000
         server.pages["/a.pdf"] = Page(data, "application/pdf")
-        assert fetch(server.url("/a.pdf"), tmp_path, allow_private=True).path.read_bytes() == data
+        assert fetch(server.url("/a.pdf"), tmp_path, rules=ANYWHERE).path.read_bytes() == data
 
     def test_a_name_that_is_taken_is_left_alone(self, server: WebServer, tmp_path: Path) -> None:
         server.pages["/a"] = Page(b"new")
         (tmp_path / "a.html").write_text("old")
-        found = fetch(server.url("/a"), tmp_path, allow_private=True)
+        found = fetch(server.url("/a"), tmp_path, rules=ANYWHERE)
         assert (found.path.name, found.name) == ("a-2.html", "a.html")
         assert (tmp_path / "a.html").read_text() == "old"
 
     def test_a_folder_that_is_not_there(self, server: WebServer, tmp_path: Path) -> None:
         server.pages["/a"] = Page(b"x")
         with pytest.raises(LoadError, match="cannot be stored here: No such file or directory"):
-            fetch(server.url("/a"), tmp_path / "none", allow_private=True)
+            fetch(server.url("/a"), tmp_path / "none", rules=ANYWHERE)
 
 
 class TestRedirects:
@@ -70,7 +71,7 @@ class TestRedirects:
         for number, status in enumerate((301, 302, 303, 307, 308)):
             server.pages[f"/{number}"] = redirect(f"/{number + 1}#there", status)
         server.pages["/5"] = Page(b"x")
-        assert fetch(server.url("/0"), tmp_path, allow_private=True).url == server.url("/5")
+        assert fetch(server.url("/0"), tmp_path, rules=ANYWHERE).url == server.url("/5")
         assert not any("referer" in request.headers for request in server.requests)
 
     def test_a_loop_ends_at_the_sixth(self, server: WebServer, tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ class TestRedirects:
     def test_raw_bytes_in_a_location(self, server: WebServer, tmp_path: Path) -> None:
         server.pages["/a"] = Page(raw="HTTP/1.1 302 Found\r\nLocation: /Côte d\r\n\r\n".encode())
         server.pages["/C%C3%B4te%20d"] = Page(b"x")
-        assert fetch(server.url("/a"), tmp_path, allow_private=True).name == "Côte d.html"
+        assert fetch(server.url("/a"), tmp_path, rules=ANYWHERE).name == "Côte d.html"
 
     def test_without_saying_where_to(self, server: WebServer, tmp_path: Path) -> None:
         server.pages["/a"] = Page(status=302)
@@ -135,7 +136,7 @@ class TestSize:
 
     def test_exactly_the_limit_is_allowed(self, server: WebServer, tmp_path: Path) -> None:
         server.pages["/a"] = Page(b"x" * self.MAX)
-        found = fetch(server.url("/a"), tmp_path, allow_private=True, max_bytes=self.MAX)
+        found = fetch(server.url("/a"), tmp_path, rules=ANYWHERE, max_bytes=self.MAX)
         assert found.path.stat().st_size == self.MAX
 
     def test_a_compressed_body_is_not_opened(self, server: WebServer, tmp_path: Path) -> None:

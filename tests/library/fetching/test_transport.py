@@ -6,6 +6,7 @@ import itertools
 import socket
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from chatbot.domain.errors import LoadError
 from chatbot.domain.request import Cancellation
 from chatbot.library.fetching import fetch
+from chatbot.library.fetching.transport import ANYWHERE
 from tests.fakes.web_server import Page, WebServer, certificate_for, redirect
 from tests.library.fetching.helpers import HERE, lookup, refused, refused_here
 
@@ -150,10 +152,10 @@ class TestTls:
         with WebServer(certificate=trusted) as server:
             server.pages["/a"] = Page(b"x")
             url = server.url("/a", host="reports.example")
-            assert fetch(url, tmp_path, allow_private=True, resolve=resolve).url == url
-            assert fetch(server.url("/a"), tmp_path, allow_private=True).name == "a.html"
+            assert fetch(url, tmp_path, rules=replace(ANYWHERE, resolve=resolve)).url == url
+            assert fetch(server.url("/a"), tmp_path, rules=ANYWHERE).name == "a.html"
             with pytest.raises(LoadError, match=r"other\.example is not trusted: Hostname mismatch"):
-                fetch(server.url("/a", host="other.example"), tmp_path, allow_private=True, resolve=resolve)
+                fetch(server.url("/a", host="other.example"), tmp_path, rules=replace(ANYWHERE, resolve=resolve))
 
     def test_one_that_nobody_vouches_for(self, certificate: Path, tmp_path: Path) -> None:
         with WebServer(certificate=certificate) as server:
@@ -172,5 +174,5 @@ class TestTls:
             assert "unencrypted" in refused_here(tmp_path, secure.url("/a"))
             server.pages["/c"] = redirect(secure.url("/d"))
             secure.pages["/d"] = Page(b"x")
-            assert fetch(server.url("/c"), tmp_path, allow_private=True).url == secure.url("/d")
+            assert fetch(server.url("/c"), tmp_path, rules=ANYWHERE).url == secure.url("/d")
         assert [request.path for request in server.requests] == ["/c"]
