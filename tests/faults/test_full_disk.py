@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import MEGABYTE, Settings
-from chatbot.database.repositories.files import StorageQuota
+from chatbot.database.repositories.files import FileRepository
 from chatbot.domain.errors import DatabaseError, DiskFullError
 from tests.fakes.nx_server import wait_until
 
@@ -145,13 +145,13 @@ def test_tokens_that_could_not_be_written_are_counted_later(services: Services) 
 
 def test_all_uploads_have_a_quota(services: Services, tmp_path: Path) -> None:
     storage = services.storage
-    quota = StorageQuota(storage.database, storage.files, quota=1)
-    quota.require(MEGABYTE)
+    files = FileRepository(storage.database, quota=1)
+    files.require_space(MEGABYTE)
     (file := tmp_path / "a.bin").write_bytes(b"x" * 700_000)
-    storage.files.put(file)
-    quota.require(300_000)
+    files.put(file)
+    files.require_space(300_000)
     with pytest.raises(DiskFullError, match=r"uploaded files take 0\.7 of 1 MB \(UPLOAD_QUOTA_MB\)\. Delete reports"):
-        quota.require(400_000)
+        files.require_space(400_000)
 
 
 def test_an_empty_database_beside_a_filled_index_is_refused(tmp_path: Path) -> None:

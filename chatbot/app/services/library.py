@@ -130,7 +130,7 @@ class Ingesting:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""
         if record.sample:
             self._storage.facts.dismiss_sample(record.id)
-        self._storage.quota.reclaim()
+        self._storage.database.free_bytes(tidy=True)  # a deletion is written to the log first
         if record.source:
             self._storage.ingestions.withdraw(record.source)  # first, as `Ingestor` relies on
         self.ingestor.delete(record.id, control)

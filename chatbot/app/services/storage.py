@@ -19,7 +19,7 @@ from ...database.repositories.conversations import ConversationRepository
 from ...database.repositories.corpus import CorpusChanges, CorpusFacts, ForeignChanges
 from ...database.repositories.documents import DocumentRepository, OlderReports
 from ...database.repositories.figures import FigureRepository, GlossaryRepository
-from ...database.repositories.files import FileRepository, StorageQuota
+from ...database.repositories.files import FileRepository
 from ...database.repositories.usage import Counters, UsageRepository
 from ...domain.errors import DependencyError
 from ...jobs.queue import IngestionQueue
@@ -154,12 +154,10 @@ class Storage:
         key = self.settings.secret_key
         return key.get_secret_value().encode() if key else self.keys.signing_secret()
 
-    files = _on_database(FileRepository)
-    """The bytes of the files that reports were read from."""
-
     @lazy
-    def quota(self) -> StorageQuota:
-        return StorageQuota(self.database, self.files, quota=self.settings.upload_quota_mb)
+    def files(self) -> FileRepository:
+        """The bytes of the files that reports were read from."""
+        return FileRepository(self.database, quota=self.settings.upload_quota_mb)
 
     ingestions = _on_database(IngestionQueue)
 

@@ -95,7 +95,7 @@ def add_documents() -> Response:
         sent = parse(UploadFields, fields)
         about = mine.inside_limit(_overrides(sent, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
-        storage.quota.require(sum(map(size_of, files)))
+        storage.files.require_space(sum(map(size_of, files)))
         with lease(storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT):  # the next upload sees these
             queued = []
             for file, identity in zip(files, _identities(named, sent.on_conflict), strict=True):
@@ -108,7 +108,7 @@ def add_documents() -> Response:
         raise InvalidRequestError(NOTHING_SENT)
     body = parse(Pages, content)
     pages = body.by_page()
-    storage.quota.require(0)
+    storage.files.require_space(0)
     about = mine.inside_limit(_overrides(body, single=len(pages) == 1), new=True)
     for page in pages:
         known = storage.documents.get(document_id(page))

@@ -316,7 +316,7 @@ def check_readiness() -> Response:
         dependencies.append({"name": "sample_data", "ok": False, "detail": loading.error})
     ok = all(dependency["ok"] for dependency in dependencies)
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
-        dependencies.append(_ping("disk", storage.quota.describe))
+        dependencies.append(_ping("disk", storage.files.describe_space))
     body = {
         "ready": ok,
         "dependencies": dependencies,

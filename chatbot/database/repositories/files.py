@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...config.settings import MEGABYTE
@@ -28,7 +27,10 @@ DISK_SHARE = 4
 class FileRepository:
     """Collections `files`, one row for each, and `file_pieces`. A file's id is the SHA-256 of its content."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, quota: int | None = None) -> None:
+        """``quota``: megabytes for all files; None = unlimited."""
+        self._database = database
+        self._quota = quota
         self._files = database["files"]
         self._pieces = database["file_pieces"]
 
@@ -99,42 +101,29 @@ class FileRepository:
             self._pieces.delete_many({"_id": _piece(row["_id"], number)})
         return True
 
-
-def _piece(file_id: str, number: int) -> str:
-    return f"{file_id}-{number:06d}"
-
-
-@dataclass(frozen=True, slots=True)
-class StorageQuota:
-    """Free disk space and the upload quota. ``quota``: megabytes for all originals; None = unlimited."""
-
-    database: Database
-    files: FileRepository
-    quota: int | None = None
-
-    def describe(self) -> str:
+    def describe_space(self) -> str:
         """Return the free space as text. Raises DiskFullError: uploads are refused."""
-        self.require(0)
-        free = self.database.free_bytes()
+        self.require_space(0)
+        free = self._database.free_bytes()
         return "the database's own server" if free is None else f"{free // MEGABYTE:,} MB free"
 
-    def reclaim(self) -> None:
-        """Truncate the database's log before a deletion, which is written to it first."""
-        self.database.free_bytes(tidy=True)
-
-    def require(self, size: int) -> None:
+    def require_space(self, size: int) -> None:
         """Raises DiskFullError: ``size`` more bytes do not fit."""
-        needed, free = MIN_FREE_MB * MEGABYTE + DISK_SHARE * size, self.database.free_bytes()
+        needed, free = MIN_FREE_MB * MEGABYTE + DISK_SHARE * size, self._database.free_bytes()
         if free is not None and free < needed:
-            free = self.database.free_bytes(tidy=True)
+            free = self._database.free_bytes(tidy=True)
         if free is not None and free < needed:
             raise DiskFullError(
                 f"There is not enough disk space for {size / MEGABYTE:.1f} MB more: {free // MEGABYTE:,} MB are free, "
                 f"of which {MIN_FREE_MB} MB are reserved.",
                 remedy="Free some disk space, or delete reports.",
             )
-        if self.quota is not None and (used := self.files.total_bytes()) + size > self.quota * MEGABYTE:
+        if self._quota is not None and (used := self.total_bytes()) + size > self._quota * MEGABYTE:
             raise DiskFullError(
-                f"The uploaded files take {used / MEGABYTE:.1f} of {self.quota:,} MB (UPLOAD_QUOTA_MB).",
+                f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB (UPLOAD_QUOTA_MB).",
                 remedy="Delete reports that are not needed.",
             )
+
+
+def _piece(file_id: str, number: int) -> str:
+    return f"{file_id}-{number:06d}"
