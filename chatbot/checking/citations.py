@@ -9,52 +9,40 @@ cited figures is supported. In doubt nothing is marked.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate, chain, groupby
 
 from ..domain import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
 from ..domain.figures import GlossaryEntry
-from ..language import STOP_WORDS, language_of
 from ..language.figures import Date, comma_decimals, date_stands, dates, figures, unify_signs
-from ..questions.names import find_countries
 from .amounts import MAX_TERMS, Amount, amounts, is_calculated
 from .clauses import Clause, clauses, marks_in, section_of
 from .contradictions import Defect, contradicted
-from .evidence import CAPITAL, WORD, Evidence, Sentence, evidence_of
+from .evidence import WORD, Evidence, Sentence, evidence_of
+from .foreign import Foreign, foreign_speakers
 from .rows import Headings, headings_of, row_defects
-from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, stems, unify_brackets
+from .wording import QUOTATION, cited_numbers, is_quoted, pattern, quotations, stem, stems, unify_brackets
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
 _COUNTED = pattern(r"\b{determiners} $")
 """The three years are those that the sentence is about."""
 _REPORT_YEAR = re.compile(r"\b(1\d{3}|20\d{2})(?: (?:report|edition)\b)", re.IGNORECASE)
-_SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
-_ATTRIBUTIONS = (
-    re.compile(rf"{pattern('(?i:{attributes})').pattern} {_SPEAKER}"),
-    re.compile(rf"(?:^|[,;] ){_SPEAKER} (?:{pattern('(?i:{says})').pattern}) that\b"),
-)
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
-_NO_NAMES = stems("no_name")
-_GENERAL = stems("general") | stems("small") | frozenset(map(stem, STOP_WORDS["english"]))
+NO_WORD = Defect("no_source", "")
 _ADDRESSES = pattern(r"\b{addresses}\b")
 _STOPS = (".", "!", "。", "！")
 _LABEL_WORDS = stems("small") | {stem("page")}
 """Words before a quotation that are of neither title nor heading: "page 7", "in 2021"."""
-_NO_SPEAKERS = stems("no_speaker") | stems("stand_in")
 SNIPPET_CHARACTERS = 400
 SMALL_COUNT = 100
 """Smaller numbers of the question ("the top 5") may be repeated without evidence."""
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
-MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 0.75
-"""Telling words of a sentence that its passages do not have; their share of all."""
 MAX_LABEL_CHARACTERS = 60
 """A longer line without a full stop is no label."""
-MIN_NAME_CHARACTERS = 3
-"""Letters of a country's name; a code of two may be a word."""
 PARAPHRASE_SHARE = 0.5
 """Share of a sentence's words that a passage must have for the sentence to be taken from it."""
 
@@ -123,13 +111,8 @@ class _ClauseChecker:
         self._comma = comma_decimals(response)
         self._headings = headings
         self._given_numbers = _given_numbers(question) if question else frozenset[Decimal]()
-        query = f"{question.query}\n{question.search_text}" if question else ""
-        scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
-        self._query = normalise(query)
-        self._given = frozenset(map(stem, WORD.findall(f"{query} {scope}")))
+        self._foreign = Foreign(evidence, question, response)
         self._terms_of: dict[str, list[Amount]] = {}
-        self._query_countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
-        self._is_english = all(map(is_english, [response, *(one.full for one in evidence.values())]))
 
     def check(self, clause: Clause) -> tuple[Unsupported, list[Defect]] | None:
         """Return what the clause lacks, in total and one by one, or None."""
@@ -143,9 +126,9 @@ class _ClauseChecker:
         unknown = tuple(number for number in clause.numbers if number not in self._evidence)
         by_kind = self._compare(clause, [self._evidence[number] for number in numbers]) if numbers else [()] * 4
         if not unknown and not any(by_kind):
-            if numbers and self._is_foreign(clause.words) and not self._has_figure(clause.words):
-                return Unsupported(clause.text, numbers, no_source=True), [Defect("no_source", "")]
             return None
+        if by_kind[2] == [NO_WORD]:
+            return Unsupported(clause.text, numbers, no_source=True), by_kind[2]
         figures, quoted, names, contradictions = (tuple(dict.fromkeys(one.text for one in some)) for some in by_kind)
         result = Unsupported(clause.text, numbers, figures, quoted, unknown, names, contradictions)
         return result, [*(Defect("unknown_citation", str(number)) for number in unknown), *chain(*by_kind)]
@@ -153,7 +136,9 @@ class _ClauseChecker:
     def _compare(self, clause: Clause, cited: Sequence[Evidence]) -> Sequence[Sequence[Defect]]:
         """Return the figures, quotations and names that no passage has, and what the passages contradict."""
         quoted = quotations(clause.words)
-        foreign = [q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._query)]
+        foreign = [
+            q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._foreign.query)
+        ]
         # Behind a label there is nothing but the title and the heading that the quotation is from.
         label = QUOTATION.sub("", clause.words).strip(" .,;")
         label_words = set(map(stem, WORD.findall(label))) - _LABEL_WORDS
@@ -164,16 +149,19 @@ class _ClauseChecker:
         missing, supported = self._missing_figures(clause, claimed, cited)
         names, contradictions = list[Defect](), list[Defect]()
         if not _ABSTAINS.search(clause.words):
-            names = [Defect("name", text) for text in self._foreign_countries(clause)]
-            names += [Defect("attribution", text) for text in _foreign_speakers(clause.words, cited)]
+            sentence = Sentence(clause.words, claimed)
+            beside = [self._evidence[number] for number in clause.beside if number in self._evidence]
+            names = [Defect("name", text) for text in self._foreign.countries(sentence, beside)]
+            names += [Defect("attribution", text) for text in foreign_speakers(clause.words, cited)]
             if not is_quotation:
                 lacking = {one.text for one in (*missing, *names)}
-                sentence = Sentence(clause.words, claimed)
                 contradictions = contradicted(sentence, cited, supported=supported)
                 contradictions = contradictions or list(row_defects(sentence, cited, self._headings))
                 contradictions = [one for one in contradictions if one.text not in lacking]
-                if not names and not contradictions:
-                    names = [Defect("name", text) for text in self._foreign_names(clause, claimed)]
+                if not names and not contradictions and not clause.is_cell:
+                    names = [Defect("name", text) for text in self._foreign.names(sentence, [*self._evidence.values()])]
+                if not any((missing, names, contradictions, supported)) and self._foreign.is_all(sentence):
+                    names = [NO_WORD]
         return missing, [Defect("quotation", text) for text in foreign], names, contradictions
 
     def _missing_figures(
@@ -192,12 +180,13 @@ class _ClauseChecker:
                 missing.append((start, Defect("year", words[start:end])))
         supported = [one for one in claimed if is_supported(one, cited)]
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
-        terms = self._terms(clause, supported, cited)
+        terms: Sequence[Sequence[Amount]] | None = None
         counted = Decimal(len({one.figure.year for one in claimed} - {None}))
         for one in claimed:
-            given = (one.figure.bare and one.figure.values & self._given_numbers) or counted in one.figure.values
+            given = one.figure.bare and one.figure.values & (self._given_numbers | {counted})
             if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
                 continue
+            terms = self._terms(clause, supported, cited) if terms is None else terms
             if any(is_calculated(one, some, words) for some in terms):
                 continue
             kind: MarkKind = "figure"
@@ -229,46 +218,6 @@ class _ClauseChecker:
             list(near.amounts) for one in cited for near in one.nearest(Sentence(clause.words, []).keys, most=2)
         ]
 
-    def _foreign_countries(self, clause: Clause) -> Iterator[str]:
-        """Yield the countries that neither the sentence's passages nor the question mention."""
-        cited = [self._evidence[number] for number in clause.beside if number in self._evidence]
-        for country in find_countries(clause.words):
-            if country.taken_as or len(country.text.strip(".")) < MIN_NAME_CHARACTERS:
-                continue
-            words = set(map(stem, WORD.findall(country.text)))
-            named = (words <= one.keys or not one.countries.isdisjoint(country.keys) for one in cited)
-            if self._query_countries.isdisjoint(country.keys) and not any(named):
-                yield country.text
-
-    def _foreign_names(self, clause: Clause, claimed: Sequence[Amount]) -> Iterator[str]:
-        """Yield the names in an English sentence that neither the cited passages nor the question have."""
-        words, start = clause.words, clause.words.find(": ") + 1 if clause.is_cell else 0
-        countries, in_amounts = find_countries(words), {p for one in claimed for p in range(one.figure.start, one.end)}
-        quoted = {place for quote in QUOTATION.finditer(words) for place in range(*quote.span())}
-        for match in CAPITAL.finditer(words, start) if self._is_english else ():
-            key, name = stem(match[0]), match[0]
-            if key in _NO_NAMES or match.start() in in_amounts | quoted:
-                continue
-            if self._has(key) or any(name in country.text for country in countries):
-                continue
-            if not any(one.mentions([name], frozenset()) for one in self._evidence.values()):
-                yield name
-
-    def _has(self, key: str) -> bool:
-        return key in self._given or any(one.has_like(key) for one in self._evidence.values())
-
-    def _is_foreign(self, words: str) -> bool:
-        """Return whether hardly a telling word of an English sentence is in the cited passages or the question."""
-        if not self._is_english or QUOTATION.search(words):
-            return False
-        countries = {stem(word) for country in find_countries(words) for word in WORD.findall(country.text)}
-        keys = {stem(word) for word in WORD.findall(words) if word.isalpha()} - _GENERAL - countries
-        foreign = sum(not self._has(key) for key in keys)
-        return foreign >= MIN_FOREIGN_WORDS and foreign >= FOREIGN_SHARE * len(keys)
-
-    def _has_figure(self, words: str) -> bool:
-        return any(one.figure.year is None and _is_claim(one, words) for one in amounts(words, comma=self._comma))
-
     def _needs_source(self, clause: Clause) -> bool:
         """Return whether a sentence without a [n] claims something that the next source of its line does not have."""
         words = clause.words.strip()
@@ -283,16 +232,10 @@ class _ClauseChecker:
             return False
         if any(not following or not is_supported(one, following) for one in claimed):
             return True
-        tokens = (t for t in Sentence(words, claimed).tokens if t.is_capital and not t.is_first)
-        names = (t for t in tokens if t.key not in _NO_NAMES and normalise(t.text) not in self._query)
-        if any(not any(one.has_like(token.key) for one in following) for token in names):
+        sentence = Sentence(words, claimed)
+        if any(self._foreign.names(sentence, following)):
             return True
-        return not _ADDRESSES.search(words) and self._is_foreign(words)
-
-
-def is_english(text: str) -> bool:
-    """Return whether a text may be in English."""
-    return language_of(text) == "english"
+        return not _ADDRESSES.search(words) and self._foreign.is_all(sentence)
 
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:
@@ -320,17 +263,6 @@ def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
     if any(not amount.years or not true.years or amount.years & true.years for true in alike):
         return True
     return not alike and bool(figure.parts) and all(any(part in one for one in evidence) for part in figure.parts)
-
-
-def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
-    """Yield the sources to which the clause attributes its words, and that no passage names."""
-    for form in _ATTRIBUTIONS:
-        for match in form.finditer(words):
-            named = [word for word in WORD.findall(match["speaker"]) if word[0].isupper()]
-            if not _NO_SPEAKERS.issuperset(map(stem, named)) and not any(
-                one.mentions(named, _NO_SPEAKERS) for one in cited
-            ):
-                yield match["speaker"]
 
 
 def _is_answered(parts: Sequence[Clause], passages: Collection[Passage]) -> bool:

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 
 from ..domain import ATTACHMENTS, Passage
+from ..domain.scope import NamedCountry
 from ..language import sentences
 from ..language.figures import comma_decimals, dates, figures, scales_named
 from ..language.reported_figures import stated
@@ -90,6 +91,11 @@ class Sentence:
         return tokens[:MAX_TOKENS]
 
     @cached_property
+    def countries(self) -> tuple[NamedCountry, ...]:
+        """The countries that it names."""
+        return find_countries(self.text)
+
+    @cached_property
     def keys(self) -> frozenset[str]:
         """Stems of its words without the small ones."""
         return frozenset(map(stem, WORD.findall(self.text))) - _SMALL_WORDS
@@ -130,6 +136,7 @@ class Evidence:
         self.rows = list(_rows(self.statements, text, heading))
         self._row_of = {id(row.amount): row for row in self.rows}
         self._places = _places(self.statements)
+        self._alike = dict[tuple[object, ...], list[Amount]]()
         self._sorted = sorted(self._places)
         self._sentences = defaultdict[str, list[int]](list)
         self._at = dict[Decimal, int]()
@@ -149,10 +156,6 @@ class Evidence:
     def beginnings(self) -> frozenset[str]:
         """How its words begin."""
         return frozenset(key[:BEGINNING] for key in self.keys)
-
-    def has_like(self, key: str) -> bool:
-        """Return whether a word of it may be of the same family: Islam and Islamic."""
-        return key[:BEGINNING] in self.beginnings
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -186,6 +189,14 @@ class Evidence:
 
     def amounts_like(self, amount: Amount) -> list[Amount]:
         """Return the amounts that say the same, in any unit."""
+        key = (amount.figure.text, amount.measure, amount.size, amount.falling, amount.rounding)
+        if key not in self._alike:
+            if len(self._alike) == MAX_PLACES:
+                self._alike.clear()
+            self._alike[key] = self._amounts_like(amount)
+        return self._alike[key]
+
+    def _amounts_like(self, amount: Amount) -> list[Amount]:
         sizes = UNITS.get(amount.measure, {}).values()
         factors = {Decimal(1), *(amount.size / size for size in sizes if size)}
         near: dict[Decimal, None] = {}
@@ -245,13 +256,14 @@ def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sen
 def _rows(statements: Sequence[Sentence], text: str, own: str) -> Iterator[Row]:
     """Yield the figures that the text states as rows. Their amounts get the years that a list shares."""
     under = defaultdict[str, list[tuple[frozenset[str], Amount]]](list)
-    places = ((statement, place) for statement in statements for place in range(len(statement.amounts)))
+    places = [(statement, place) for statement in statements for place in range(len(statement.amounts))]
+    at = 0
     for figure in stated(text):
-        for statement, place in islice(places, MAX_SKIPPED):
+        for number, (statement, place) in enumerate(places[at : at + MAX_SKIPPED], start=at + 1):
             amount = statement.amounts[place]
             if figure.value in amount.figure.values:
                 statement.amounts[place] = amount = replace(amount, years=amount.years or figure.years)
-                heading = figure.heading or own
+                heading, at = figure.heading or own, number
                 under[heading].append((keys_of(f"{figure.label} {_written_out(figure.label, heading)}"), amount))
                 break
     for heading, labelled in under.items():

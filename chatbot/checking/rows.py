@@ -14,10 +14,10 @@ from itertools import groupby, pairwise
 from typing import TypeVar
 
 from ..domain.figures import GlossaryEntry
-from ..questions.names import find_countries
 from .amounts import Amount
 from .contradictions import Defect
-from .evidence import WORD, Evidence, Row, Sentence, Token, keys_of, label_key
+from .evidence import BEGINNING, WORD, Evidence, Row, Sentence, Token, keys_of, label_key
+from .foreign import MIN_NAME_CHARACTERS
 from .wording import pattern, stem, stems
 
 _NEGATED = pattern(r"\b{negates}\b")
@@ -33,8 +33,6 @@ VERB_DISTANCE = 8
 PAIR = 2
 MAX_PAIRS = 50
 """Pairs of figures that one comparison may be of."""
-MIN_NAME_CHARACTERS = 3
-"""Letters of a country's name; a code of two may be a word."""
 _ASIDE = re.compile(r"\([^()]*\)")
 _NO_HEADINGS = stems("small") | stems("no_heading")
 _Value = TypeVar("_Value")
@@ -78,7 +76,7 @@ def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings)
         [(source, true) for source in cited for true in source.amounts_like(one) if _same_year(one, true)]
         for one in shown
     ]
-    yield from _of_other_countries(clause.text, shown, found)
+    yield from _of_other_countries(clause, shown, found)
     yield from _of_siblings(clause.text, shown, found)
     yield from _of_other_headings(clause, shown, found, headings)
     yield from _turned(clause, {id(one) for one, sources in zip(shown, found, strict=True) if sources})
@@ -100,9 +98,9 @@ def _beside(shown: Sequence[Amount], mentions: Sequence[tuple[int, _Value]]) -> 
         yield frozenset(value for place, value in mentions if start <= place < end)
 
 
-def _of_other_countries(words: str, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
+def _of_other_countries(clause: Sentence, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
     """Yield the countries beside a figure that only passages about others have."""
-    named = [one for one in find_countries(words) if not one.taken_as and len(one.text) >= MIN_NAME_CHARACTERS]
+    named = [one for one in clause.countries if not one.taken_as and len(one.text) >= MIN_NAME_CHARACTERS]
     if not named:
         return
     for places, sources in zip(_beside(shown, [(one.start, n) for n, one in enumerate(named)]), found, strict=True):
@@ -141,7 +139,7 @@ def _of_other_headings(
     keys, others = clause.keys, headings.named(clause.keys) if rows else ()
     if not others or any(row is None or headings.names(row.heading, keys) for _, row in rows):
         return
-    if not all(any(all(map(source.has_like, other)) for source, _ in rows) for other in others):
+    if not all(any({key[:BEGINNING] for key in other} <= source.beginnings for source, _ in rows) for other in others):
         first = next(one for one, sources in zip(shown, found, strict=True) if sources)
         yield Defect("figure", clause.text[first.figure.start : first.figure.end].strip())
 

@@ -1,0 +1,85 @@
+"""What a sentence says that neither the cited passages nor the question do: countries, names, speakers, all of it.
+
+Words are compared by how they begin, so that "Islamic" is in a passage about Islam.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..domain import Question
+from ..language import STOP_WORDS, language_of
+from ..questions.names import find_countries
+from .evidence import BEGINNING, CAPITAL, WORD, Evidence, Sentence
+from .wording import QUOTATION, normalise, pattern, stem, stems
+
+_SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
+_ATTRIBUTIONS = (
+    re.compile(rf"{pattern('(?i:{attributes})').pattern} {_SPEAKER}"),
+    re.compile(rf"(?:^|[,;] ){_SPEAKER} (?:{pattern('(?i:{says})').pattern}) that\b"),
+)
+_NO_NAMES, _NO_SPEAKERS = stems("no_name"), stems("no_speaker") | stems("stand_in")
+_GENERAL = stems("general") | stems("small") | frozenset(map(stem, STOP_WORDS["english"]))
+MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 0.75
+"""Telling words of a sentence that no passage has; their share of all."""
+MIN_NAME_CHARACTERS = 3
+"""Letters of a country's name; a code of two may be a word."""
+
+
+class Foreign:
+    """Finds what is in none of the cited passages, ``evidence`` by number, nor in the question."""
+
+    def __init__(self, evidence: Mapping[int, Evidence], question: Question | None, response: str) -> None:
+        self._evidence = evidence
+        query = f"{question.query}\n{question.search_text}" if question else ""
+        scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
+        self.query = normalise(query)
+        self._countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
+        self._given = frozenset(stem(word)[:BEGINNING] for word in WORD.findall(f"{query} {scope}"))
+        self._beginnings = self._given.union(*(one.beginnings for one in evidence.values()))
+        texts = (response, *(one.full for one in evidence.values()))
+        self._is_english = all(language_of(text) == "english" for text in texts)
+
+    def countries(self, sentence: Sentence, cited: Sequence[Evidence]) -> Iterator[str]:
+        """Yield the countries that neither ``cited`` nor the question mention."""
+        for country in sentence.countries:
+            if country.taken_as or len(country.text.strip(".")) < MIN_NAME_CHARACTERS:
+                continue
+            words = set(map(stem, WORD.findall(country.text)))
+            named = (words <= one.keys or not one.countries.isdisjoint(country.keys) for one in cited)
+            if self._countries.isdisjoint(country.keys) and not any(named):
+                yield country.text
+
+    def names(self, sentence: Sentence, cited: Sequence[Evidence]) -> Iterator[str]:
+        """Yield the names in an English sentence that neither ``cited`` nor the question have."""
+        skipped = [(one.figure.start, one.end) for one in sentence.amounts]
+        skipped += [quote.span() for quote in QUOTATION.finditer(sentence.text)]
+        for match in CAPITAL.finditer(sentence.text) if self._is_english else ():
+            name, key = match[0], stem(match[0])
+            if key in _NO_NAMES or any(start <= match.start() < end for start, end in skipped):
+                continue
+            known = [self._given, *(one.beginnings for one in cited)]
+            if any(key[:BEGINNING] in one for one in known) or any(name in one.text for one in sentence.countries):
+                continue
+            if not any(one.mentions([name], frozenset()) for one in cited):
+                yield name
+
+    def is_all(self, sentence: Sentence) -> bool:
+        """Return whether hardly a telling word of the sentence is in the cited passages or the question."""
+        if not self._is_english or QUOTATION.search(sentence.text):
+            return False
+        countries = {stem(word) for country in sentence.countries for word in WORD.findall(country.text)}
+        keys = {stem(word) for word in WORD.findall(sentence.text) if word.isalpha()} - _GENERAL - countries
+        foreign = sum(key[:BEGINNING] not in self._beginnings for key in keys)
+        return foreign >= MIN_FOREIGN_WORDS and foreign >= FOREIGN_SHARE * len(keys)
+
+
+def foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
+    """Yield the sources to which a sentence attributes its words, and that no passage names."""
+    for form in _ATTRIBUTIONS:
+        for match in form.finditer(words):
+            named = [word for word in WORD.findall(match["speaker"]) if word[0].isupper()]
+            known = any(one.mentions(named, _NO_SPEAKERS) for one in cited)
+            if not known and not _NO_SPEAKERS.issuperset(map(stem, named)):
+                yield match["speaker"]
