@@ -337,6 +337,12 @@ class Settings(BaseModel):
         if removed := [name for name in REMOVED if _read(environ, name)]:
             raise SettingsError(" ".join(f"{name} was removed in 0.5.0. {REMOVED[name]}" for name in removed))
         values: dict[str, Any] = {name: value for name in cls.model_fields if (value := _read(environ, name.upper()))}
+        provider = values.get("embedding_provider") or ("openai" if "openai_api_key" in values else None)
+        for name, (setting, of) in SEED_NAMES.items():
+            if of == provider and setting not in values and (value := _read(environ, name)):
+                is_bare = of == "ollama" and not value.rstrip("/").endswith("/v1")  # its own API, not OpenAI's
+                values[setting] = f"{value.rstrip('/')}/v1" if is_bare else value
+                log.warning("%s is read as %s.", name, setting.upper())
         try:
             return cls(**{**values, **overrides})
         except ValidationError as error:
@@ -356,6 +362,14 @@ class Settings(BaseModel):
 
 REMOVED: Mapping[str, str] = tomllib.loads(files(__package__).joinpath("removed.toml").read_text("utf-8"))
 """What to do instead, by the name of a setting that earlier releases read."""
+SEED_NAMES = {
+    "OPENAI_EMBEDDING_MODEL": ("embedding_model", "openai"),
+    "OLLAMA_BASE_URL": ("embedding_base_url", "ollama"),
+    "VOYAGE_API_KEY": ("embedding_api_key", "voyageai"),
+    "AZURE_OPENAI_API_KEY": ("embedding_api_key", "azure_openai"),
+    "AZURE_OPENAI_ENDPOINT": ("embedding_base_url", "azure_openai"),
+}
+"""Variables that seed 000 reads, the settings that they mean, and the embedding provider that they are of."""
 ACCESS_FIELDS = (
     "access", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller",
     "daily_tokens_per_caller", "keep_conversations_days",

@@ -107,6 +107,30 @@ def test_empty_values_and_other_variables_are_not_read() -> None:
     assert Settings.from_env({"PATH": "/bin", "top_k": "9", "REPORT_CHATTOP_K": "9", "TOP_K_FILE": "x"}) == Settings()
 
 
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"OPENAI_API_KEY": "k", "OPENAI_EMBEDDING_MODEL": "m"}, {"embedding_model": "m"}),
+        ({"OPENAI_API_KEY": "k", "OPENAI_EMBEDDING_MODEL": "m", "EMBEDDING_MODEL": "n"}, {"embedding_model": "n"}),
+        ({"OPENAI_EMBEDDING_MODEL": "m"}, {"embedding_model": None}),
+        (
+            {"EMBEDDING_PROVIDER": "ollama", "OLLAMA_BASE_URL": "http://host:11434/"},
+            {"embedding_base_url": "http://host:11434/v1"},
+        ),
+        (
+            {"EMBEDDING_PROVIDER": "azure_openai", "AZURE_OPENAI_ENDPOINT": "https://r.openai.azure.com"},
+            {"embedding_base_url": "https://r.openai.azure.com"},
+        ),
+    ],
+)
+def test_the_variables_of_other_programs_are_read_for_their_provider(
+    environ: dict[str, str], expected: dict[str, str | None], caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings.from_env(environ)
+    assert {name: getattr(settings, name) for name in expected} == expected
+    assert ("is read as" in caplog.text) == (expected != {"embedding_model": None} and "EMBEDDING_MODEL" not in environ)
+
+
 def test_overrides_win_over_the_prefixed_name_and_that_over_the_plain_one() -> None:
     environ = {"TOP_K": "9", "REPORT_CHAT_TOP_K": "8"}
     assert Settings.from_env(environ, top_k=3).top_k == 3
