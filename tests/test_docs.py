@@ -14,7 +14,7 @@ from flask import Flask
 from chatbot.app.cli import cli, load_command
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.asking import ChatRequest
-from chatbot.config.settings import Settings
+from chatbot.config.settings import SEED_NAMES, Settings
 from chatbot.config.settings_types import PRESETS
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.providers import PROVIDERS
@@ -105,7 +105,7 @@ def test_every_command_is_named() -> None:
 def test_every_setting_that_is_named_exists() -> None:
     others = {"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "MONGODB_TEST_URI", "REPORT_CHAT_TEST_DATA"}
     others |= {"WEB_CONCURRENCY", "TYPE_CHECKING", "REPORT_CHAT_PORT", "OPENAI_API_KEY_FILE"}
-    known = {name.upper() for name in Settings.model_fields} | others
+    known = {name.upper() for name in Settings.model_fields} | set(SEED_NAMES) | others
     registries = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chatbot").glob("*/__init__.py"))
     known |= set(re.findall(r"^(\w+)(?:: [^=]+)? = ", registries, re.MULTILINE))
     for page in PAGES:

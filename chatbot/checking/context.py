@@ -118,11 +118,11 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
 
 
 def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
-    """Return the chunk with its neighbours under the same heading, cut to ``margin`` characters on each side.
+    """Return the chunk with its neighbours in the report, cut to ``margin`` characters on each side.
 
-    Where chunks overlap, the neighbours lose the common text.
+    If neighbours have other headings, each part begins with its own, so that a figure keeps its name. Where chunks
+    overlap, the neighbours lose the common text.
     """
-    around = _under_its_heading(chunk, around)
     earlier = [other for other in around if other.ordinal < chunk.ordinal]
     later = [other for other in around if other.ordinal > chunk.ordinal]
     return window(chunk, earlier, later, before=margin, after=margin)
@@ -135,9 +135,11 @@ def window(
 
     The first ``skip`` characters of the chunk are left out.
     """
+    labelled = any(other.section != chunk.section for other in (*earlier, *later))
 
     def join(chunks: Iterable[Chunk]) -> str:
-        return PART.join(one.text for one in chunks if one.text)
+        parts = (f"{one.heading}: {one.text}" if labelled and one.heading else one.text for one in chunks if one.text)
+        return PART.join(parts)
 
     head = join(_without(one, end=overlap(one, after_it)) for one, after_it in pairwise([*earlier, chunk]))
     tail = join(_without(one, start=overlap(before_it, one)) for before_it, one in pairwise([chunk, *later]))
