@@ -66,7 +66,10 @@ def report(services: Services, folder: Path) -> None:
 def turns(folder: Path, filter_fields: tuple[str, ...]) -> list[Turn]:
     histories = {row["_id"]: row["metadata"]["history"] for row in question_rows(folder)}
     queries = read_dataset(folder, filter_fields).queries
-    return [Turn(query.text, messages(histories[query.id]), query.relevant) for query in queries]
+    return [
+        Turn(query.text, messages(histories[query.id]), frozenset(one.document_id for one in query.targets))
+        for query in queries
+    ]
 
 
 def messages(history: list[dict[str, str]]) -> tuple[Message, ...]:

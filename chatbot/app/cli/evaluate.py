@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -107,7 +107,7 @@ def evaluate(
         scope_of: runner.ScopeOf = (lambda query: Scope()) if no_filters else runner.OWN_SCOPE
         if auto_scope:
             scope_of = partial(runner.with_auto_scope, reports.storage.documents)
-        measured = [_measure(reports, data, one, scope_of=scope_of, answers=answers) for one in plan]
+        measured = [_measure(reports, data, *one, scope_of=scope_of, answers=answers) for one in plan.items()]
         model_id = reports.runtime.embedder.model_id
     rows = [one.to_json(intervals=intervals) for one in measured]
     report = {"dataset": data.name, "configurations": rows}
@@ -118,7 +118,8 @@ def evaluate(
     else:
         for line in comparison.table(rows):
             click.echo(line)
-        click.echo(comparison.stage_times(rows[0]), err=True)
+        times = ", ".join(f"{stage} {ms:g}" for stage, ms in rows[0]["ms"].items() if stage != "total")
+        click.echo(f"{rows[0]['name']}, median milliseconds: {times}", err=True)
     if settings.mlflow_tracking_uri:
         parameters = {"embedder": model_id, **{name: getattr(settings, name) for name in LOGGED}}
         comparison.track(settings.mlflow_tracking_uri.get_secret_value(), report, parameters=parameters)
@@ -145,19 +146,20 @@ def _check_injections(*, as_json: bool) -> None:
 def _measure(
     reports: Services,
     data: Dataset,
-    configuration: comparison.Configuration,
+    name: str,
+    overrides: Mapping[str, Any],
     *,
     scope_of: runner.ScopeOf,
     answers: bool,
 ) -> runner.Measured:
     """Measure retrieval in one configuration; with questions about the reports, abstention too."""
     steps = len(data.answerable) + (0 if data.chunks else len(data.queries))
-    with _configured(reports, data, configuration, answers=answers) as services:
+    with _configured(reports, data, {**overrides}, answers=answers) as services:
         settings, runtime = services.settings, services.runtime
         method, top_k = settings.retrieval_method, settings.top_k
-        with progress_bar(configuration.name, steps) as bar:
+        with progress_bar(name, steps) as bar:
             measured = runner.measure_retrieval(
-                data, configuration.name, runtime.retriever, method=method, scope_of=scope_of, progress=bar.update
+                data, name, runtime.retriever, method=method, scope_of=scope_of, progress=bar.update
             )
             if not data.chunks:
                 measured.abstained = runner.measure_abstention(
@@ -175,15 +177,12 @@ def _measure(
 
 
 @contextmanager
-def _configured(
-    reports: Services, data: Dataset, configuration: comparison.Configuration, *, answers: bool
-) -> Iterator[Services]:
-    overrides = dict(configuration.overrides)
+def _configured(reports: Services, data: Dataset, overrides: dict[str, Any], *, answers: bool) -> Iterator[Services]:
     if not answers:
         overrides["chat_model"] = "extractive"
     if reports.runtime.embedder.local:
         overrides["cache_seconds"] = 0.0  # otherwise only the first configuration would need time to embed
-    if configuration.cuts_anew:
+    if "chunk_strategy" in overrides:  # so the reports have to be split and embedded again
         with throw_away_database(reports, **overrides) as scratch:
             ingest_again(reports, scratch, data)
             yield scratch

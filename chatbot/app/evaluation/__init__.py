@@ -37,11 +37,6 @@ class Expectation:
     page: int | None = None
     answer: str = ""
 
-    @property
-    def key(self) -> str:
-        page = f", page {self.page}" if self.page is not None else ""
-        return f"{self.document_id}{page}" + (f": {self.answer}" if self.answer else "")
-
     def holds(self, chunk: Chunk) -> bool:
         """Return whether a passage is the expected one; case and line breaks of the answer do not matter."""
         if chunk.document_id != self.document_id or self.page not in (None, chunk.page):
@@ -62,20 +57,12 @@ class EvaluationQuery:
     def answerable(self) -> bool:
         return bool(self.targets)
 
-    @property
-    def relevant(self) -> frozenset[str]:
-        return frozenset(target.key for target in self.targets)
-
-    def ranking(self, chunks: Sequence[Chunk]) -> list[str]:
-        """Return, for each passage, the key of the target that it is the first to contain, else ""."""
-        left = list(self.targets)
-        keys = []
+    def ranking(self, chunks: Sequence[Chunk]) -> list[Expectation | None]:
+        """Return, for each passage, the target that it is the first to contain."""
+        found: list[Expectation | None] = []
         for chunk in chunks:
-            match = next((target for target in left if target.holds(chunk)), None)
-            if match is not None:
-                left.remove(match)
-            keys.append(match.key if match else "")
-        return keys
+            found.append(next((one for one in self.targets if one not in found and one.holds(chunk)), None))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +199,8 @@ class QuestionReader:
         if page and not page.isdecimal():
             raise LoadError(f"page: {page!r} is not a page number.")
         answer = row.get("answer", "")
-        targets = tuple(Expectation(self._find(name, scope).id, int(page) if page else None, answer) for name in names)
+        documents = dict.fromkeys(self._find(name, scope).id for name in names)
+        targets = tuple(Expectation(document, int(page) if page else None, answer) for document in documents)
         return EvaluationQuery(id, text, scope, targets)
 
     def _find(self, name: str, scope: Scope) -> DocumentRecord:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,19 +28,6 @@ Report = Mapping[str, Any]
 """What `evaluate --json` prints, or one configuration of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """A name for the table, and the settings that differ from the configured ones."""
-
-    name: str
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def cuts_anew(self) -> bool:
-        """Whether the reports have to be split and embedded again."""
-        return "chunk_strategy" in self.overrides
-
-
 def configurations(
     settings: Settings,
     *,
@@ -49,32 +35,31 @@ def configurations(
     weights: Sequence[float] = (),
     chunkers: Sequence[str] = (),
     presets: Sequence[str] = (),
-) -> list[Configuration]:
-    """Return the configured settings and what to compare with them: by default, every other method.
+) -> dict[str, Mapping[str, Any]]:
+    """Return what to compare by name, as the settings to change, the configured ones first: by default, every method.
 
     Raises:
         InvalidRequestError: an unknown name, or a weight that is not between 0 and 1.
     """
     configured = settings.retrieval_method
-    plan = [Configuration(f"{configured} (as configured)")]
+    plan: dict[str, Mapping[str, Any]] = {f"{configured} (as configured)": {}}
     for method in methods if methods or weights or chunkers or presets else RETRIEVAL_METHODS.names():
         RETRIEVAL_METHODS.check(method, field="--methods")
         if method != configured:
-            plan.append(Configuration(method, {"retrieval_method": method}))
+            plan[method] = {"retrieval_method": method}
     for weight in weights:
         if not 0 <= weight <= 1:
             raise InvalidRequestError.for_field("--weights", f"{weight:g} is not between 0 and 1.")
-        weighted = {"retrieval_method": "hybrid", "vector_weight": weight}
-        plan.append(Configuration(f"hybrid, weight {weight:g}", weighted))
+        plan[f"hybrid, weight {weight:g}"] = {"retrieval_method": "hybrid", "vector_weight": weight}
     for name in chunkers:
         CHUNKERS.check(name, field="--chunkers")
-        plan.append(Configuration(f"chunker {name}", {"chunk_strategy": name}))
+        plan[f"chunker {name}"] = {"chunk_strategy": name}
     for name in presets:
         if name not in PRESETS:
             raise UnknownNameError.among("--presets", "preset", name, PRESETS)
         # As in a request: the reports stay split as they are.
-        plan.append(Configuration(f"preset {name}", {**query_time(name), "preset": None}))
-    return list({configuration.name: configuration for configuration in plan}.values())
+        plan[f"preset {name}"] = {**query_time(name), "preset": None}
+    return plan
 
 
 def table(rows: Sequence[Report]) -> Iterator[str]:
@@ -89,12 +74,6 @@ def table(rows: Sequence[Report]) -> Iterator[str]:
         if bounds := row.get("intervals"):
             cells = (f"{low:.3f}-{high:.3f}" for low, high in bounds.values())
             yield f"{'  95 %':{width}}" + "".join(f"{cell:>12}" for cell in cells)
-
-
-def stage_times(row: Report) -> str:
-    """Return the median milliseconds of each stage of one configuration, as text."""
-    times = ", ".join(f"{name} {ms:g}" for name, ms in row["ms"].items() if name != "total")
-    return f"{row['name']}, median milliseconds: {times}"
 
 
 def read_baseline(path: Path) -> Report:

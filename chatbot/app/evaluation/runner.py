@@ -12,14 +12,13 @@ import random
 import re
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import log2
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -46,6 +45,7 @@ SEED = 7
 TOP_K, DEEP = 10, 20
 BATCH = 128
 ABSTENTION = ("abstention_precision", "abstention_recall")
+T = TypeVar("T")
 Progress = Callable[[int], None]
 ScopeOf = Callable[[EvaluationQuery], Scope]
 """The scope in which a question is asked."""
@@ -69,17 +69,17 @@ Answering = Callable[[Question, Cancellation], Iterator[Event]]
 """Answers a question as the product does."""
 
 
-def recall(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+def recall(ranking: Sequence[T | None], relevant: Collection[T], k: int) -> float:
     """Return the share of the relevant ids that are among the first ``k``."""
-    return len(set(ranking[:k]) & relevant) / len(relevant)
+    return len({*ranking[:k]} & {*relevant}) / len(relevant)
 
 
-def reciprocal_rank(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+def reciprocal_rank(ranking: Sequence[T | None], relevant: Collection[T], k: int) -> float:
     """Return 1 / rank of the first relevant id among the first ``k``, else 0."""
     return next((1 / rank for rank, id in enumerate(ranking[:k], start=1) if id in relevant), 0.0)
 
 
-def ndcg(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+def ndcg(ranking: Sequence[T | None], relevant: Collection[T], k: int) -> float:
     """Return the normalised discounted cumulative gain over the first ``k`` (Järvelin and Kekäläinen, 2002)."""
     gain = sum(1 / log2(rank + 1) for rank, id in enumerate(ranking[:k], start=1) if id in relevant)
     ideal = sum(1 / log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
@@ -177,11 +177,11 @@ def measure_retrieval(
         measured.hits += len(hits)
         measured.leaks += sum(not (hit.general or scope.matches(hit.chunk.about)) for hit in hits)
         ranking = query.ranking([hit.chunk for hit in hits])
-        if len(hits) == TOP_K and recall(ranking, query.relevant, TOP_K) < 1:
+        if len(hits) == TOP_K and recall(ranking, query.targets, TOP_K) < 1:
             deeper = retriever.retrieve(text, top_k=DEEP, scope=scope, method=method)
             ranking = query.ranking([hit.chunk for hit in (*hits, *deeper.hits[TOP_K:])])
         for metric, compute in METRICS.items():
-            measured.values[metric].append(compute(ranking, query.relevant))
+            measured.values[metric].append(compute(ranking, query.targets))
         progress(1)
     return measured
 
