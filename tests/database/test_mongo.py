@@ -15,7 +15,7 @@ from chatbot.database import open_database
 from chatbot.database.core import CommandError, Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
-from chatbot.domain.errors import DatabaseError, SettingsError
+from chatbot.domain.errors import DatabaseError
 from tests.fakes import wire_faults
 from tests.fakes.nx_server import NxProcess, NxThread, free_port
 from tests.fakes.wire_faults import Drop
@@ -61,16 +61,6 @@ def test_every_wait_is_bounded_and_retries_are_on() -> None:
     assert options.retry_writes
     # Some servers that speak the protocol do not know retried writes.
     assert not options_of("mongodb://127.0.0.1:1/?retryWrites=false").retry_writes
-
-
-@pytest.mark.parametrize("uri", ["postgres://x", "mongodb://", "mongodb://alice:s3cret-pw@host:port"])
-def test_a_uri_that_cannot_be_read_is_a_setting_error_without_the_uri(uri: str) -> None:
-    with pytest.raises(SettingsError) as raised:
-        opened_at(uri)
-    assert raised.value.message.startswith("MONGODB_URI cannot be used")
-    assert "s3cret" not in raised.value.message
-    assert raised.value.__cause__ is None
-    assert raised.value.__suppress_context__
 
 
 def test_ping_names_the_version_and_the_database(database: Database) -> None:

@@ -21,23 +21,20 @@ def kind_of(value: Any) -> str:
 
 
 def compiled(filter: Any, declared: set[str]) -> Predicate:
-    """A predicate over documents. Raises what the engine raises."""
-    if not isinstance(filter, Mapping):
-        raise refused("filter must be a document")
+    """A predicate over documents. What the engine would refuse is a mistake of the program."""
     clauses = [_clause(key, value, declared) for key, value in filter.items()]
     return lambda document: all(clause(document) for clause in clauses)
 
 
 def _clause(key: str, value: Any, declared: set[str]) -> Predicate:
     if key in ("$and", "$or"):
-        if not isinstance(value, list) or not value:
-            raise refused(f'"filter.{key}" cannot be empty')
+        assert isinstance(value, list)
+        assert value
         parts, combine = [compiled(part, declared) for part in value], all if key == "$and" else any
         return lambda document: combine(part(document) for part in parts)
-    if key.startswith("$"):
-        raise refused(f'"filter.{key}" unrecognized field')
+    assert not key.startswith("$")
     plain = not isinstance(value, Mapping) or not any(str(name).startswith("$") for name in value)
-    tests = [_test(key, name, operand) for name, operand in ({"$eq": value} if plain else value).items()]
+    tests = [_test(name, operand) for name, operand in ({"$eq": value} if plain else value).items()]
     if key not in declared:
         raise refused(f"Path '{key}' needs to be indexed as filter")
 
@@ -49,16 +46,10 @@ def _clause(key: str, value: Any, declared: set[str]) -> Predicate:
     return matches
 
 
-def _test(path: str, name: str, operand: Any) -> Callable[[Any], bool]:
+def _test(name: str, operand: Any) -> Callable[[Any], bool]:
     if name == "$in":
-        if not isinstance(operand, list):
-            raise refused(f'"filter.{path}.$in" must be an array')
-        if not operand:
-            raise refused(f'"filter.{path}.$in" cannot be empty')
-        if len({kind_of(one) for one in operand}) > 1:
-            raise refused(f'"filter.{path}.$in" must have elements of the same type')
+        assert isinstance(operand, list)
+        assert len({kind_of(one) for one in operand}) == 1
         return lambda value: kind_of(value) == kind_of(operand[0]) and value in operand
-    if name not in COMPARE:
-        raise refused(f'"filter.{path}.{name}" unrecognized field')
     kind = kind_of(operand)
     return lambda value: kind_of(value) == kind and COMPARE[name](value, operand)

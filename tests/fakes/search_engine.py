@@ -93,13 +93,8 @@ class Engine:
 def check_definition(type: str, definition: Mapping[str, Any]) -> None:
     fields = definition.get("fields", []) if type == "vectorSearch" else []
     vectors = [one for one in fields if one["type"] == "vector"]
-    if type == "vectorSearch" and not vectors:
-        raise refused('"fields" at least one vector field must be present')
-    for one in vectors:
-        if not 1 <= one["numDimensions"] <= 8192:
-            raise refused('"fields.numDimensions" must be within bounds [1..8192]')
-    if type == "search" and "mappings" not in definition:
-        raise refused('"mappings" is required')
+    assert vectors if type == "vectorSearch" else "mappings" in definition
+    assert all(1 <= one["numDimensions"] <= 8192 for one in vectors)
 
 
 NOT_ENABLED = (
@@ -135,19 +130,18 @@ def rank_fusion(
     spec: Mapping[str, Any], run: Callable[[Sequence[Mapping[str, Any]]], list[dict[str, Any]]]
 ) -> list[Row]:
     """`$rankFusion`: reciprocal ranks of several pipelines over one collection."""
-    pipelines = spec.get("input", {}).get("pipelines", {})
+    pipelines = spec["input"]["pipelines"]
     if not pipelines:
         raise location(9191103, "$rankFusion requires at least one input pipeline")
     weights = spec.get("combination", {}).get("weights", {})
-    if unknown := set(weights) - set(pipelines):
-        raise location(9967500, f"$rankFusion: weights name unknown pipelines: {', '.join(sorted(unknown))}")
+    assert set(weights) <= set(pipelines)
     allowed = {"$match", "$search", "$vectorSearch", "$sample", "$geoNear", "$sort", "$skip", "$limit"}
     scores: dict[Any, float] = {}
     documents: dict[Any, dict[str, Any]] = {}
     details: dict[Any, dict[str, dict[str, Any]]] = {}
     for name, pipeline in pipelines.items():
-        if not pipeline or {stage for part in pipeline for stage in part} - allowed:
-            raise location(9191100, f"$rankFusion input pipeline {name!r} must be a selection and ranked pipeline")
+        assert pipeline
+        assert {stage for part in pipeline for stage in part} <= allowed
         meta = "vectorSearchScore" if "$vectorSearch" in pipeline[0] else "searchScore"
         scored = [*pipeline, {"$addFields": {LEG: {"$meta": meta}}}]
         for rank, document in enumerate(run(scored), start=1):

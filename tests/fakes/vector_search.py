@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,32 +39,14 @@ def vector_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> 
 
 
 def _parsed_vector_query(spec: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any], int]:
-    for name in ("index", "path", "queryVector", "limit"):
-        if name not in spec:
-            raise refused(f'"{name}" is required')
-    known = {"index", "path", "queryVector", "limit", "numCandidates", "exact", "filter"}
-    if unknown := set(spec) - known:
-        raise refused(f'unrecognized field "{min(unknown)}"')
-    _check_amounts(spec["limit"], spec.get("numCandidates"), exact=bool(spec.get("exact")))
+    """What the engine would refuse is a mistake of the program."""
+    amount = {"exact"} if spec.get("exact") else {"numCandidates"}
+    assert set(spec) - {"filter"} == {"index", "path", "queryVector", "limit", *amount}
+    assert 1 <= spec["limit"] <= spec.get("numCandidates", spec["limit"])
+    assert spec.get("numCandidates", 1) <= 10_000
     query = np.asarray(spec["queryVector"], dtype=np.float64)
-    for place, number in enumerate(query):
-        if not math.isfinite(number):
-            raise refused(f'"queryVector[{place}]" non-finite value')
+    assert np.isfinite(query).all()
     return query, int(spec["limit"])
-
-
-def _check_amounts(limit: Any, candidates: Any, *, exact: bool) -> None:
-    if not isinstance(limit, int) or limit <= 0:
-        raise refused('"limit" must be positive')
-    if candidates is not None and not (isinstance(candidates, int) and 1 <= candidates <= 10_000):
-        raise refused('"numCandidates" must be within bounds [1..10000]')
-    if exact:
-        if candidates is not None:
-            raise refused('"numCandidates" must be omitted when "exact" is set to true')
-    elif candidates is None:
-        raise refused("numCandidates is required for approximate vector search")
-    elif limit > candidates:
-        raise refused("limit should be less than or equal to numCandidates")
 
 
 def stored_vector(value: Any, dimensions: int) -> np.ndarray[Any, Any] | None:

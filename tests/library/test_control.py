@@ -20,7 +20,6 @@ from chatbot.domain.errors import (
 from chatbot.domain.request import Cancellation
 from chatbot.library import control as watching
 from chatbot.library.control import NO_RETRIES, JobControl, Retries, lease
-from tests.library.helpers import run_together
 
 
 class Work:
@@ -103,25 +102,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rows(services: Services) -> list[str]:
     return [row["_id"] for row in services.storage.database["meta"].find() if str(row["_id"]).startswith("lease:")]
-
-
-@pytest.mark.usefixtures("quick")
-def test_work_under_one_lease_never_overlaps(services: Services) -> None:
-    inside, most = [0], [0]
-    lock = threading.Lock()
-
-    def work() -> None:
-        for _ in range(3):
-            with lease(services.storage.facts, "x", JobControl()):
-                with lock:
-                    inside[0] += 1
-                    most[0] = max(most[0], inside[0])
-                time.sleep(0.01)
-                with lock:
-                    inside[0] -= 1
-
-    run_together(work, work, work)
-    assert (most[0], rows(services)) == (1, [])
 
 
 @pytest.mark.usefixtures("quick")

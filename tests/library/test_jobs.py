@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from chatbot.domain.errors import EmbeddingError
 from chatbot.jobs import queue as repository
 from chatbot.jobs import worker
 from chatbot.jobs.queue import Ingestion, IngestionFile
-from chatbot.jobs.worker import MAX_TRIES, IngestionWorker
+from chatbot.jobs.worker import MAX_TRIES
 from chatbot.library import control, versions
 from chatbot.library.control import Retries
 from chatbot.library.sources import document_id, folder_sources
@@ -27,7 +27,6 @@ from tests.library.helpers import (
     passages_of,
     raising,
     run_together,
-    running,
     until,
     write,
 )
@@ -86,43 +85,7 @@ def record_of(services: Services, name: str = "a") -> DocumentRecord | None:
     return services.storage.documents.get(document_id(f"uploads/{name}.md"))
 
 
-@pytest.fixture
-def at_work(services: Services) -> Iterator[IngestionWorker]:
-    """The worker, running."""
-    with running(services.ingesting.worker.run) as errors:
-        yield services.ingesting.worker
-        services.ingesting.worker.close()
-    assert errors == []
-
-
 # The work
-
-
-def test_the_files_of_a_job_become_documents_in_order(services: Services, start: Start) -> None:
-    job = start(a="zebra", b="lion ant ibex")
-    assert (job.state, job.progress, len(services.storage.ingestions.unfinished())) == ("queued", 0.0, 2)
-    assert services.ingesting.worker.work_once() is True
-    assert states(services, job) == ["done", "queued"]
-    assert services.storage.ingestions.get(job.id).state == "running"
-    assert services.ingesting.worker.work_once() is True
-    assert services.ingesting.worker.work_once() is False
-    done = services.storage.ingestions.get(job.id)
-    assert (done.state, done.progress, len(services.storage.ingestions.unfinished())) == ("done", 1.0, 0)
-    for file, chunks in zip(done.files, (1, 3), strict=True):
-        assert (file.outcome, file.chunks, file.done_chunks) == ("added", chunks, chunks)
-        assert (file.error, file.detail) == ("", "")
-        assert file.document_id == document_id(file.identity)
-        assert_consistent(services, file.document_id)
-    record = registered(services, UPLOAD)
-    assert b"".join(services.storage.files.read(record.file_id)).decode().startswith("# Report")
-
-
-def test_a_running_worker_is_woken_and_ends_when_closed(
-    services: Services, start: Start, at_work: IngestionWorker
-) -> None:
-    job = start(a="zebra")
-    at_work.wake()
-    until(lambda: states(services, job) == ["done"])
 
 
 def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
@@ -325,20 +288,6 @@ def test_an_original_goes_with_its_document(services: Services, start: Start) ->
     services.ingesting.ingestor.delete(document_id("uploads/b.md"))
     services.ingesting.originals.tidy()
     assert rows(services) == (0, 0)
-
-
-def test_a_failed_files_original_is_kept_for_another_try(
-    services: Services, start: Start, embedding: Embedding
-) -> None:
-    embedding.before = raising(EmbeddingError("The model failed."))
-    job = start(a="zebra")
-    services.ingesting.worker.work_once()
-    services.ingesting.originals.tidy()
-    assert rows(services) == (1, 1)
-    embedding.plain()
-    services.storage.ingestions.retry(job.id)
-    services.ingesting.worker.work_once()
-    assert states(services, job) == ["done"]
 
 
 def test_an_upload_that_is_not_registered_yet_is_not_tidied_away(

@@ -252,24 +252,6 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
 # Cancelled, stopped, killed
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["new", "replaced"])
-@pytest.mark.parametrize("after", [0, 2, 4])
-def test_cancelling_takes_back(
-    services: Services, old: Path, new: Path, embedding: Embedding, first: bool, after: int
-) -> None:
-    if not first:
-        ingest(services, old)
-    control = JobControl(lambda done, total: control.cancel.cancel() if done > 2 * after else None)
-    with pytest.raises(CancelledError) as raised:
-        ingest(services, new, control=control)
-    assert not isinstance(raised.value, StoppedError)
-    if first:
-        assert (services.storage.documents.get(REPORT_ID), stored(services), leases(services)) == (None, [], [])
-    else:
-        assert words(services) == OLD
-        assert_consistent(services)
-
-
 def test_stopping_keeps_what_is_done_for_the_next_process(
     services: Services, old: Path, new: Path, embedding: Embedding
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -194,30 +193,6 @@ def test_a_missing_index_is_an_error_that_names_it_and_the_others() -> None:
     drop_indexes(setup.database, setup.plans())
     with pytest.raises(SearchEngineError, match=r"no search index 'text_index'.*index create"):
         setup.store.keyword_search("coffee", top_k=5, scope=Scope())
-
-
-@pytest.mark.parametrize("silent", [True, False])
-def test_an_index_that_is_still_building_is_an_error_that_names_its_state(silent: bool) -> None:
-    setup = Setup(indexed=False)
-    setup.write()
-    setup.engine.new_status, setup.engine.silent = "BUILDING", silent
-    for plan in setup.plans():
-        target = plan
-        setup.database[target.collection].create_search_index(
-            target.index, kind=target.kind, definition=target.definition
-        )
-    searches: list[Callable[[], object]] = [
-        lambda: setup.store.vector_search(QUERY, top_k=5, scope=Scope()),
-        lambda: setup.store.keyword_search("coffee", top_k=5, scope=Scope()),
-    ]
-    for search in searches:
-        with pytest.raises(SearchEngineError, match="BUILDING") as caught:
-            search()
-        assert caught.value.retry_after == 10
-    setup.engine.index("reports", "vector_index").become("READY")
-    setup.engine.index("general", "vector_index").become("READY")
-    setup.clock.now += 6
-    assert len(setup.store.vector_search(QUERY, top_k=5, scope=Scope())) == 3
 
 
 def test_a_failed_index_is_reported_with_the_servers_words(setup: Setup) -> None:

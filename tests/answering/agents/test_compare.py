@@ -104,17 +104,6 @@ class TestWithAModel:
 
 
 class TestKeyless:
-    def test_figures_stand_side_by_side_with_their_passages(self, keyless: Bench) -> None:
-        told = keyless.ask("compare", query=GROWTH)
-        assert told.answer.trace.usage.calls == 0
-        assert rows(told.answer.response) == [
-            "|  | Kenya | Mali |",
-            "| --- | --- | --- |",
-            "| Population | 52,428,290 (2023 est.) [1] | 20,137,527 (2021 est.) [2] |",
-        ]
-        assert told.answer.response.startswith("Population: higher in Kenya.")
-        assert told.answer.unsupported == ()
-
     def test_words_are_quoted_side_by_side_under_one_heading(self, tmp_path_factory: pytest.TempPathFactory) -> None:
         folder = tmp_path_factory.mktemp("words")
         said = {"Kenya": "dry in the north", "Mali": "hot and dry"}

@@ -64,17 +64,6 @@ class TestRounds:
 
 
 class TestKeyless:
-    def test_quotations_stand_under_each_sub_question(self, keyless: Bench) -> None:
-        told = keyless.ask("deep", query="What is the population of Kenya? And what is mined in Mali?")
-        kenya, mali = told.items("plan")
-        assert told.answer.trace.usage.calls == 0
-        head, of_kenya, of_mali = told.answer.response.split("**What is")
-        assert head.startswith("Quoted from the reports:")
-        assert kenya == f"What is{of_kenya.partition('**')[0]}"
-        assert mali.endswith(f"hat is{of_mali.partition('**')[0]}")
-        assert "52,428,290" in of_kenya
-        assert told.answer.unsupported == ()
-
     def test_a_part_without_anything_says_so_in_the_language_of_the_page(self, keyless: Bench) -> None:
         query = "What is the population of Kenya? Who flew across lunar craters to Jupiter?"
         told = keyless.ask("deep", query=query, language="fr")

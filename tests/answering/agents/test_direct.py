@@ -108,16 +108,6 @@ class TestAboutOneReport:
 
 @pytest.mark.usefixtures("kenya", "mali")
 class TestGrounded:
-    def test_one_generation_call_and_the_sources_before_its_first_token(self, services, server) -> None:
-        """R-E2."""
-        server.chat(Reply(["It is ", "2.09% ", "[1]."]))
-        events = run(services, question(country_name="Kenya"))
-        kinds = [StepEvent, SourcesEvent, StepEvent, TokenEvent, TokenEvent, TokenEvent, AnswerEvent]
-        assert [type(event) for event in events] == kinds
-        assert [event.name for event in events if isinstance(event, StepEvent)] == ["search", "generate"]
-        assert [event.text for event in events if isinstance(event, TokenEvent)] == ["It is ", "2.09% ", "[1]."]
-        assert server.calls(CHAT) == len(server.requests) == 1
-
     def test_the_sources_are_the_passages_of_the_prompt_in_their_order(self, services, server) -> None:
         events = run(services, question())
         (sources,) = [event for event in events if isinstance(event, SourcesEvent)]

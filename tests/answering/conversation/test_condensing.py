@@ -102,12 +102,6 @@ class TestByModel:
 
 
 class TestByRule:
-    @pytest.mark.parametrize("model", ["extractive", "echo"])
-    def test_without_a_language_model(self, services, server, model: str) -> None:
-        with Services(services.settings.override(chat_model=model)) as others:
-            assert condense(others) == (BY_RULE, ["condense_rule"], 0)
-        assert server.requests == []
-
     def test_a_question_about_an_attachment_takes_no_country(self, services, server) -> None:
         attached = replace(
             question("What does page one say of rivers?"), attachments=(Document("a", "a", "A", "a", {}),)

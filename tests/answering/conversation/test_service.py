@@ -7,7 +7,6 @@ import pytest
 from chatbot.answering.conversation import Place, Saved
 from chatbot.app.services import Services
 from chatbot.domain import Message, SourcesEvent, TokenEvent
-from chatbot.domain.chat import Cited
 from chatbot.domain.errors import ChatModelError, NotFoundError, SettingsError
 from chatbot.domain.request import Cancellation
 from tests.answering.agents.conftest import question
@@ -39,18 +38,6 @@ def stored(services: Services, name: str) -> int:
 
 
 class TestSaving:
-    def test_a_question_begins_a_conversation_and_the_next_continues_it(self, services, server) -> None:
-        server.chat(Reply(["One [1]."]), Reply(["Why does it grow?"]), Reply(["Two [1]."]))
-        first = ask(services)
-        assert services.storage.conversations.messages(first.conversation_id) == [
-            Message("user", QUERY),
-            Message("assistant", "One [1].", cited=Cited(("Kenya",), ("Population growth rate",))),
-        ]
-        second = ask(services, "And why?", first.conversation_id)
-        assert second.conversation_id == first.conversation_id
-        assert second.message_id != first.message_id
-        assert texts(services, first) == [QUERY, "One [1].", "And why?", "Two [1]."]
-
     def test_a_long_answer_does_not_hide_what_was_asked(self, services, server) -> None:
         server.chat(
             Reply(["It grows by 2.09% [1]. " * 1500]), Reply(["What is the growth rate of Mali?"]), Reply(["x"])

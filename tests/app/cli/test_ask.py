@@ -12,7 +12,7 @@ import pytest
 from chatbot.answering.agents import AGENTS
 from chatbot.search import RETRIEVAL_METHODS
 from tests.app.cli.conftest import Run
-from tests.app.web.contract import ANSWER, CITATION, HIT, SCOPE, THRESHOLD, TRACE, USAGE
+from tests.app.web.contract import ANSWER, TRACE
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
@@ -27,15 +27,7 @@ def ask(run: Run, *arguments: str, **settings: str) -> Any:
 
 def test_json_has_exactly_the_fields_of_the_contract(loaded: Run) -> None:
     body = ask(loaded, "--country", "KE", "--year", "2023")
-    trace = body["trace"]
-    assert set(body) == ANSWER
-    assert set(body["citations"][0]) == CITATION
-    assert set(body["scope"]) == SCOPE
-    assert set(trace) == TRACE
-    assert set(trace["threshold"]) == THRESHOLD
-    assert set(trace["hits"][0]) == HIT
-    assert set(trace["steps"][0]) == {"name", "ms"}
-    assert set(trace["usage"]) == USAGE
+    assert (set(body), set(body["trace"])) == (ANSWER, TRACE)
     assert body["answered"] is True
     assert body["scope"] == {"filters": {"country_name": ["Kenya"], "year": [2023]}, "documents": 1, "chunks": 3}
     assert {citation["country_name"] for citation in body["citations"]} == {"Kenya"}

@@ -20,7 +20,7 @@ from chatbot.database.core import Database
 from chatbot.database.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
 from chatbot.domain import Scope
 from chatbot.domain.documents import Calibration
-from chatbot.domain.errors import DatabaseError, EmbedderMismatchError, InvalidRequestError, SettingsError
+from chatbot.domain.errors import DatabaseError, EmbedderMismatchError, SettingsError
 from chatbot.stores.faiss import FaissStore
 from tests.app.migration.corpora import COLLECTIONS, DIMENSIONS, contents, write_corpus
 from tests.fakes.nx_server import NxThread
@@ -267,9 +267,3 @@ LOCATIONS = {
 @pytest.mark.parametrize(("uri", "name"), LOCATIONS.items())
 def test_a_location_is_named_without_its_password(uri: str, name: str, settings: Settings) -> None:
     assert Location.parse(uri, settings).name == name
-
-
-@pytest.mark.parametrize("uri", ["postgres://host/db", "", "sqlite:"])
-def test_what_is_no_location(uri: str, settings: Settings) -> None:
-    with pytest.raises(InvalidRequestError, match="mongodb://HOST"):
-        Location.parse(uri, settings)

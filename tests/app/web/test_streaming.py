@@ -39,6 +39,7 @@ class TestEvents:
         server.chat(Reply(["It is ", "2.09% [1]."]))
         events = ask(port, query=QUESTION, filters=KENYA)
         assert names(events) == ["step", "sources", "step", "token", "token", "done"]
+        assert server.calls(CHAT) == len(server.requests) == 1  # R-E2
         steps = [event.data for event in events if event.name == "step"]
         assert [step["name"] for step in steps] == ["search", "generate"]
         assert all(set(step) == STEP and step["detail"] for step in steps)
@@ -182,8 +183,9 @@ class TestLateFailures:
         assert set(error) == ERROR
         assert error["code"] == code
         assert "broken" not in str(error)
-        told = [each.getMessage() for each in caplog.records if each.name == "chatbot.app.web.monitoring"]
-        assert told == [f"Request {error['request_id']}: {error['message']}"]
+        (told,) = [each.getMessage() for each in caplog.records if each.name == "chatbot.app.web.monitoring"]
+        said = " It said: scripted failure" if {reply.status, reply.ending} & {401, "error"} else ""
+        assert told == f"Request {error['request_id']}: {error['message']}{said}"
         assert stored(services) == (0, 0)
 
 
