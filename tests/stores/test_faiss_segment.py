@@ -10,7 +10,7 @@ import pytest
 
 from chatbot.domain import Matrix, Scope, Values
 from chatbot.stores.faiss import index, snapshot
-from chatbot.stores.faiss.index import Segment
+from chatbot.stores.faiss.index import ChunkIndex, Segment
 from chatbot.stores.faiss.rows import Column, Rows
 from chatbot.stores.faiss.snapshot import Snapshot, write_snapshot
 from chatbot.stores.faiss.vectors import Clusters, ShortVectors, shortened
@@ -52,7 +52,7 @@ def stored(clustered: Segment, tmp_path_factory: pytest.TempPathFactory) -> Segm
     """The same rows in a snapshot's file."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(snapshot, "LARGE_BYTES", 0)
-        return write_snapshot(tmp_path_factory.mktemp("index"), KEY, Snapshot(1, 1, 1, {}, (clustered,)))[0]
+        return write_snapshot(tmp_path_factory.mktemp("index"), KEY, Snapshot(ChunkIndex((clustered,))))[0]
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +132,7 @@ def test_from_a_file_the_same_is_found(
 
 
 def test_of_few_vectors_there_are_no_short_ones(clustered: Segment, tmp_path: Path) -> None:
-    (written,) = write_snapshot(tmp_path, KEY, Snapshot(1, 1, 1, {}, (clustered,)))
+    (written,) = write_snapshot(tmp_path, KEY, Snapshot(ChunkIndex((clustered,))))
     assert (written.short, written.stored) == (None, None)
 
 

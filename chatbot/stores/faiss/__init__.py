@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,9 +50,7 @@ class FaissStore(MongoChunks):
         self._language = settings.language
         self._bm25 = Bm25(settings.bm25_k1, settings.bm25_b)
         self._snapshot = settings.data_dir / f"index{slot}"
-        self._index = ChunkIndex()
-        self._position = -1
-        self._marker = self._epoch = -1
+        self._state = Snapshot(ChunkIndex())
         self._corpus = ""
         self._unsaved_rows = 0
         self._compared_at = self._compare_seconds = 0.0
@@ -108,58 +107,58 @@ class FaissStore(MongoChunks):
     def _fresh(self) -> ChunkIndex:
         """Return the index as of now; writes of other programs are noticed where they change the marker."""
         # Read without the lock: searches must not queue up for a slow server, nor each repeat the same update.
-        marker, position = self._read_marker(), self._changes.position()
-        if (marker, position) == (self._marker, self._position):
-            return self._index
+        if self._marks() == (self._state.marker, self._state.position):
+            return self._state.index
         with self._lock, ExitStack() as turn:
-            marker, position = self._read_marker(), self._changes.position()
-            if (marker, position) == (self._marker, self._position):
-                return self._index  # another search was faster
-            if self._position < 0 and not self._adopt_snapshot():
+            marker, position = self._marks()
+            if (marker, position) == (self._state.marker, self._state.position):
+                return self._state.index  # another search was faster
+            if self._state.position < 0 and not self._adopt_snapshot():
                 # Locked until it is written: others take it from there, which saves their memory and time.
                 turn.enter_context(only_one(self._snapshot))
                 self._adopt_snapshot()
-            position, changed = self._changes.since(self._position)
+            position, changed = self._changes.since(self._state.position)
             if changed is None and self._adopt_snapshot():  # of a process that is not so far behind
-                position, changed = self._changes.since(self._position)
-            if self._position < 0 or (changed is None and self._changes.epoch() != self._epoch):
+                position, changed = self._changes.since(self._state.position)
+            if self._state.position < 0 or (changed is None and self._changes.epoch() != self._state.epoch):
                 self._load_all()
             elif changed:
                 self._load(changed)
-            elif changed is None or marker != self._marker:
+            elif changed is None or marker != self._state.marker:
                 # A count that changed without the log is a foreign write, or one of ours that is not logged yet:
                 # under a stream of those a large collection must not be walked through for every question.
                 if changed is not None and time.monotonic() - self._compared_at < RELOAD_PAUSE * self._compare_seconds:
-                    return self._index
+                    return self._state.index
                 self._compare()
-            self._position, self._marker = position, marker
+            self._state = replace(self._state, position=position, marker=marker)
             running = self._upkeep is not None and self._upkeep.is_alive()
-            if not running and (self._save_is_due() or any(s.awaits_clusters for s in self._index.segments)):
+            if not running and (self._save_is_due() or any(s.awaits_clusters for s in self._state.index.segments)):
                 arguments = (turn.pop_all(),)
                 self._upkeep = threading.Thread(target=self._keep_up, args=arguments, name="index upkeep", daemon=True)
                 self._upkeep.start()
-            return self._index
+            return self._state.index
 
-    def _read_marker(self) -> int:
-        return sum(collection.write_marker() for collection in self._collections())
+    def _marks(self) -> tuple[int, int]:
+        """Return the marker and the position of the change log, which say whether anything was written."""
+        return sum(collection.write_marker() for collection in self._collections()), self._changes.position()
 
     def _load_all(self) -> None:
-        index, self._epoch = ChunkIndex(), self._changes.epoch()
-        self._index = index.replace_documents(set(), self._read_rows(index))
-        self._unsaved_rows += len(self._index)
+        epoch, index = self._changes.epoch(), ChunkIndex()
+        self._state = replace(self._state, index=index.replace_documents(set(), self._read_rows(index)), epoch=epoch)
+        self._unsaved_rows += len(self._state.index)
 
     def _load(self, documents: set[str]) -> None:
         if any(document_id.startswith(OLDER_PREFIX) for document_id in documents):  # their rows do not name them
             self._load_all()
             return
-        rows = self._read_rows(self._index, sorted(documents))
-        self._index = self._index.replace_documents(documents, rows)
+        rows = self._read_rows(self._state.index, sorted(documents))
+        self._state = replace(self._state, index=self._state.index.replace_documents(documents, rows))
         self._unsaved_rows += len(rows.ids) if rows is not None else 0
 
     def _compare(self) -> None:
         """Load the documents whose passages have other ids than the index; an id changes with its passage."""
         started = time.monotonic()
-        indexed, stored = self._index.live_ids(), stored_ids(self._collections())
+        indexed, stored = self._state.index.live_ids(), stored_ids(self._collections())
         self._load({id for id in indexed.keys() | stored.keys() if indexed.get(id) != stored.get(id)})
         self._compared_at = time.monotonic()
         self._compare_seconds = self._compared_at - started
@@ -168,11 +167,9 @@ class FaissStore(MongoChunks):
         """Use the snapshot, if there is one that is newer than this index."""
         self._corpus = self._changes.corpus_id()
         snapshot = read_snapshot(self._snapshot, self._key())
-        if snapshot is None or snapshot.position <= self._position:
+        if snapshot is None or snapshot.position <= self._state.position:
             return False
-        self._index = ChunkIndex(snapshot.segments, snapshot.vocabulary)
-        self._position, self._marker, self._epoch = snapshot.position, snapshot.marker, snapshot.epoch
-        self._unsaved_rows = 0
+        self._state, self._unsaved_rows = snapshot, 0
         return True
 
     def _read_rows(self, index: ChunkIndex, documents: Sequence[str] | None = None) -> Rows | None:
@@ -192,14 +189,14 @@ class FaissStore(MongoChunks):
     def _keep_up(self, turn: ExitStack) -> None:
         """Make clusters and the snapshot where they are due, beside the searches; ``turn`` ends with it."""
         with turn:
-            while waiting := [segment for segment in self._index.segments if segment.awaits_clusters]:
+            while waiting := [segment for segment in self._state.index.segments if segment.awaits_clusters]:
                 self._exchange([(waiting[0], waiting[0].clustered())])
             self._save()
 
     def _save(self) -> None:
         with self._lock:
-            index, due = self._index, self._save_is_due()
-            snapshot = Snapshot(self._position, self._marker, self._epoch, dict(index.vocabulary), index.segments)
+            index, due = self._state.index, self._save_is_due()
+            snapshot = replace(self._state, index=replace(index, vocabulary=dict(index.vocabulary)))
             self._unsaved_rows = 0 if due else self._unsaved_rows
         if not due:
             return
@@ -216,7 +213,7 @@ class FaissStore(MongoChunks):
         """Replace old by new segments; what was deleted meanwhile stays deleted."""
         with self._lock:
             for old, new in pairs:
-                self._index = self._index.exchange(old, new)
+                self._state = replace(self._state, index=self._state.index.exchange(old, new))
 
     def _key(self) -> Key:
         settings = (self._names, self._fields, self._embedding_field, self._dimensions, self._language)

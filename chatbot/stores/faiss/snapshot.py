@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..keywords import Postings
-from .index import Segment
+from .index import ChunkIndex, Segment
 from .rows import ARRAYS, Column, Rows
 from .vectors import Clusters, ShortVectors, WholeVectors, faiss, shortened
 
@@ -61,11 +61,10 @@ class Snapshot:
     ``marker`` is `Collection.write_marker` of all collections.
     """
 
-    position: int
-    marker: int
-    epoch: int
-    vocabulary: dict[str, int]
-    segments: tuple[Segment, ...]
+    index: ChunkIndex
+    position: int = -1
+    marker: int = -1
+    epoch: int = -1
 
 
 @contextmanager
@@ -90,13 +89,13 @@ def only_one(folder: Path) -> Iterator[None]:
 def write_snapshot(folder: Path, key: Key, snapshot: Snapshot) -> tuple[Segment, ...]:
     """Return the segments as they are in the files. A reader sees the old snapshot or the new one."""
     folder.mkdir(parents=True, exist_ok=True)
-    segments = tuple(segment if segment.file else _written(folder, segment) for segment in snapshot.segments)
+    segments = tuple(segment if segment.file else _written(folder, segment) for segment in snapshot.index.segments)
     header = {
         "key": [FORMAT, *key],
         "position": snapshot.position,
         "marker": snapshot.marker,
         "epoch": snapshot.epoch,
-        "vocabulary": list(snapshot.vocabulary),
+        "vocabulary": list(snapshot.index.vocabulary),
         "segments": [segment.file for segment in segments],
     }
     _write(folder / CURRENT, header, {segment.file: np.packbits(segment.alive) for segment in segments})
@@ -125,7 +124,7 @@ def read_snapshot(folder: Path, key: Key) -> Snapshot | None:
         log.warning("The index snapshot %s cannot be read (%s): the index is built from the database.", folder, error)
         return None
     vocabulary = {term: number for number, term in enumerate(header["vocabulary"])}
-    return Snapshot(header["position"], header["marker"], header["epoch"], vocabulary, tuple(segments))
+    return Snapshot(ChunkIndex(tuple(segments), vocabulary), header["position"], header["marker"], header["epoch"])
 
 
 def _written(folder: Path, segment: Segment) -> Segment:
