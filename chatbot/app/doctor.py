@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..config.settings import is_loopback, misspelt_settings
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 Severity = Literal["ok", "warning", "error"]
 SAMPLED = 50
 """Vectors of each collection that are checked."""
-CREATE = "Run: python -m chatbot index create"
 RECALL_QUESTIONS = 30
 """The latest questions of people, or headings of passages if there are none."""
 CANDIDATES = (100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -52,16 +53,20 @@ class Finding:
     remedy: str = ""
 
 
-_ok, _warning, _error = partial(Finding, "ok", ""), partial(Finding, "warning", ""), partial(Finding, "error", "")
+_FINDINGS = tomllib.loads(files(__package__).joinpath("doctor.toml").read_text("utf-8"))
+_ok = partial(Finding, "ok", "")
+
+
+def _found(key: str, severity: Severity | None = None, /, **values: object) -> Finding:
+    """Return a finding of `doctor.toml`; ``severity`` in place of its own."""
+    row = _FINDINGS[key]
+    message, remedy = (row.get(part, "").format(**values) for part in ("message", "remedy"))
+    return Finding(severity or row["severity"], "", row.get("name", key), message, remedy)
 
 
 def check_settings(services: Services) -> Iterator[Finding]:
     for name, setting in misspelt_settings():
-        yield _warning(
-            "unknown_setting",
-            f"{name} is not a setting, and {setting} is not set.",
-            f"If you mean {setting}, rename it.",
-        )
+        yield _found("unknown_setting", variable=name, setting=setting)
 
 
 def check_access(services: Services) -> Iterator[Finding]:
@@ -70,11 +75,7 @@ def check_access(services: Services) -> Iterator[Finding]:
     valid = sum(not key.revoked_at for key in services.storage.keys.all())
     yield _ok("rule", f"ACCESS is {settings.rule}; {count_of(valid, 'key')}")
     if settings.rule == "open" and not is_loopback(settings.host):
-        yield _warning(
-            "open_to_all",
-            f"Everybody who can reach {settings.host}:{settings.port} may change and delete everything.",
-            "Set ACCESS=read or keys, unless only this machine can reach it; see docs/deploy.md.",
-        )
+        yield _found("open_to_all", host=settings.host, port=settings.port)
 
 
 def check_database(services: Services) -> Iterator[Finding]:
@@ -91,11 +92,7 @@ def check_embedder(services: Services) -> Iterator[Finding]:
     if dimensions == embedder.dimensions:
         yield _ok("answers", f"{embedder.model_id}, {dimensions} dimensions")
         return
-    yield _error(
-        "wrong_dimensions",
-        f"{embedder.model_id} answers with {dimensions} dimensions, {embedder.dimensions} are expected.",
-        "Set EMBEDDING_MODEL to the model that the database was written with.",
-    )
+    yield _found("embedder_dimensions", model=embedder.model_id, dimensions=dimensions, expected=embedder.dimensions)
 
 
 def check_chat_model(services: Services) -> Iterator[Finding]:
@@ -108,13 +105,9 @@ def check_chat_model(services: Services) -> Iterator[Finding]:
         request.cancel.cancel()
         yield _ok("answers", each.model_id)
         if services.settings.openai_base_url and each.is_language_model and (cut := _cut_prompt(services, each)):
-            yield _warning("prompt_cut", f"{each.model_id}: {cut}")
+            yield _found("prompt_cut", model=each.model_id, cut=cut)
     if isinstance(model, Quoter):
-        yield _warning(
-            "no_language_model",
-            "Answers are exact quotations: no language model is configured.",
-            "Set OPENAI_API_KEY, or OPENAI_BASE_URL and CHAT_MODEL for a server of your own.",
-        )
+        yield _found("no_language_model")
 
 
 def _cut_prompt(services: Services, model: ChatModel) -> str:
@@ -151,60 +144,27 @@ def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Ite
     if elsewhere:
         yield _ok("count", f"{engine.store}: {count_of(stored, 'passage')}")
         if stored > registered and all(r.status == "ready" and not r.replacing for r in records):
-            yield _error(
-                "passages_of_another_database",
-                f"{engine.store} has {stored} passages, the reports of this database have {registered}. The others are "
-                "searched, but nobody can list, change or delete them.",
-                "Set the MONGODB_URI or DATA_DIR that they were written with, or restore its backup; else drop the "
-                "table 'chunks' and ingest the reports again.",
-            )
+            yield _found("passages_of_another_database", store=engine.store, stored=stored, registered=registered)
     if stored < registered:
-        yield _error(
-            "passages_missing" if stored else "no_passages",
-            f"{registered} passages of {len(records)} reports are registered, but {engine.store} has "
-            f"{stored or 'none'} of them.",
-            "Ingest the reports again. If they were written with another VECTOR_SEARCH, set that one; if they were "
-            "copied in part, copy them again.",
-        )
+        values = {"registered": registered, "reports": len(records), "store": engine.store, "stored": stored}
+        yield _found("passages_missing" if stored else "no_passages", **values)
     for name in sorted({record.collection for record in records} - searched):
-        yield _warning(
-            "collection_not_searched",
-            f"No setting names the collection {name!r}, so searches may not find its reports.",
-            "Add it to COLLECTIONS, or ingest the reports again.",
-        )
+        yield _found("collection_not_searched", collection=name)
     if missing := len(services.storage.figures.missing(records)):
-        yield _warning(
-            "figures_missing",
-            f"The figures of {missing} reports are not stored yet: tables and lists of figures leave them out.",
-            "Store them: python -m chatbot migrate. A running server does it by itself.",
-        )
+        yield _found("figures_missing", count=missing)
     if pending := sum(record.status != "ready" for record in records):
-        yield _warning(
-            "reports_pending",
-            f"{pending} reports are registered but cannot be searched yet.",
-            "Ingest them again: python -m chatbot ingest PATH",
-        )
+        yield _found("reports_pending", count=pending)
 
 
 def _check_values(services: Services, collection: Collection) -> Iterator[Finding]:
     """Check that a scope can find the values of the filter fields."""
     years = [year for year in collection.distinct("year") if isinstance(year, str) and year != NO_VALUE]
     if years:
-        yield _error(
-            "years_as_strings",
-            f"collection {collection.name}: years are stored as text ({', '.join(sorted(years)[:5])}); a scope by year "
-            "compares numbers and does not find them.",
-            "Make them numbers: python -m chatbot migrate",
-        )
+        yield _found("years_as_strings", collection=collection.name, years=", ".join(sorted(years)[:5]))
     in_process = not services.storage.engine.traits.has_search_indexes  # which finds missing fields too
     lacking = [name for name in services.settings.filter_fields if not in_process and collection.count({name: None})]
     if lacking:
-        yield _warning(
-            "filter_fields_left_out",
-            f"collection {collection.name}: some passages lack {', '.join(lacking)} instead of storing it as empty; "
-            "they are not searched if a question names a country.",
-            "Store it as empty: python -m chatbot migrate",
-        )
+        yield _found("filter_fields_left_out", collection=collection.name, fields=", ".join(lacking))
 
 
 def _check_vectors(services: Services, collection: Collection) -> Iterator[Finding]:
@@ -212,25 +172,13 @@ def _check_vectors(services: Services, collection: Collection) -> Iterator[Findi
     rows = list(collection.find({}, {EMBEDDING_FIELD: 1}, limit=SAMPLED))
     stored = [row[EMBEDDING_FIELD] for row in rows if row.get(EMBEDDING_FIELD) is not None]
     if any(isinstance(value, list) for value in stored):
-        yield _warning(
-            "vectors_as_arrays",
-            f"collection {collection.name}: embeddings stored as arrays take three times the space.",
-            "Make them float32 vectors: python -m chatbot migrate",
-        )
+        yield _found("vectors_as_arrays", collection=collection.name)
     embedder, dimensions = services.runtime.embedder, {len(decode_vector(value)) for value in stored}
     if other := sorted(dimensions - {embedder.dimensions}):
-        yield _error(
-            "wrong_dimensions",
-            f"collection {collection.name}: embeddings have {other[0]} dimensions, those of {embedder.model_id} have "
-            f"{embedder.dimensions}.",
-            "Set the embedding model that the collection was written with, or: python -m chatbot reembed",
-        )
+        values = {"dimensions": other[0], "model": embedder.model_id, "expected": embedder.dimensions}
+        yield _found("wrong_dimensions", collection=collection.name, **values)
     if services.storage.facts.embedder() is None:
-        yield _warning(
-            "embedder_unknown",
-            f"collection {collection.name} does not say which model wrote it; {embedder.model_id} is assumed.",
-            "If that is right, nothing needs to be done.",
-        )
+        yield _found("embedder_unknown", collection=collection.name, model=embedder.model_id)
 
 
 def check_engine(services: Services) -> Iterator[Finding]:
@@ -252,11 +200,7 @@ def check_engine(services: Services) -> Iterator[Finding]:
         return
     yield _ok("engine", f"{engine.store}: {engine.detail}; {services.runtime.store.ping()}")
     if (foreign := services.storage.foreign_changes) is not None and not foreign.supported():
-        yield _warning(
-            "changes_in_place_unseen",
-            "This server has no change streams: passages that another program changes in place are not updated here.",
-            "If others write, make it a replica set (rs.initiate()), or run after them: python -m chatbot migrate",
-        )
+        yield _found("changes_in_place_unseen")
 
 
 def check_indexes(services: Services) -> Iterator[Finding]:
@@ -271,40 +215,29 @@ def check_indexes(services: Services) -> Iterator[Finding]:
         yield from findings or [_ok("queryable", plan.described)]
     for name in dict.fromkeys(services.settings.chunk_collections):
         for left in LEFT_OVER & {str(index["name"]) for index in services.storage.database[name].search_indexes()}:
-            yield _warning(
-                "index_left_over",
-                f"The search index {left!r} of {name!r} is no longer used, and takes the place of another.",
-                f'In mongosh: db.getCollection("{name}").dropSearchIndex("{left}")',
-            )
+            yield _found("index_left_over", index=left, collection=name)
 
 
 def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
     # Without a text index, questions are still answered by their vectors.
-    found = _warning if plan.optional else _error
+    severity: Severity = "warning" if plan.optional else "error"
     consequence = "keywords are not searched" if plan.optional else "nothing is found"
     status = index_status(services.storage.database, plan)
     if status.state == "DOES_NOT_EXIST":
         indexes = services.storage.database[plan.collection].search_indexes()
         of_kind = (str(index["name"]) for index in indexes if index_kind(index) == plan.kind)
         if other := next((name for name in of_kind if name != plan.index), None):
-            yield _error(
-                "index_under_another_name",
-                f"{plan.collection!r} has no index {plan.index!r}, but one named {other!r}. A search by the wrong "
-                "name finds nothing and gives no error.",
-                f"{CREATE}, then drop {other!r} in Atlas",
-            )
+            yield _found("index_under_another_name", collection=plan.collection, index=plan.index, other=other)
         else:
-            yield found("index_missing", f"The {plan.described} does not exist.", CREATE)
+            yield _found("index_missing", severity, plan=plan.described)
         return
     if status.state == "FAILED":
-        yield found("index_failed", f"The {plan.described} failed ({status.message}): {consequence}.", CREATE)
+        values = {"plan": plan.described, "reason": status.message, "consequence": consequence}
+        yield _found("index_failed", severity, **values)
         return
     if not status.queryable:
-        yield found(
-            "index_building",
-            f"The {plan.described} is {status.state}: {consequence} until it is ready.",
-            "Wait, and check again: python -m chatbot index status",
-        )
+        values = {"plan": plan.described, "state": status.state, "consequence": consequence}
+        yield _found("index_building", severity, **values)
     if plan.kind == "vectorSearch":
         yield from _differences(plan, status)
 
@@ -315,24 +248,15 @@ def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
     actual = _vector_field(status.definition, str(expected["path"]))
     path, size, similarity = (actual.get(name) for name in ("path", "numDimensions", "similarity"))
     if path != expected["path"]:
-        yield _error("wrong_path", f"The {plan.described} is over {path!r}, not {expected['path']!r}.", CREATE)
+        yield _found("wrong_path", plan=plan.described, actual=path, expected=expected["path"])
     elif size != expected["numDimensions"]:
-        yield _error(
-            "index_wrong_dimensions",
-            f"The {plan.described} has {size} dimensions, the model {expected['numDimensions']}.",
-            f"Set the model that the index was made for, or: {CREATE.removeprefix('Run: ')}",
-        )
+        yield _found("index_wrong_dimensions", plan=plan.described, actual=size, expected=expected["numDimensions"])
     elif similarity != expected["similarity"]:
-        message = f"The {plan.described} compares by {similarity}, scores need {expected['similarity']}."
-        yield _error("wrong_similarity", message, CREATE)
+        yield _found("wrong_similarity", plan=plan.described, actual=similarity, expected=expected["similarity"])
     declared = {field["path"] for field in status.definition.get("fields", []) if field.get("type") == "filter"}
     needed = [field["path"] for field in plan.definition["fields"] if field["type"] == "filter"]
     if undeclared := [path for path in needed if path not in declared]:
-        yield _error(
-            "filter_field_undeclared",
-            f"The {plan.described} does not declare {', '.join(undeclared)} as filter: a scope by it is refused.",
-            CREATE,
-        )
+        yield _found("filter_field_undeclared", plan=plan.described, fields=", ".join(undeclared))
 
 
 def _vector_field(definition: Mapping[str, Any], path: str = "") -> Mapping[str, Any]:
@@ -356,7 +280,7 @@ def check_recall(services: Services) -> Iterator[Finding]:
         texts = [str(row.get("document_title") or "") for row in rows]
     questions = [text for text in dict.fromkeys(texts) if text.strip()][:RECALL_QUESTIONS]
     if not questions:
-        yield _warning("no_questions", "There is no question and no heading to measure with.")
+        yield _found("no_questions")
         return
     vectors = [services.runtime.embedder.embed_query(text) for text in questions]
     for target in services.runtime.index_plans:
@@ -380,10 +304,8 @@ def _measure_recall(services: Services, target: SearchTarget, vectors: Sequence[
         share = sum(len(a & b) for a, b in zip(near, exact, strict=True)) / max(1, sum(map(len, exact)))
         if share >= SUFFICIENT_RECALL:
             break
-    message = f"collection {target.collection}: {share:.1%} of the exact result with {candidates} candidates"
-    sufficient = share >= SUFFICIENT_RECALL
-    remedy = f"NUM_CANDIDATES={candidates}"
-    return _ok("enough", message, remedy) if sufficient else _warning("too_little", message, remedy)
+    key = "enough" if share >= SUFFICIENT_RECALL else "too_little"
+    return _found(key, collection=target.collection, share=share, candidates=candidates)
 
 
 CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (

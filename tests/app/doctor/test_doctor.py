@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from pymongo.errors import OperationFailure
 
+from chatbot.app import doctor
 from chatbot.app.doctor import Finding, check_access, diagnose
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
@@ -261,3 +264,9 @@ def test_a_server_that_is_open_to_all_is_noticed(tmp_path: Path, host: str, foun
     with Services(settings) as services:
         warned = {finding.name for finding in check_access(services) if finding.severity == "warning"}
     assert warned == found
+
+
+def test_every_finding_of_the_table_is_one_of_a_check() -> None:
+    source = inspect.getsource(doctor)
+    table = tomllib.loads(Path(doctor.__file__).with_suffix(".toml").read_text("utf-8"))
+    assert [name for name in table if f'"{name}"' not in source] == []
