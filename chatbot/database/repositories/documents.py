@@ -38,11 +38,10 @@ class ReportIndex:
     def __init__(self, fields: Iterable[str] = ()) -> None:
         """An empty index. ``fields`` are indexed; for any other field every report is compared."""
         self.records: dict[str, DocumentRecord] = {}
+        """By id, sorted by title."""
         self.unsettled: dict[str, str] = {}
         """Reports that are being written or removed, with the version that questions may see ("" = none)."""
-        self._order: list[tuple[str, str]] = []
         self._ids: dict[str, ByValue] = {field: {} for field in fields}
-        self._values: dict[str, list[Value]] = {field: [] for field in fields}
         self._all = Holdings()
         self._kept: dict[tuple[str, Scope], Any] = {}
 
@@ -51,18 +50,13 @@ class ReportIndex:
         old = [self.records[id] for id in changes if id in self.records]
         new = [record for record in changes.values() if record is not None]
         after = ReportIndex(self._ids)
-        after.records = {**self.records, **{record.id: record for record in new}}
-        for id in changes.keys() - {record.id for record in new}:
-            after.records.pop(id, None)
+        after.records = {id: record for id, record in {**self.records, **changes}.items() if record is not None}
+        if set(map(_sort_key, old)) != set(map(_sort_key, new)):  # nearly sorted already, so sorting is linear
+            after.records = dict(sorted(after.records.items(), key=lambda item: _sort_key(item[1])))
         unchanged = {id: version for id, version in self.unsettled.items() if id not in changes}
         after.unsettled = unchanged | {r.id: r.visible_version for r in new if r.status != "ready" or r.replacing}
-        removed, added = set(map(_sort_key, old)), set(map(_sort_key, new))
-        after._order, after._all = self._order, self._all
-        if removed != added:  # nearly sorted already, so sorting is linear
-            after._order = sorted([*(key for key in self._order if key not in removed), *added])
-        for field, before in self._ids.items():
-            ids = after._ids[field] = _updated(before, field, old, new)
-            after._values[field] = self._values[field] if ids.keys() == before.keys() else _sorted(ids)
+        after._ids = {field: _updated(before, field, old, new) for field, before in self._ids.items()}
+        after._all = self._all
         for records, sign in ((new, 1), (old, -1)):
             counted = Holdings.of((record, chunks_inside(record, Scope())) for record in records)
             after._all = after._all.plus(counted, sign)
@@ -78,19 +72,15 @@ class ReportIndex:
         counted = ((record, chunks_inside(record, scope)) for record in self.inside(scope))
         return keep(self._kept, ("holdings", scope), lambda: Holdings.of(counted))
 
-    def values(self, field: str) -> Sequence[Value]:
-        """Return the values of a field, sorted. The list is shared: do not change it."""
-        if field in self._values:
-            return self._values[field]
-        return _sorted(value for record in self.records.values() for value in values_inside(record, field, Scope()))
-
     def counts(self, field: str, scope: Scope) -> Mapping[Value, int]:
         """Count the reports for each value of a field, sorted by value. Of a report only the parts inside count."""
-        if not scope and field in self._ids:
-            return {value: len(self._ids[field][value]) for value in self._values[field]}
 
         def count() -> dict[Value, int]:
-            numbers = Counter(value for record in self.inside(scope) for value in values_inside(record, field, scope))
+            if not scope and field in self._ids:
+                numbers = {value: len(ids) for value, ids in self._ids[field].items() if value is not None}
+            else:
+                inside = self.inside(scope)
+                numbers = Counter(value for record in inside for value in values_inside(record, field, scope))
             return {value: numbers[value] for value in _sorted(numbers)}
 
         return keep(self._kept, (f"counts {field}", scope), count)
@@ -122,7 +112,7 @@ class ReportIndex:
         if 8 * len(ids) < len(self.records):
             ordered = sorted((self.records[id] for id in ids), key=_sort_key)
         else:
-            ordered = [self.records[id] for _, id in self._order if id in ids]
+            ordered = [record for id, record in self.records.items() if id in ids]
         # One part of a report in several parts has to meet all conditions.
         exact = not scope.collections and len(indexed) == len(scope.conditions)
         return [record for record in ordered if (exact and not record.several) or is_inside(record, scope)]
@@ -304,7 +294,7 @@ class DocumentRepository:
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
         """Return the values of a field in the scope (default: everywhere), sorted as text."""
-        return list(self._index().counts(field, scope) if scope else self._index().values(field))
+        return list(self._index().counts(field, scope or Scope()))
 
 
 def _row(record: DocumentRecord) -> Json:
