@@ -67,6 +67,7 @@ _PROSE = _form(
     r"|what (?:happened|went|led|caused|is happening|was .{1,30} about))\b"
     r"|\b(?:reasons?|causes?|consequences?) (?:of|for)\b"
 )
+_ADVICE = _form(r"\b(?:must|ought|shall|should) (?:i|we)\b|\byou (?:think|believe|feel|prefer|recommend)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,11 @@ class Request:
 def asks_for_prose(text: str) -> bool:
     """Return whether a question asks why, how or what happened, and so for sentences instead of a figure or a name."""
     return _PROSE.search(text) is not None
+
+
+def asks_for_advice(text: str) -> bool:
+    """Return whether a question asks what the person who asks should do, or what the program thinks."""
+    return _ADVICE.search(text) is not None
 
 
 def series_words(text: str) -> str:

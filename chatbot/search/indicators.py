@@ -59,20 +59,65 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
+class _Group:
+    """The phrases of one heading or label: their words, and their vectors in rows."""
+
+    terms: Sequence[frozenset[str]]
+    vectors: Matrix
+
+
+@dataclass(frozen=True, slots=True)
 class _Asked:
     """What is asked for, as it is compared: as it is written, and its telling words alone."""
 
     vectors: NDArray[np.float32]
     """Shape (dimensions, 1 or 2)."""
     terms: frozenset[str]
+    counts: Mapping[str, int]
+    """In the phrases of how many headings each word is."""
+    headings: int
+
+    def best(self, group: _Group) -> Near:
+        """Compare with the phrases of a group."""
+        cosines = (group.vectors @ self.vectors).max(axis=1)
+        words = [self.shared(terms) for terms in group.terms]
+        place = int(np.argmax(cosines + WORDS * np.array(words)))
+        return Near(float(cosines[place]), words[place])
+
+    def shared(self, terms: frozenset[str]) -> float:
+        """Return the weight of the common words as a share of that of all words (Jaccard)."""
+        both = self.terms & terms
+        return self._weight(both) / self._weight(self.terms | terms) if both else 0.0
+
+    def _weight(self, terms: Iterable[str]) -> float:
+        return sum(log(2 + self.headings / (1 + self.counts.get(term, 0))) for term in sorted(terms))
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """The phrases of one heading or label: their words, and their vectors in rows."""
+class _Phrases:
+    """What the entries of a glossary say for headings and labels; the label "" is the heading itself.
 
-    terms: Sequence[frozenset[str]]
-    vectors: Matrix
+    ``groups``: the phrases embedded so far, by heading and label; the label None has those of all labels too.
+    """
+
+    def __init__(self, entries: Sequence[GlossaryEntry], terms: Callable[[str], Sequence[str]]) -> None:
+        self.entries = entries
+        self.groups: dict[tuple[str, str | None], _Group] = {}
+        self._phrases: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for entry in entries:
+            if entry.heading:
+                self._phrases[entry.heading, entry.label] += [entry.term, *entry.other_words]
+        self.headings = frozenset(heading for heading, _ in self._phrases)
+        words = ({term for text in self.of(heading, None) for term in terms(text)} for heading in self.headings)
+        self.counts = Counter(term for own in words for term in own)
+
+    def of(self, heading: str, label: str | None) -> list[str]:
+        """Return what is said for a label, "" for the heading alone, None for all of its labels."""
+        labels = [label] if label is not None else ["", *(own for name, own in self._phrases if name == heading)]
+        texts: dict[str, None] = {}
+        for one in labels:
+            name = f"{heading}: {one}" if one else heading
+            texts |= dict.fromkeys([name, *self._phrases.get((heading, one), ())])
+        return list(texts)
 
 
 class IndicatorIndex:
@@ -88,13 +133,7 @@ class IndicatorIndex:
         self._terms = analyzer.terms
         self._glossary = glossary
         self._lock = Lock()
-        self._entries: Sequence[GlossaryEntry] | None = None
-        self._phrases: dict[tuple[str, str], list[str]] = {}
-        """What the glossary says for a heading and label; the label "" is the heading itself."""
-        self._groups: dict[tuple[str, str | None], _Group] = {}
-        """By heading and label; the label None has the phrases of all labels too."""
-        self._headings: Counter[str] = Counter()
-        """In the phrases of how many headings each word is."""
+        self._phrases = _Phrases((), self._terms)
         self._named = lru_cache(KEPT_LABELS)(lambda heading, label: frozenset(self._terms(f"{heading} {label}")))
 
     def near(
@@ -110,14 +149,13 @@ class IndicatorIndex:
         ``labels``: those of each heading in the data, compared by words alone. None for an empty heading. Raises
         EmbeddingError.
         """
-        groups = self._of((name, None) for name in headings if name)
-        asked = self._asked(topic, request)
+        asked, groups = self._compared(topic, [(name, None) for name in headings if name], request)
         found: list[Near | None] = []
         for name in headings:
-            near = self._best(asked, groups[name, None]) if name else None
+            near = asked.best(groups[name, None]) if name else None
             if near is not None:
                 named = [self._named(name, label) for label in labels.get(name, ())]
-                near = Near(near.cosine, max([near.words, *(self._shared(asked.terms, terms) for terms in named)]))
+                near = Near(near.cosine, max([near.words, *map(asked.shared, named)]))
             found.append(near)
         return found
 
@@ -128,8 +166,8 @@ class IndicatorIndex:
         Raises EmbeddingError.
         """
         default = "" if "" in labels else max(labels, key=lambda one: (labels[one], -len(one)))
-        groups, asked = self._of((heading, label) for label in labels), self._asked(topic, request)
-        near = {label: self._best(asked, groups[heading, label]).score for label in labels}
+        asked, groups = self._compared(topic, [(heading, label) for label in labels], request)
+        near = {label: asked.best(groups[heading, label]).score for label in labels}
         best = max(near, key=lambda label: (near[label], labels[label]))
         return best if near[best] > near[default] + LABEL_LEAD else default
 
@@ -138,74 +176,55 @@ class IndicatorIndex:
 
         Raises EmbeddingError.
         """
-        groups = self._of([(beside, ""), *((name, None) for name in [*headings, beside])])
-        asked = self._asked(words, None)
-        whole = [group for (_, label), group in list(groups.items()) if label is None]
-        near = [group for group in whole if (group.vectors @ asked.vectors).max() >= SURE - WORDS]
-        best = max((self._best(asked, group).score for group in near), default=0.0)
+        whole = dict.fromkeys((name, None) for name in [*headings, *self._current().headings, beside])
+        asked, groups = self._compared(words, [(beside, ""), *whole])
+        near = (group for key in whole if ((group := groups[key]).vectors @ asked.vectors).max() >= SURE - WORDS)
+        best = max((asked.best(group).score for group in near), default=0.0)
         if best < SURE or not beside:
             return best >= SURE
-        own, part = (self._best(asked, groups[beside, label]).score for label in ("", None))
+        own, part = (asked.best(groups[beside, label]).score for label in ("", None))
         return part <= own or part < best - LABEL_LEAD
 
-    def _asked(self, topic: str, request: RequestContext | None) -> _Asked:
+    def _current(self) -> _Phrases:
+        """Return the phrases of the glossary as it is now."""
+        entries = self._glossary()
+        with self._lock:
+            if entries is not self._phrases.entries:
+                self._phrases = _Phrases(entries, self._terms)
+            return self._phrases
+
+    def _compared(
+        self, topic: str, keys: Sequence[tuple[str, str | None]], request: RequestContext | None = None
+    ) -> tuple[_Asked, Mapping[tuple[str, str | None], _Group]]:
+        """Return what is asked and the groups of these keys.
+
+        Words are weighed by the headings of the glossary and of ``keys``, so the same question always weighs the same.
+        """
+        phrases = self._current()
+        with self._lock:
+            self._embed(phrases, [key for key in dict.fromkeys(keys) if key not in phrases.groups])
+        groups = {key: phrases.groups[key] for key in keys}
+        own = [name for name, label in groups if label is None and name not in phrases.headings]
+        counts = Counter(phrases.counts)
+        counts.update(term for name in own for term in frozenset().union(*groups[name, None].terms))
         without_years = YEAR_PATTERN.sub("", topic)  # which no heading names
         topic = without_years if self._terms(without_years) else topic
         telling = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
         texts = dict.fromkeys(filter(None, [topic, telling]))
-        vectors = [self._embedder.embed_query(text, request=request) for text in texts]
-        return _Asked(np.stack(vectors, axis=1), frozenset(self._terms(topic)))
+        vectors = np.stack([self._embedder.embed_query(text, request=request) for text in texts], axis=1)
+        return _Asked(vectors, frozenset(self._terms(topic)), counts, len(phrases.headings) + len(own)), groups
 
-    def _best(self, asked: _Asked, group: _Group) -> Near:
-        cosines = (group.vectors @ asked.vectors).max(axis=1)
-        words = [self._shared(asked.terms, terms) for terms in group.terms]
-        place = int(np.argmax(cosines + WORDS * np.array(words)))
-        return Near(float(cosines[place]), words[place])
-
-    def _shared(self, asked: frozenset[str], terms: frozenset[str]) -> float:
-        """The weight of the common words as a share of that of all words (Jaccard)."""
-        both = asked & terms
-        return self._weight(both) / self._weight(asked | terms) if both else 0.0
-
-    def _weight(self, terms: Iterable[str]) -> float:
-        count = len(self._groups)
-        return sum(log(1 + count / (1 + self._headings[term])) for term in sorted(terms))
-
-    def _of(self, keys: Iterable[tuple[str, str | None]]) -> Mapping[tuple[str, str | None], _Group]:
-        """Return a mapping with the phrases of at least these; a changed glossary is taken over first."""
-        entries = self._glossary()
-        with self._lock:
-            if entries is not self._entries:
-                self._entries, self._phrases, self._groups, self._headings = entries, {}, {}, Counter()
-                for entry in entries:
-                    if entry.heading:
-                        said = self._phrases.setdefault((entry.heading, entry.label), [])
-                        said += [entry.term, *entry.other_words]
-                self._add(dict.fromkeys((heading, None) for heading, _ in self._phrases))
-            self._add([key for key in dict.fromkeys(keys) if key not in self._groups])
-            return self._groups
-
-    def _add(self, keys: Iterable[tuple[str, str | None]]) -> None:
-        texts = {key: self._texts(*key) for key in keys}
-        every = list(dict.fromkeys(text for group in texts.values() for text in group))
+    def _embed(self, phrases: _Phrases, keys: Sequence[tuple[str, str | None]]) -> None:
+        texts = {key: phrases.of(*key) for key in keys}
+        every = {
+            text: place for place, text in enumerate(dict.fromkeys(text for own in texts.values() for text in own))
+        }
         if not every:
             return
-        vectors = self._embedder.embed_documents(every)
-        places = {text: place for place, text in enumerate(every)}
-        for (heading, label), group in texts.items():
-            terms = [frozenset(self._terms(text)) for text in group]
-            self._groups[heading, label] = _Group(terms, vectors[[places[text] for text in group]])
-            if label is None:
-                self._headings.update(frozenset().union(*terms))
-
-    def _texts(self, heading: str, label: str | None) -> list[str]:
-        """What is said for a label, "" for the heading alone, None for all of its labels."""
-        labels = [label] if label is not None else ["", *(own for name, own in self._phrases if name == heading)]
-        texts: dict[str, None] = {}
-        for one in labels:
-            name = f"{heading}: {one}" if one else heading
-            texts |= dict.fromkeys([name, *self._phrases.get((heading, one), ())])
-        return list(texts)
+        vectors = self._embedder.embed_documents(list(every))
+        for key, own in texts.items():
+            terms = [frozenset(self._terms(text)) for text in own]
+            phrases.groups[key] = _Group(terms, vectors[[every[text] for text in own]])
 
 
 Definition = tuple[GlossaryEntry, Chunk | None]

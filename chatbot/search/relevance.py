@@ -1,8 +1,8 @@
-"""Whether the hits answer the question: how near the best passage and heading are, against a bound that doubts raise.
+"""Whether the hits answer the question: how close the best passage and heading are, less what speaks against it.
 
-The score alone separates little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
-reports say of deaths is near to homicides. So the headings count as much, and two doubts raise the bound: words of the
-question that neither a hit nor the glossary of its heading has, and a name among them.
+The scores alone separate little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
+reports say of deaths is near to homicides. So the headings count as much as the passages, and three doubts lower the
+closeness, each by as much as `DOUBT`: words that no hit has, a name that the hits lack, and a question for advice.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from ..domain import SearchHit
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import Reading
-from ..language import analyzer, language_of
+from ..language import analyzer, language_of, sentences
+from ..questions.kinds import asks_for_advice
 from ..questions.wording import OF_ANY_QUESTION, remove_names
 
 Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: the hits may only be near to what the question asks."""
 HEADINGS = 3
 """First hits whose headings count."""
-CLOSEST, ANSWERS = 0.3, 0.8
-"""What the nearness of a question without doubts has to reach, as a share of the way from floor to threshold."""
-WORDS, NAME = 1.5, 1.0
-"""How far the doubts raise that: all words of the question missing from the hits, and one of them a name."""
-NAME_SAID = 0.5
-"""How far that sinks if the hits have all names of the question, besides those of countries."""
+CLOSEST, ANSWERS = 0.2, 0.7
+"""The closeness from which hits are quoted as the closest ones, and as an answer; 0 is the floor, 1 the threshold."""
+DOUBT = 1.5
+"""What one doubt takes from the closeness."""
+NAMES_SAID = 1 / 3
+"""How much of a doubt is taken away if the hits have all names of the question, besides those of countries."""
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little can be said."""
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_WORD = re.compile(r"[^\W\d_]\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,6 @@ class Bounds:
 
     floor: float
     threshold: float
-
-    def at(self, share: float) -> float:
-        """Return the score at this share of the way from floor to threshold."""
-        return self.floor + share * (self.threshold - self.floor)
 
 
 def best_score(hits: Sequence[SearchHit]) -> float:
@@ -78,22 +75,35 @@ class Judge:
             return "closest"
         headings = [hit.heading_score for hit in hits[:HEADINGS] if hit.heading_score is not None]
         nearness = (best + max(headings, default=best)) / 2
-        doubt = self._doubt(question, hits) if is_own_language else 0.0
-        if doubt and nearness < bounds.at(CLOSEST + doubt):
+        closeness = (nearness - bounds.floor) / (bounds.threshold - bounds.floor)
+        if not is_own_language:
+            return "answers" if closeness >= ANSWERS else "closest"
+        if (doubts := self._doubts(question, hits, hits)) and closeness - DOUBT * doubts < CLOSEST:
             return "nothing"
-        return "answers" if nearness >= bounds.at(ANSWERS + doubt) else "closest"
+        return "answers" if closeness - DOUBT * self._doubts(question, hits, hits[:1]) >= ANSWERS else "closest"
 
-    def _doubt(self, question: Reading, hits: Sequence[SearchHit]) -> float:
-        topic = remove_names(question.text, question.names)
-        terms = analyzer(self.language).terms
-        words = [word for word in _WORD.findall(topic) if word.lower() not in OF_ANY_QUESTION and terms(word)]
-        said = {term for hit in hits for term in terms(hit.chunk.search_text)}
-        headings = {hit.chunk.heading for hit in hits}
-        entries = (entry for entry in self.glossary() if entry.heading in headings)
-        said |= {term for entry in entries for text in (entry.term, *entry.other_words) for term in terms(text)}
+    def _doubts(self, question: Reading, hits: Sequence[SearchHit], about: Sequence[SearchHit]) -> float:
+        """Return the share of words that no hit has, and 1 for each of the other doubts; less where all names are said.
+
+        ``about``: the hits that have to have the names of the question.
+        """
+        terms, topic = analyzer(self.language).terms, remove_names(question.text, question.names)
+        asking = [one for one in sentences(topic) if one.endswith("?")] or [topic]
+        every = [_WORD.findall(one) for one in asking]
+        words = [word for one in every for word in one if word.lower() not in OF_ANY_QUESTION and terms(word)]
+        names = {word for one in every for word in one[1:] if word.istitle() and word in words}
+        if 2 * len(names) > sum(map(len, every)):  # a title, or a language with capitals for nouns
+            names = set()
+        said, said_of_it = self._said(hits), self._said(about)
         missing = [word for word in words if not said.issuperset(terms(word))]
-        names = [word for word in words if word.istitle() and not question.text.lstrip("¿¡\"'( ").startswith(word)]
-        if not names or len(names) > max(1, len(words) // 2):  # a title, or a language with capitals for nouns
-            return WORDS * len(missing) / max(len(words), MIN_WORDS)
-        of_names = NAME if any(name in missing for name in names) else -NAME_SAID
-        return max(WORDS * len(missing) / max(len(words), MIN_WORDS) + of_names, 0.0)
+        doubts = len(missing) / max(len(words), MIN_WORDS)
+        if names:
+            doubts = max(doubts - NAMES_SAID, 0) if all(map(said_of_it.issuperset, map(terms, names))) else doubts + 1
+        return doubts + asks_for_advice(question.text)
+
+    def _said(self, hits: Sequence[SearchHit]) -> set[str]:
+        """Return the terms of passages and of what the glossary says for their headings."""
+        terms, headings = analyzer(self.language).terms, {hit.chunk.heading for hit in hits}
+        entries = (entry for entry in self.glossary() if entry.heading in headings)
+        phrases = [phrase for entry in entries for phrase in (entry.term, *entry.other_words)]
+        return {term for text in (*phrases, *(hit.chunk.search_text for hit in hits)) for term in terms(text)}
