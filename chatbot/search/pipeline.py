@@ -33,9 +33,8 @@ from ..language import Analyzer, sentences
 from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
-from .ordering import DEPTH, Refiner
+from .ordering import DEPTH, Refiner, SearchText
 from .ranking import adaptive_threshold, merge_untagged, split_by_country_tag
-from .search_text import SearchText
 
 PAGE_CANDIDATES = 1000
 """Candidates of a search on one page of the reports: no index knows pages."""

@@ -11,8 +11,7 @@ from chatbot.domain.scope import NamedYears
 from chatbot.language import analyzer
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.search.indicators import IndicatorIndex
-from chatbot.search.ordering import HeadingOrder, by_edition
-from chatbot.search.search_text import SearchText
+from chatbot.search.ordering import HeadingOrder, SearchText, by_edition
 
 NO_YEAR = SearchText("inflation", "inflation")
 

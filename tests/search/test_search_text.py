@@ -6,7 +6,7 @@ import pytest
 
 from chatbot.domain import Condition, Range, Scope, Values
 from chatbot.questions.reading import read_names
-from chatbot.search.search_text import SearchText, search_text
+from chatbot.search.ordering import SearchText, search_text
 from tests.data import cases
 
 CASES = cases(__file__)
