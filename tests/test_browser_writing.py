@@ -56,6 +56,18 @@ def test_a_number_shows_its_passage_to_pointer_and_keyboard(browser: Page, chat:
     expect(peek).to_be_hidden()
 
 
+def test_numbers_stay_when_the_answer_ends(browser: Page, chat: ScriptedChat) -> None:
+    """They are in order of first appearance from the first word on."""
+    turn = ask(browser, mode="direct")
+    chat.say(sources(1, 2, 3), token("Many [3] people [1, 3] live there"))
+    numbers = turn.locator("button.citation")
+    expect(numbers).to_have_text(["1", "2", "1"])
+    numbers.first.click()
+    expect(browser.locator("#evidence-passage mark")).to_contain_text("passage 3")
+    chat.say(done("Many [1] people [2, 1] live there.", source(2), mode="direct"))
+    finished(browser, turn)
+
+
 def test_selected_text_survives_the_next_words(browser: Page, chat: ScriptedChat) -> None:
     turn = ask(browser, mode="direct")
     chat.say(sources(1), token("Many **people** live in Kenya [1] and"))

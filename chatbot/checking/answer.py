@@ -140,13 +140,18 @@ def assemble(
     context: Context = Context(),  # noqa: B008  # frozen and empty
     trace: Trace | None = None,
     glossary: Sequence[GlossaryEntry] = (),
+    is_closest: bool = False,
 ) -> Answer:
-    """Return the answer with its citations, numbered from 1 by appearance, and its trace (`trace_of`)."""
+    """Return the answer with its citations, numbered from 1 by appearance, and its trace (`trace_of`).
+
+    ``is_closest``: a model was told that the passages are only the closest. If it says first that they do not answer,
+    what follows is no answer.
+    """
     response, context = in_order_of_appearance(response, context)
     checked = check(response, context, question, glossary)
     return Answer(
         response=response,
-        answered=checked.answered,
+        answered=checked.answered and not (checked.abstains and is_closest),
         citations=checked.citations,
         scope=scope,
         trace=trace or trace_of(question),

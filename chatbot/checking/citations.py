@@ -12,7 +12,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import accumulate, chain, groupby
+from functools import cache
+from itertools import chain, groupby
 
 from ..domain import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
 from ..domain.figures import GlossaryEntry
@@ -53,13 +54,15 @@ class CheckedAnswer:
 
     ``unsupported``: clauses that state what their passages do not have or contradict, that cite an unknown number, or
     that give a figure or a name without a source; ``marks``: where these are. A citation is supported unless such a
-    clause has it. ``answered``: a sentence states something from the passages, and not that they say nothing.
+    clause has it, and no right cell. ``answered``: a sentence states something from the passages, and not that they say
+    nothing. ``abstains``: the first one says that.
     """
 
     citations: tuple[Citation, ...]
     unsupported: tuple[Unsupported, ...]
     marks: tuple[Mark, ...]
     answered: bool
+    abstains: bool
 
 
 def check(
@@ -73,15 +76,13 @@ def check(
     passages = {passage.number: passage for passage in context.passages}
     response = unify_brackets(response, passages)
     cited = [number for number in cited_numbers(response) if number in passages]
-    parts = list(clauses(response)) if passages else []
+    parts = list(clauses(_beginning(response))) if passages else []
     evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
     checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, response, headings_of(tuple(glossary)))
-    ends = accumulate(len(clause.text) for clause in parts)
-    unsupported, findings = list[Unsupported](), list[tuple[Clause, Defect]]()
-    for clause, end in zip(parts, ends, strict=True):
-        if end <= MAX_CHECKED_CHARACTERS and (result := checker.check(clause)):
-            unsupported.append(result[0])
-            findings += [(clause, one) for one in result[1]]
+    look = cache(checker.check)  # some answers say the same again and again
+    results = [(clause, result) for clause in parts if (result := look(clause))]
+    unsupported = [lacking for _, (lacking, _) in results]
+    findings = [(clause, one) for clause, (_, defects) in results for one in defects]
     marked = {clause for clause, _ in findings}
     right_cells = {number for one in parts if one.is_cell and one not in marked for number in one.numbers}
     doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers} - right_cells
@@ -91,8 +92,17 @@ def check(
         for one in [passages[number]]
     )
     return CheckedAnswer(
-        tuple(citations), tuple(unsupported), marks_in(response, findings), _is_answered(parts, passages.values())
-    )
+        tuple(citations), tuple(unsupported), marks_in(response, findings),
+        answered=_is_answered(parts, passages.values()), abstains=bool(parts and _ABSTAINS.search(parts[0].words)),
+    )  # fmt: skip
+
+
+def _beginning(response: str) -> str:
+    """Return the lines, else sentences, of an answer within the limit."""
+    if len(response) <= MAX_CHECKED_CHARACTERS:
+        return response
+    text = response[:MAX_CHECKED_CHARACTERS]
+    return text[: max(text.rfind("\n"), text.rfind(". ") + 1, 0)]
 
 
 class _ClauseChecker:

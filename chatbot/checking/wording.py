@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
@@ -52,15 +54,19 @@ _STYLES = re.compile(
     r"[【〔［]\s?(?:\w+ )?\d{1,3}(?:\s*[-–,;]\s*\d{1,3})*(?:†[^】]{0,40})?\s?[】〕］]"
     r"|\[\^?(?:(?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: ]\s*)?\d{1,3}"
     r"(?:\s*(?:[-–,;&]|and)\s*(?:(?:passage|source) )?\d{1,3})*\]"
-    r"|\((?:passages?|sources?) \d{1,3}(?:\s*(?:[-–,;&]|and)\s*\d{1,3})*\)",
+    r"|\((?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: ]\s*\d{1,3}(?:\s*(?:[-–,;&]|and)\s*\d{1,3})*\)",
     re.IGNORECASE,
 )
-_SPAN = re.compile(r"(\d{1,3})(?!†)(?:\s*[-–]\s*(\d{1,3}))?(?![^【]*†\d)")
+_SPAN = re.compile(r"(\d{1,3})(?:\s*[-–]\s*(\d{1,3}))?")
+_NO_UNIT = r"(?<!\bm)(?<!\b[kcm]m)(?<!\bmi)(?<!\bft)"
 _BARE_STYLES = re.compile(
-    r"(?<=[^\W\d]|[.,;:!?%)\"”’])(?<!\bm)(?<!\b[kcm]m)(?<!\bmi)(?<!\bft)([¹²³⁴⁵⁶⁷⁸⁹]{1,3})(?![\w⁰])"
-    r"|(?<=[\w%.)\"”’])[ \t]?\((\d{1,2})\)(?=[.,;:!?]|[ \t]*(?:$|\(\d))",
+    rf"(?<=[^\W\d]|[.,;:!?%)\"”’]){_NO_UNIT}([¹²³⁴⁵⁶⁷⁸⁹]{{1,3}})(?![\w⁰])"
+    rf"|(?<=[\w%.)\"”’])(?:[ \t]?\((\d{{1,2}}(?:,[ \t]?\d{{1,2}}){{0,5}})\)|{_NO_UNIT}\^(\d{{1,2}})\^?)"
+    r"(?=[.,;:!?]|[ \t]*(?:$|\(\d))",
     re.MULTILINE,
 )
+_WHOLE_FENCE = re.compile(r"```(?P<language>markdown|md|json)?[ \t]*\n(?P<inside>.*)\n```", re.DOTALL | re.IGNORECASE)
+_ANSWER_KEYS = ("answer", "response", "text", "content")
 MAX_GROUP_CHARACTERS = 40
 """Characters of a bracket that may become a citation."""
 MAX_SPAN = 10
@@ -111,25 +117,39 @@ def with_numbers_of(text: str, numbers: Collection[int]) -> str:
 
 
 def unify_brackets(response: str, known: Collection[int]) -> str:
-    """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3].
+    """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3], (Source: 1).
 
-    ¹ and (1) count only where nothing is cited otherwise, and only for ``known`` numbers.
+    ¹, ^1, (1) and (1, 2) count only where nothing is cited otherwise, and only for ``known`` numbers. The answer loses
+    a code fence around all of it, or is read from JSON.
     """
 
     def in_brackets(match: re.Match[str]) -> str:
         numbers = list[int]()
-        for first, last in _SPAN.findall(match[0]):
+        for first, last in _SPAN.findall(match[0].partition("†")[0]):
             end = int(last or first)
             numbers += range(int(first), end + 1) if 0 <= end - int(first) < MAX_SPAN else [int(first), end]
         return f"[{', '.join(map(str, numbers))}]"
 
     def of_bare(match: re.Match[str]) -> str:
-        digits = unicodedata.normalize("NFKC", match[1] or match[2])
-        numbers = [int(digits)] if match[2] else [int(digit) for digit in digits]
+        numbers = [int(number) for number in (match[2] or match[3] or "").split(",") if number]
+        numbers = numbers or [int(digit) for digit in unicodedata.normalize("NFKC", match[1])]
         return f" {numbers}" if set(numbers) <= set(known) else match[0]
 
-    text = _STYLES.sub(in_brackets, response)
+    text = _STYLES.sub(in_brackets, _unwrapped(response))
     return text if NUMBERS.search(text) else _BARE_STYLES.sub(of_bare, text)
+
+
+def _unwrapped(response: str) -> str:
+    """Return an answer without the code fence around all of it, or out of {"answer": "..."}."""
+    fence, text = _WHOLE_FENCE.fullmatch(response.strip()), response
+    if fence and "```" not in fence["inside"] and (fence["language"] or NUMBERS.search(fence["inside"])):
+        text = fence["inside"].strip()
+    if not text.lstrip().startswith("{"):
+        return text
+    with suppress(ValueError, RecursionError):  # else it is no JSON, and an answer as it stands
+        fields = json.loads(text)
+        return next((value for name in _ANSWER_KEYS if isinstance(value := fields.get(name), str)), response)
+    return response
 
 
 def in_order_of_appearance(response: str, context: Context) -> tuple[str, Context]:

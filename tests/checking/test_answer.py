@@ -9,6 +9,7 @@ import pytest
 from chatbot.checking.answer import (
     CONTEXT_HEADING,
     as_set,
+    assemble,
     general_prompt,
     not_found,
     prompt_for,
@@ -117,3 +118,12 @@ def test_passages_can_stand_in_the_system_message_and_without_metadata() -> None
     assert unmarked(system.content).endswith(block)
     assert asked.content.startswith("Scope chosen:")
     assert CONTEXT_HEADING not in as_set(general_prompt(question()), settings).messages[0].content
+
+
+def test_what_comes_closest_is_no_answer() -> None:
+    """An abstention in the form that the prompt of the closest passages asks for."""
+    text = "The passages do not give the rents of Nairobi. Closest: rents rose by 2.09% in Kenya [1]."
+    for is_closest in (True, False):
+        shown = context("Rents rose by 2.09%.")
+        answer = assemble(question(), text, scope=ScopeSummary(Scope(), 1, 1), context=shown, is_closest=is_closest)
+        assert answer.answered is not is_closest

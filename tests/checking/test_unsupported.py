@@ -198,6 +198,17 @@ def test_what_counts_as_an_answer(response: str, answered: bool) -> None:
     assert check(response, context(TURNED)).answered is answered
 
 
+@pytest.mark.parametrize("limit", CASES["an_honest_limit_needs_no_source"])
+def test_an_honest_limit_needs_no_source(limit: str) -> None:
+    assert unsupported(f"It was 39% in 2015 [1].\n\n{limit}", TURNED) == ()
+
+
+@pytest.mark.parametrize("answer", CASES["other_forms_of_citations_are_read"])
+def test_other_forms_of_citations_are_read(answer: str) -> None:
+    found = check(answer, context(TURNED, TURNED))
+    assert (found.answered, found.unsupported, found.citations[0].number) == (True, (), 1)
+
+
 NUMBERS = st.integers(11, 99_999_999)
 
 

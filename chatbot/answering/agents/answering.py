@@ -361,4 +361,7 @@ def conclude(
         closest_only=run.closest_only,
     )
     glossary = run.resources.glossary() if context.passages else ()
-    return assemble(run.question, response, scope=scope, context=context, trace=trace, glossary=glossary)
+    is_closest = run.closest_only and run.has_model
+    return assemble(
+        run.question, response, scope=scope, context=context, trace=trace, glossary=glossary, is_closest=is_closest
+    )

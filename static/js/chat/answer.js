@@ -1,5 +1,7 @@
 /** One answer: fed by the events of its stream, then complete. */
-import { explainUnsupported, legend, linkCitations, markUnsupported, missingIn, sourceItem } from "./citations.js";
+import {
+  citedNumbers, explainUnsupported, legend, linkCitations, markUnsupported, missingIn, renumbered, sourceItem,
+} from "./citations.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
 import { AnswerAnnouncer, announceNow, element, showItems, showText } from "../common/dom.js";
@@ -32,6 +34,8 @@ export class AnswerView {
   #steps;
   #text = "";
   #frame = 0;
+  #hits = new Map();
+  #order = [];
   #sources = new Map();
   #showMarkdown;
   #announcer;
@@ -71,14 +75,15 @@ export class AnswerView {
   }
 
   hits(hits) {
-    for (const hit of hits) this.#sources.set(hit.rank, hit);
+    for (const hit of hits) this.#hits.set(hit.rank, hit);
+    this.#numberSources();
     if (!hits.length) return;
     this.#progress(t("Reading {sources}", { sources: count(hits.length, "source") }));
     if (!this.#announcer) return;
     // The passages can be read before the first word of the answer arrives.
     this.#find(".found").hidden = false;
     this.#find(".found-count").textContent = count(this.#sources.size, "passage");
-    this.#find(".found-list").replaceChildren(...[...this.#sources].map(([number, hit]) => sourceItem({ ...hit, number })));
+    this.#listFound();
   }
 
   token(text) {
@@ -88,18 +93,19 @@ export class AnswerView {
     this.#find(".found").open = false;
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
-      this.#showMarkdown(withholdOpenBracket(this.#text));
+      this.#showMarkdown(withholdOpenBracket(this.#numbered()));
       this.#announcer?.update(this.#find(".answer-body").textContent);
     });
   }
 
   done(answer) {
     const { citations, unsupported, trace } = answer;
-    // The final text has other citation numbers than the streamed one.
     this.#sources = new Map(citations.map((citation) => [citation.number, {
       ...this.#hitOf(citation), ...citation, missing: missingIn(citation.number, unsupported),
     }]));
     this.#text = answer.response;
+    this.#order = [];
+    this.#hits.clear();
     this.#settle();
     this.#find(".found").hidden = true;
     this.#find(".found-list").replaceChildren();
@@ -131,6 +137,27 @@ export class AnswerView {
     if (this.#announcer) announceNow([message, ...details].join(" "));
   }
 
+  /** Number the citations of the text so far from 1 by appearance, as the complete answer will. */
+  #numbered() {
+    const cited = citedNumbers(this.#text).filter((number) => this.#hits.has(number));
+    if (cited.length > this.#order.length) {
+      this.#order = cited;
+      this.#numberSources();
+      if (!this.#find(".found").hidden) this.#listFound();
+    }
+    return renumbered(this.#text, (number) => this.#order.indexOf(number) + 1 || number);
+  }
+
+  /** Give the cited passages the first numbers, in order of appearance. */
+  #numberSources() {
+    const rest = [...this.#hits.keys()].filter((number) => !this.#order.includes(number));
+    this.#sources = new Map([...this.#order, ...rest].map((rank, place) => [place + 1, this.#hits.get(rank)]));
+  }
+
+  #listFound() {
+    this.#find(".found-list").replaceChildren(...[...this.#sources].map(([number, hit]) => sourceItem({ ...hit, number })));
+  }
+
   #find(selector) { return this.#root.querySelector(selector); }
 
   #hitOf({ chunk_id: id }) {
@@ -144,7 +171,7 @@ export class AnswerView {
 
   #settle() {
     cancelAnimationFrame(this.#frame);
-    this.#showMarkdown(this.#text);
+    this.#showMarkdown(this.#numbered());
     this.#progress("");
     this.#find(".answer").removeAttribute("aria-busy");
   }

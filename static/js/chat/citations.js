@@ -5,6 +5,16 @@ import { listed, t } from "../common/words.js";
 
 const CITATION = /\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/;
 
+const CITATIONS = new RegExp(CITATION, "g");
+const numbersOf = (group) => group.split(",").map(Number);
+
+/** Return the numbers that a text cites, in order of first appearance. */
+export const citedNumbers = (text) => [...new Set([...text.matchAll(CITATIONS)].flatMap(([, group]) => numbersOf(group)))];
+
+/** Return a text with other numbers in its citations. */
+export const renumbered = (text, numberOf) =>
+  text.replace(CITATIONS, (_, group) => `[${numbersOf(group).map(numberOf).join(", ")}]`);
+
 export function textNodes(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const nodes = [];

@@ -112,7 +112,7 @@ export class AnswerAnnouncer {
     this.#announced = sentences;
   }
 
-  /** @param {string} outcome @param {string} text the final one, which may have other citation numbers */
+  /** @param {string} outcome @param {string} text the final one */
   finish(outcome, text) {
     const whole = oneLine(text);
     const isBegun = this.#announced && whole.startsWith(this.#announced);
