@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..domain import Vector
@@ -28,7 +27,6 @@ INDEX_BUILD_MS = 60_000
 NO_CHANGE_STREAMS, TOKEN_LOST = 40573, {136, 260, 280, 286}
 """Codes (error_codes.yml) of a server that is no replica set; and of CappedPositionLost, InvalidResumeToken,
 ChangeStreamFatalError and ChangeStreamHistoryLost, after which a stream cannot be resumed."""
-EXPIRES, LONGEST_EXPIRY = "expires", 10 * 365 * 86_400.0
 BATCH = 500
 Place = tuple[str, str]
 """Type and text of an id. A collection may have ids of several types, and only ids of one type can be compared."""
@@ -232,18 +230,6 @@ class Collection:
         """Return the different values of a field among the matches, unordered."""
         with self._driver() as raw:
             return list(raw.distinct(field, dict(filter or {})))
-
-    def expiry(self, seconds: float) -> Json:
-        """Return a field for a row that the server may delete after ``seconds``; SQLite does not delete by itself."""
-        if self._database.embedded:
-            return {}
-        return {EXPIRES: datetime.now(UTC) + timedelta(seconds=min(seconds, LONGEST_EXPIRY))}
-
-    def create_expiry_index(self) -> None:
-        """Create the index by which the server deletes rows after their `expiry`."""
-        if not self._database.embedded:
-            with self._driver(INDEX_BUILD_MS) as raw:
-                raw.create_index(EXPIRES, expireAfterSeconds=0)
 
     def create_index(self, fields: str | Sequence[tuple[str, int]]) -> None:
         """Create an ordinary index, unless it exists."""

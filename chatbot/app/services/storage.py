@@ -176,8 +176,7 @@ class Storage:
         fields = () if self.database.embedded else self.settings.filter_fields
         ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
         for repository in (
-            self.figures, self.conversations, self.feedback, self.ingestions, self.cache, self.keys, self.counters,
-            self.facts,
+            self.figures, self.conversations, self.feedback, self.ingestions, self.cache, self.keys,
         ):  # fmt: skip
             repository.ensure_indexes()
 

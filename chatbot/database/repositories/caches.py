@@ -80,7 +80,6 @@ class CacheRepository:
         return self._seconds > 0 and self._entries > 0
 
     def ensure_indexes(self) -> None:
-        self._cache.create_expiry_index()
         self._cache.create_index("at")
 
     def get(self, level: Level, key: str, *, request: RequestContext | None = None) -> Any:
@@ -99,7 +98,7 @@ class CacheRepository:
             return
         row = {"_id": f"{level}:{key}", "at": time.time(), "value": value, **({"owner": owner} if owner else {})}
         try:
-            self._cache.replace_many([{**row, **self._cache.expiry(self._seconds)}])
+            self._cache.replace_many([row])
         except DiskFullError:
             return  # an answer needs no cache
         if next(self._writes) % PRUNE_EVERY == 0:

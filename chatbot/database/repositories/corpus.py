@@ -120,9 +120,6 @@ class CorpusFacts:
         self._database = database
         self._meta = database["meta"]
 
-    def ensure_indexes(self) -> None:
-        self._meta.create_expiry_index()
-
     def embedder(self) -> StoredEmbedder | None:
         row = _shared_rows(self._database).get(EMBEDDER)
         return None if row is None else from_row(StoredEmbedder, row)
@@ -189,7 +186,7 @@ class CorpusFacts:
         """Take a lease that is free, expired or ``owner``'s; return whether ``owner`` holds it now."""
         now = time.time()
         self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
-        lease = {"$set": {"owner": owner, "until": now + seconds, **self._meta.expiry(ABANDONED_SECONDS)}}
+        lease = {"$set": {"owner": owner, "until": now + seconds}}
         # A lease that ends later than any that can be given now dates from before the clock was set back.
         free = {"$or": [{"owner": owner}, {"until": {"$lt": now}}, {"until": {"$gt": now + LONGEST_LEASE}}]}
         return self._meta.update_one({"_id": f"lease:{name}", **free}, lease) == 1

@@ -16,11 +16,11 @@ from typing import Any
 from ...domain import LedgerRow, Usage
 from ...domain.costs import DayUsage, StageSums, Sums, add_up_stages
 from ...domain.errors import DatabaseError, DiskFullError, TooManyRequestsError
-from ..core import Database, Json
+from ..core import Database
 
 MINUTE, DAY = 60, 86_400
 PRUNE_EVERY = 500
-"""Writes between two removals of expired rows, where no server removes them."""
+"""Writes between two removals of expired rows."""
 SLOT = "slot "
 STAGE_PREFIX = "stages:"
 """Prefix of a stage's counters. It has no dot: the embedded database does not update nested fields."""
@@ -37,9 +37,6 @@ class Counters:
         self._lock = threading.Lock()
         self._writes = itertools.count(1)
         self._unwritten: Counter[str] = Counter()
-
-    def ensure_indexes(self) -> None:
-        self._rows.create_expiry_index()
 
     def request(self, account: str) -> tuple[int, int]:
         """Count a request and return the number of requests in this minute, and the seconds until the next minute."""
@@ -65,7 +62,7 @@ class Counters:
         """
         slot, now, id = f"{SLOT}{secrets.token_hex(6)}", time.time(), f"open {account}"
         try:
-            change = {"$set": {slot: now + seconds, **self._until(now + DAY)}}
+            change = {"$set": {slot: now + seconds, "until": now + DAY}}
             row = self._rows.find_one_and_update({"_id": id}, change, upsert=True) or {}
         except DiskFullError:
             yield
@@ -82,7 +79,7 @@ class Counters:
             self._rows.update_one({"_id": id}, {"$unset": dict.fromkeys((slot, *ended), "")})
 
     def _increase(self, id: str, by: int, *, until: float) -> int:
-        change = {"$inc": {"count": by}, "$set": self._until(until)}
+        change = {"$inc": {"count": by}, "$set": {"until": until}}
         try:
             row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
         except DiskFullError:
@@ -92,9 +89,6 @@ class Counters:
         if next(self._writes) % PRUNE_EVERY == 0:
             self.prune()
         return int(row["count"]) if row else by
-
-    def _until(self, until: float) -> Json:
-        return {"until": until, **self._rows.expiry(until - time.time())}
 
     def prune(self) -> int:
         """Remove expired rows and return how many."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from chatbot.app.services import Services
 from chatbot.database.core import Database
-from chatbot.database.mongo import MongoDatabase
 from chatbot.database.repositories.caches import CacheRepository
 from chatbot.domain.request import RequestContext
-from tests.fakes.mongomock_search import SearchClient
 
 
 @pytest.fixture
@@ -52,14 +48,3 @@ def test_switched_off_it_neither_keeps_nor_counts(database: Database, off: dict[
     assert cache.get("query", "k", request=request) is None
     assert list(database["cache"].find()) == []
     assert request.meter.lookups == {}
-
-
-def test_on_a_server_rows_have_a_date_after_which_it_deletes_them() -> None:
-    """mongodb.com/docs/manual/core/index-ttl: a BSON date, and an index with expireAfterSeconds."""
-    client = SearchClient()
-    cache = CacheRepository(MongoDatabase(client, "test"), seconds=60, entries=10)
-    cache.ensure_indexes()
-    cache.put("query", "k", "v")
-    row = client["test"]["cache"].find_one({})
-    assert 55 < (row["expires"].replace(tzinfo=UTC) - datetime.now(UTC)).total_seconds() <= 60
-    assert client["test"]["cache"].index_information()["expires_1"]["expireAfterSeconds"] == 0

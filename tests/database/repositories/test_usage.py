@@ -17,7 +17,6 @@ def test_requests_of_a_minute_are_counted_whoever_counts(database: Database, mon
     now = 1_000_000_000 // 60 * 60 + 15.0
     monkeypatch.setattr(time, "time", lambda: now)
     one, other = Counters(database), Counters(database)
-    one.ensure_indexes()
     with ThreadPoolExecutor(8) as pool:
         counts = list(pool.map(lambda n: (one, other)[n % 2].request("key:a"), range(40)))
     assert sorted(count for count, _ in counts) == list(range(1, 41))
