@@ -47,7 +47,7 @@ SLOW = re.compile(
     |library/test_(control|formats|jobs|killed|late_search|upload_order)
     |library/loaders/test_(fuzz|isolation)|app/migration/test_reembed
     |stores/test_pgvector|language/test_words|models/(replies/test_asking|caches/test_vectors)|library/loaders/pdf/test_samples
-    |test_(browser|conftest|extending|gunicorn|packaging|snippets)""",
+    |test_(browser|extending|gunicorn|packaging|snippets)""",
     re.VERBOSE,
 )
 """What starts a process, a browser or a server, waits, or asks thousands of questions: marked `slow`."""

@@ -241,6 +241,10 @@ def test_a_file_that_is_no_text_is_named_and_not_shown(dotenv: Path) -> None:
     assert raised.value.__cause__ is None
 
 
+def test_no_test_reads_the_developers_environment() -> None:
+    assert Settings.from_env() == Settings()
+
+
 def test_an_address_of_ipv6_is_known_with_and_without_brackets() -> None:
     assert Settings.from_env({"HOST": "[::1]"}).host == Settings.from_env({"HOST": "::1"}).host == "::1"
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from chatbot.language.reported_figures import figure_years, stated
+from chatbot.language.reported_figures import figure_years, figures_of, stated
+from tests.checking.conftest import chunk
 from tests.data import cases
 
 CASES = cases(__file__)
@@ -39,3 +40,8 @@ def test_a_run_of_space_beside_a_figure_is_read_once() -> None:
     found = stated(f"1% (2018{' ' * 40_000}est.)")
     assert [one.value for one in found] == [1, 2018]
     assert time.process_time() - began < 2.0
+
+
+@pytest.mark.parametrize(("section", "text", "indicators"), CASES["a_column_of_values_is_no_name"])
+def test_a_column_of_values_is_no_name(section: str, text: str, indicators: list[str]) -> None:
+    assert [figure.indicator for figure in figures_of(chunk(0, text, section=section))] == indicators

@@ -11,9 +11,10 @@ from chatbot.domain.scope import NamedYears
 from chatbot.questions.kinds import read_request
 from chatbot.questions.names import country_key
 from chatbot.questions.reading import read_by_model, read_names
+from chatbot.questions.sides import sub_questions
 from chatbot.search.subjects import everything_asked, missing_subject, suggest_scope
 from tests.data import cases
-from tests.questions.reports import Reports, scope
+from tests.questions.reports import MANY, Reports, scope
 
 CASES = cases(__file__)
 
@@ -106,3 +107,8 @@ def test_a_language_model_may_read_a_question() -> None:
 )
 def test_what_a_model_makes_up_leaves_it_to_the_rules(fields: object) -> None:
     assert read_by_model(TEXT, fields, LIBRARY, Scope()) == read_names(TEXT, LIBRARY)
+
+
+@pytest.mark.parametrize(("text", "second"), CASES["second_questions"])
+def test_a_second_question_without_a_country_or_a_noun_has_those_of_the_first(text: str, second: str) -> None:
+    assert sub_questions(read_names(text, MANY), lambda topic: [topic])[1] == second

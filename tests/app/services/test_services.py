@@ -131,8 +131,8 @@ class TestChatModel:
     ],
 )
 def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings, setting: str, valid: list[str]) -> None:
-    with Services(settings.override(**{setting: "clairvoyant"})) as services, pytest.raises(UnknownNameError) as raised:
-        services.check()
+    with pytest.raises(UnknownNameError) as raised:
+        create_app(settings.override(**{setting: "clairvoyant"}))
     message = raised.value.message
     assert message.startswith(setting.upper())
     assert "'clairvoyant'" in message
@@ -150,8 +150,8 @@ def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings, setting:
     ],
 )
 def test_a_wrong_setting_stops_the_start_not_each_upload(settings, changed, error, message: str) -> None:
-    with Services(settings.override(**changed)) as services, pytest.raises(error, match=message):
-        services.check()
+    with pytest.raises(error, match=message):
+        create_app(settings.override(**changed))
 
 
 class TestClosing:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from chatbot.app.services import Services
 from chatbot.app.web.monitoring import count_answer
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, LedgerRow, Scope, ScopeSummary, Threshold, Trace, Unsupported, Usage
-from chatbot.domain.errors import DatabaseError, SettingsError, UnknownNameError
+from chatbot.domain.errors import DatabaseError
 from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
 from tests.app.web.contract import STAGE, SUMS
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
@@ -82,24 +81,6 @@ def test_an_embedder_that_is_down_at_the_start_is_found_when_asked(settings: Set
     finally:
         app.extensions["startup"].close()
         app.extensions["services"].close()
-
-
-@pytest.mark.parametrize(
-    ("wrong", "kind", "setting"),
-    [
-        ({"chat_model": "clairvoyant"}, UnknownNameError, "CHAT_MODEL"),
-        ({"chat_model": "openai:gpt-4o"}, SettingsError, "OPENAI_API_KEY"),
-        ({"embedding_provider": "clairvoyant"}, UnknownNameError, "EMBEDDING_PROVIDER"),
-        ({"vector_search": "clairvoyant"}, UnknownNameError, "VECTOR_SEARCH"),
-        ({"retrieval_method": "clairvoyant"}, UnknownNameError, "RETRIEVAL_METHOD"),
-        ({"language": "klingon"}, SettingsError, "LANGUAGE"),
-    ],
-)
-def test_a_wrong_setting_stops_the_start_and_is_named(settings: Settings, wrong, kind, setting) -> None:
-    started = time.monotonic()
-    with pytest.raises(kind, match=f"(?i){setting}"):
-        create_app(settings.override(**wrong))
-    assert time.monotonic() - started < 30
 
 
 def counted(client: FlaskClient) -> dict[str, float]:

@@ -10,10 +10,8 @@ from types import SimpleNamespace
 import pytest
 from flask import Flask
 
-from chatbot.app.services import Services
 from chatbot.app.web.server import Startup
 from chatbot.domain import Document
-from chatbot.domain.protocols import Loader
 from chatbot.library.derived import NONE
 from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration
@@ -44,24 +42,7 @@ def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_f
 
 
 @pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
-def test_questions_wait_until_the_sample_reports_are_known(app: Flask, tmp_path: Path, path: str) -> None:
-    read, services = threading.Event(), app.extensions["services"]
-    samples = slow_samples(services, write_report(tmp_path / "samples", KENYA_2023, "kenya").parent, read)
-    app.extensions["samples"] = samples
-    samples.start()
-    question = {"query": "What is the population?"}
-    try:
-        refused = app.test_client().post(path, json=question)
-        assert (refused.status_code, refused.get_json()["error"]["code"]) == (503, "ingesting")
-        assert refused.headers["Retry-After"]
-    finally:
-        read.set()
-        while samples.running:
-            time.sleep(0.02)
-    assert app.test_client().post(path, json=question).status_code == 200
-
-
-def test_questions_wait_until_all_sample_reports_are_known(app: Flask, tmp_path: Path) -> None:
+def test_questions_wait_until_all_sample_reports_are_known(app: Flask, tmp_path: Path, path: str) -> None:
     """Else one would be told that there is no report on the country of the next one."""
     registered, go_on, services = threading.Event(), threading.Event(), app.extensions["services"]
     folder = write_report(tmp_path / "samples", KENYA_2023, "kenya").parent
@@ -83,19 +64,12 @@ def test_questions_wait_until_all_sample_reports_are_known(app: Flask, tmp_path:
     question = {"query": "What is the population growth rate of Mali?"}
     try:
         assert registered.wait(30)
-        assert app.test_client().post("/query", json=question).status_code == 503
+        refused = app.test_client().post(path, json=question)
+        assert (refused.status_code, refused.get_json()["error"]["code"]) == (503, "ingesting")
+        assert refused.headers["Retry-After"]
     finally:
         go_on.set()
         while samples.running:
             time.sleep(0.02)
+    assert app.test_client().post(path, json=question).status_code == 200
     assert app.test_client().post("/query", json=question).get_json()["answered"]
-
-
-def slow_samples(services: Services, folder: Path, read: threading.Event) -> SampleReports:
-    def loader(path: Path) -> Loader:
-        assert read.wait(60)
-        return loader_for(path)
-
-    return SampleReports(
-        folder, ingestor=lambda: services.ingesting.ingestor, loader=loader, leases=services.storage.facts, summary=NONE
-    )
