@@ -241,4 +241,4 @@ class AnswerCache:
         trace = answer.trace
         complete = not (trace.stopped_by or trace.truncated or any(step.failed for step in trace.path))
         if answer.answered and complete and not request.cancelled:
-            self._cache.put("query", key, to_jsonable_python(asdict(answer)), owner=request.cached_for)
+            self._cache.put("query", key, to_jsonable_python(asdict(answer)))

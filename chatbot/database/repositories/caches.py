@@ -92,11 +92,11 @@ class CacheRepository:
             request.meter.count_lookup(level, hit=fresh)
         return row["value"] if row is not None and fresh else None
 
-    def put(self, level: Level, key: str, value: Any, *, owner: str = "") -> None:
+    def put(self, level: Level, key: str, value: Any) -> None:
         """Store a value. Every PRUNE_EVERY writes old entries are removed."""
         if not self.enabled:
             return
-        row = {"_id": f"{level}:{key}", "at": time.time(), "value": value, **({"owner": owner} if owner else {})}
+        row = {"_id": f"{level}:{key}", "at": time.time(), "value": value}
         try:
             self._cache.replace_many([row])
         except DiskFullError:
@@ -116,6 +116,3 @@ class CacheRepository:
         """Remove entries that repeat passages or questions; vectors of texts stay."""
         for level in ("query", "response"):
             self._cache.delete_many({"_id": {"$gte": f"{level}:", "$lt": f"{level};"}})
-
-    def clear(self) -> None:
-        self._cache.delete_many({})

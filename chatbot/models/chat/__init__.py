@@ -83,8 +83,7 @@ class ManagedChatModel:
             return
         messages = [[message.role, unmarked(message.content)] for message in prompt.messages]
         parameters = (self._settings.temperature, float(self._settings.max_answer_tokens))
-        owner = request.cached_for
-        key = cache_key(self.model_id, parameters, messages, prompt.json_schema, owner)
+        key = cache_key(self.model_id, parameters, messages, prompt.json_schema, request.cached_for)
         if (text := self._cache.get("response", key, request=request)) is not None:
             yield Delta(text, Usage(cached_calls=1))
             return
@@ -95,7 +94,7 @@ class ManagedChatModel:
             truncated = truncated or delta.truncated
             yield delta
         if not truncated and not request.cancelled and (text := "".join(pieces)).strip():
-            self._cache.put("response", key, text, owner=owner)
+            self._cache.put("response", key, text)
 
     def _counted(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
         """Call the model, and count the tokens for the day, the caller and the question (R-C7)."""
