@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services, ingesting
+from chatbot.app.services import Services, library
 from chatbot.config.settings import Settings
 from chatbot.domain import Delta, Document, Prompt, Scope, Section, lay_out
 from chatbot.domain.errors import ChatModelError
@@ -138,7 +138,7 @@ def test_a_model_that_fails_keeps_the_old_version(
 
     with Services(settings) as services:
         ingest(services, write(tmp_path, passages_of("zebra")))
-    monkeypatch.setattr(ingesting, "NONE", Summary("model", fail))
+    monkeypatch.setattr(library, "NONE", Summary("model", fail))
     with Services(settings) as services:
         with pytest.raises(ChatModelError):
             ingest(services, write(tmp_path, passages_of("lion")))
@@ -150,7 +150,7 @@ def test_the_same_again_asks_no_model(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedding: Embedding
 ) -> None:
     model = Model("It is about animals.")
-    monkeypatch.setattr(ingesting, "NONE", Summary("model", ModelSummary(model, input_tokens=1000)))
+    monkeypatch.setattr(library, "NONE", Summary("model", ModelSummary(model, input_tokens=1000)))
     with Services(settings) as services:
         path = write(tmp_path, passages_of("zebra"))
         for _ in range(2):

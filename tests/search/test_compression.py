@@ -113,9 +113,8 @@ class TestThreshold:
 
 
 class TestTheWhole:
-    @pytest.mark.parametrize("query", ["Summarise this file", "Who wrote this?"])
-    def test_it_is_answered_from_the_beginning_and_the_middle_of_all(self, compressor: Compressor, query: str) -> None:
-        assert retrieve(compressor, document(0.1, 0.3, 0.2), query=query, top_k=2) == [
+    def test_it_is_answered_from_the_beginning_and_the_middle_of_all(self, compressor: Compressor) -> None:
+        assert retrieve(compressor, document(0.1, 0.3, 0.2), query="Summarise this file", top_k=2) == [
             ("a.md has 0.1", "beginning"),
             ("a.md has 0.2", "summary"),
         ]

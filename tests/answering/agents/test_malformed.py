@@ -43,11 +43,12 @@ READ = {
     "usage empty": sent(SAID, END, {"choices": [], "usage": {}}),
     "usage wrong": sent(SAID, END, {"choices": [], "usage": {"prompt_tokens": -12, "completion_tokens": 1.5}}),
     "end first": sent(END, SAID),
+    "parts": sent(choice(delta={"content": [{"type": "text", "text": "It is so [1]."}]}), END),
 }
 EMPTY = {
     "no delta": sent(choice(finish_reason="stop")),
+    "nothing but the end": b"\n",
     "number": sent(choice(delta={"content": 12}), END),
-    "parts": sent(choice(delta={"content": [{"type": "text", "text": "It is so [1]."}]}), END),
     "refusal": sent(choice(delta={"content": None, "refusal": "No."}), END),
     "tool": sent(choice(delta={"tool_calls": [{"index": 0, "function": {"name": "x"}}]}, finish_reason="tool_calls")),
 }
@@ -55,7 +56,6 @@ FAILED = {
     "no JSON": b"data: {oops\n\n",
     "no UTF-8": b'data: {"choices": [{"delta": {"content": "\xff"}}]}\n\n',
     "HTML": b"<html>busy</html>",
-    "nothing": b"\n",
     "error": sent({"error": {"message": "busy"}}),
     "error in words": sent({"error": "busy"}),
 }
