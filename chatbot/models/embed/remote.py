@@ -1,16 +1,8 @@
-"""Embedders behind a network, for the rows of `providers`: over OpenAI's client, or over Mozilla's any-llm.
-
-any-llm speaks to providers with APIs of their own by their official SDKs (optional: `requirements-providers.txt`). The
-SDKs of Google Cloud and AWS find their credentials themselves, in an account that is logged in or in variables of their
-own.
-"""
+"""Embedders behind a network, for the rows of `providers`: over OpenAI's client, or over any-llm's."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import re
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -21,22 +13,18 @@ from openai import BadRequestError, OpenAI
 
 from ...config.settings import Settings
 from ...domain import Matrix, Vector
-from ...domain.errors import CancelledError, EmbedderMismatchError, EmbeddingError, MissingPackageError, SettingsError
+from ...domain.errors import CancelledError, EmbedderMismatchError, EmbeddingError, SettingsError
 from ...domain.request import RequestContext
 from ...language import estimate_tokens
-from ..openai_client import Abandoned, breakable, openai_client, refused_name, status_error, translated, words_of
+from ..any_llm_client import EventLoop, any_llm_client, sdk_error
+from ..openai_client import Abandoned, breakable, openai_client, refused_name, translated
 from . import embed_windows
 from .providers import PROVIDERS, Endpoint, Kind, endpoint, find_model
 
-NAMES = {"cohere": "cohere", "google_genai": "gemini", "google_vertexai": "vertexai", "bedrock": "bedrock"}
-"""any-llm's names of the providers, by ours."""
-INSTALL = "Install it: pip install -r requirements-providers.txt"
 _TOO_MANY = re.compile(
     r"\bbatch|too many (?:inputs|texts)|at most \d+ (?:inputs|texts)|array.*(?:long|large)", re.IGNORECASE
 )
 """What endpoints say of more texts than they take in one request."""
-_NETWORK_ERROR = re.compile("Connect|Timeout|Transport|Protocol|Disconnect|Read|Network")
-"""Parts of the names of SDK errors that mean a failing network."""
 
 
 class RemoteEmbedder(ABC):
@@ -220,20 +208,16 @@ class AnyLLMEmbedder(RemoteEmbedder):
         super().__init__(provider, model, max_tokens=max_tokens)
         self._client = client
         self._timeout = timeout
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="any-llm", daemon=True)
-        self._thread.start()
+        self._loop = EventLoop()
 
     def close(self) -> None:
         """End the event loop. The SDKs' connections end with the process."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
         self._loop.close()
 
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
         errors = import_module("any_llm.exceptions")
         call = self._client.aembedding(self.model, list(texts), **self.provider.parameters(kind))
-        future = asyncio.run_coroutine_threadsafe(call, self._loop)
+        future = self._loop.start(call)
         try:
             response = future.result(self._timeout)
         except TimeoutError as error:
@@ -242,42 +226,8 @@ class AnyLLMEmbedder(RemoteEmbedder):
                 f"The endpoint of {self.model_id} did not answer in time.", remedy="Try again.", retry_after=5
             ) from error
         except errors.AnyLLMError as error:
-            raise _translated(error, self.model_id) from error
+            raise sdk_error(EmbeddingError, error, self.model_id, setting="EMBEDDING") from error
         return [row.embedding for row in response.data]
-
-
-def _translated(error: Any, model: str) -> EmbeddingError:
-    """Return the SDK's error as ours, by its status; without one the network failed, or there are no credentials."""
-    reason, cause = words_of(error.message), error.original_exception
-    status, response = error.status_code, getattr(cause, "response", None)
-    if status is None and isinstance(response, dict):  # boto's, which the library does not read
-        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    if status is not None:
-        check_key = "Check EMBEDDING_API_KEY, or the account that the provider's SDK finds."
-        check_model = "Check EMBEDDING_MODEL and EMBEDDING_BASE_URL."
-        return status_error(EmbeddingError, model, int(status), reason, check_key=check_key, check_model=check_model)
-    if _NETWORK_ERROR.search(type(cause).__name__):
-        message = f"The endpoint of {model} cannot be reached ({type(cause).__name__})."
-        return EmbeddingError(message, remedy="Check the network and EMBEDDING_BASE_URL.", retry_after=5)
-    return EmbeddingError(f"The provider's SDK cannot ask {model}: {reason}")
-
-
-def _options(settings: Settings, provider: str, base_url: str | None) -> dict[str, Any]:
-    """Return the address, the time-out and the retries as the SDKs name them."""
-    seconds, retries = settings.model_timeout, settings.model_retries
-    if provider == "bedrock":
-        config = import_module("botocore.config").Config(
-            read_timeout=seconds, connect_timeout=seconds, retries={"total_max_attempts": retries + 1}
-        )
-        return {"api_base": base_url, "config": config}
-    options: dict[str, Any] = {"timeout": seconds, "max_retries": retries}
-    if provider == "google_vertexai":
-        if base_url:
-            raise SettingsError(
-                "EMBEDDING_BASE_URL is not for google_vertexai: set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION."
-            )
-        return options
-    return {**options, "base_url" if provider == "cohere" else "api_base": base_url}
 
 
 def build(settings: Settings, *, model: str, provider: str = "openai") -> RemoteEmbedder:
@@ -294,17 +244,6 @@ def build(settings: Settings, *, model: str, provider: str = "openai") -> Remote
         azure = adapter == "azure_openai"
         client = openai_client(settings, key=where.key, base_url=where.base_url or "", azure=azure)
         return OpenAIEmbedder(client, provider, model, where=where, max_tokens=settings.embedding_max_tokens)
-    try:
-        library, errors = import_module("any_llm"), import_module("any_llm.exceptions")
-        options = _options(settings, provider, where.base_url)
-        client = library.AnyLLM.create(NAMES[provider], api_key=where.key, unified_exceptions=True, **options)
-    except ImportError as error:
-        raise MissingPackageError(
-            f"The embedding provider {provider!r} needs the Python package any-llm-sdk, with its SDK.", remedy=INSTALL
-        ) from error
-    except errors.AnyLLMError as error:
-        raise SettingsError(f"The embedding provider {provider} cannot be used: {error.message[:300]}") from error
-    # It warns of every call to Bedrock that boto is not asynchronous.
-    logging.getLogger("any_llm").setLevel(logging.ERROR)
+    client = any_llm_client(settings, provider, key=where.key, base_url=where.base_url, setting="EMBEDDING")
     timeout = settings.model_timeout * (settings.model_retries + 1) + 30
     return AnyLLMEmbedder(client, provider, model, timeout=timeout, max_tokens=settings.embedding_max_tokens)
