@@ -42,12 +42,12 @@ SLOW = re.compile(
     r"""(app/(cli|web)|contracts|faults)/
     |app/test_mcp
     |answering/agents/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
-    |questions/test_conversations
+    |config/test_logs|questions/test_conversations
     |models/chat/test_openai|models/embed/test_(openai|wire)|database/test_mongo|library/fetching/test_transport|checking/test_citations
     |library/test_(control|formats|jobs|killed|late_search|upload_order)
-    |library/loaders/test_(fuzz|isolation)|app/migration/test_reembed
+    |library/loaders/test_(fuzz|isolation|limits)|app/migration/test_reembed
     |stores/test_pgvector|language/test_words|models/(replies/test_asking|caches/test_vectors)|library/loaders/pdf/test_samples
-    |test_(browser|extending|gunicorn|packaging|snippets)""",
+    |test_(browser|extending|gunicorn|packaging|pgvector_services|snippets)""",
     re.VERBOSE,
 )
 """What starts a process, a browser or a server, waits, or asks thousands of questions: marked `slow`."""

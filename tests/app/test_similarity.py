@@ -30,7 +30,7 @@ def client() -> SearchClient:
     return SearchClient()
 
 
-@pytest.fixture(params=["faiss", "atlas", "pgvector"])
+@pytest.fixture(params=["faiss", "atlas", pytest.param("pgvector", marks=pytest.mark.slow)])
 def services(
     request: pytest.FixtureRequest, settings: Settings, client: SearchClient, monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,

@@ -212,6 +212,7 @@ def test_other_forms_of_citations_are_read(answer: str) -> None:
 NUMBERS = st.integers(11, 99_999_999)
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=8, unique=True), st.data())
 def test_every_figure_of_a_passage_may_be_cited_in_any_grouping(numbers: list[int], data: st.DataObject) -> None:
     group = data.draw(st.sampled_from(["", ",", "\u202f", "\u00a0", "'"]))
@@ -244,6 +245,7 @@ def calls(response: str) -> int:
     return made["call"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["7 August {} ", "{}.5% ", "{} in Kenya, Uganda ", "{} [1], ", "{}. [1] (", "| {} [1] "]
 )
@@ -253,6 +255,7 @@ def test_a_long_answer_is_checked_in_linear_time(piece: str) -> None:
     assert calls(twice) < 2.5 * calls(once)
 
 
+@pytest.mark.slow
 def test_a_passage_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     read = Counter[str]()
     monkeypatch.setattr("chatbot.checking.citations.Evidence", lambda passage: read.update([passage.wider_text]))

@@ -54,6 +54,7 @@ def write_a_lot(data_dir: str, process: int) -> None:
     database.close()
 
 
+@pytest.mark.slow
 def test_processes_with_threads_lose_no_write(settings: Settings, database: Database) -> None:
     """Any worker can serve any request."""
     spawn = multiprocessing.get_context("spawn")

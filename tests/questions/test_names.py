@@ -64,6 +64,7 @@ def test_what_is_only_near_a_name_is_none(text: str) -> None:
     assert misspelt(text, EVERY_COUNTRY) == {}
 
 
+@pytest.mark.slow
 def test_no_word_of_the_sample_reports_is_a_misspelt_country() -> None:
     words = {word for path in REPORTS.glob("*.md") for word in re.findall(r"[^\W\d_]+", path.read_text("utf-8"))}
     assert len(words) > 5000

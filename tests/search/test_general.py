@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,25 +34,24 @@ REPORTS = {
 """Of these only the glossary goes to the general collection: the review of the world has a year."""
 
 
-@pytest.fixture(params=["embedded", "mongodb"])
-def app(
-    request: pytest.FixtureRequest, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Flask]:
-    settings = settings.override(chat_model="extractive", embedding_provider="minilm")
-    if request.param == "mongodb":
-        client = SearchClient()
-        monkeypatch.setattr(
-            "chatbot.app.services.storage.open_database", lambda settings: MongoDatabase(client, "general")
-        )
-        settings = settings.override(vector_search="atlas", create_indexes=False)
-    app = create_app(settings)
-    services: Services = app.extensions["services"]
-    if request.param == "mongodb":
-        ensure_indexes(services.storage.database, index_plans(settings, {"": 384}))
-    for name, (text, about) in REPORTS.items():
-        ingest(services, write(tmp_path / name, text, f"{name}.md"), about, identity=f"uploads/{name}.md")
-    yield app
-    close_app(app)
+@pytest.fixture(scope="module", params=["embedded", "mongodb"])
+def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """One for all tests: none of them changes a report."""
+    folder, own = tmp_path_factory.mktemp("general"), {"sample_data": "off", "summaries": "off", "cache_seconds": 0}
+    settings = Settings(data_dir=folder / "data", chat_model="extractive", embedding_provider="minilm", **own)
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "mongodb":
+            database = MongoDatabase(SearchClient(), "general")
+            patch.setattr("chatbot.app.services.storage.open_database", lambda settings: database)
+            settings = settings.override(vector_search="atlas", create_indexes=False)
+        app = create_app(settings)
+        services: Services = app.extensions["services"]
+        if request.param == "mongodb":
+            ensure_indexes(services.storage.database, index_plans(settings, {"": 384}))
+        for name, (text, about) in REPORTS.items():
+            ingest(services, write(folder / name, text, f"{name}.md"), about, identity=f"uploads/{name}.md")
+        yield app
+        close_app(app)
 
 
 def ask(app: Flask, query: str = QUESTION, path: str = "/query", key: str = "", **fields: Any) -> Any:

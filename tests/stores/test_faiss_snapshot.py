@@ -255,6 +255,7 @@ def test_of_several_that_begin_at_once_one_builds(
     first.close()
 
 
+@pytest.mark.slow
 @WINDOWS
 def test_one_that_dies_while_it_builds_keeps_nobody_waiting(tmp_path: Path, database: Database) -> None:
     fill(open_store(tmp_path, database))

@@ -308,6 +308,7 @@ class TestKeyless:
         assert told.answer.response.count("There is no report for Mali, 2025.") == 1
 
 
+@pytest.mark.slow
 def test_a_search_that_is_too_slow_costs_its_side_only(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("slow")
     with bench(folder, search_seconds=0.4, embedding_provider="openai", embedding_model="fake") as opened:

@@ -87,6 +87,7 @@ def test_what_is_no_document_is_refused_by_name(path: Path, content: bytes, isol
         isolated.load(path)
 
 
+@pytest.mark.slow
 def test_it_reads_the_same_in_a_process_of_its_own(loader: FileLoader, path: Path, isolated: LoaderPool) -> None:
     assert isolated.load(path) == loader.load(path)
     assert not loader.isolated or isolated._all[0]._child is not None

@@ -188,6 +188,7 @@ SLOW = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("html", SLOW.values(), ids=SLOW)
 def test_pages_made_to_take_time_do_not(html: str) -> None:
     start = time.process_time()
@@ -227,6 +228,7 @@ def test_what_is_shown_in_other_colours_and_sizes_is_read(shown: str) -> None:
     assert read(shown) == [((), "Read me.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sheet", ["@" * 400_000, "/*" * 200_000, "a" * 400_000 + "}", "a{" * 200_000,
                                    "a," * 100_000 + "{" + "color:red;" * 20_000 + "}"])  # fmt: skip
 def test_a_sheet_that_is_made_to_take_time_does_not(sheet: str) -> None:

@@ -51,6 +51,7 @@ def test_what_is_missing_stops_it(settings: Settings, wrong: dict[str, object], 
         create_app(settings.override(**wrong))
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_is_down_does_not(settings: Settings, providers_server: ProvidersServer) -> None:
     providers_server.status = 500
     app = create_app(settings)
