@@ -42,7 +42,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "follow_ups.FollowUps.by_rule": lambda self, query, history, scope: query,
     "follow_ups.FollowUps._compared": lambda self, asked, reading, rest, state: "",
     "follow_ups.FollowUps._replaced": lambda self, full, old, new, state: f"{full} ({new})",
-    "ordering.HeadingOrder.order": lambda self, text, hits, request: list(hits),
+    "ordering.Refiner.by_heading": lambda self, text, hits, request: list(hits),
     "ordering.by_edition": lambda hits, asked, scope, terms: list(hits),
     "ordering._is_older": lambda hits: np.zeros(len(hits)),
     "subjects.missing_figures": lambda *_: None,

@@ -80,7 +80,7 @@ class _Asked:
     def best(self, group: _Group) -> Near:
         """Compare with the phrases of a group."""
         cosines = (group.vectors @ self.vectors).max(axis=1)
-        words = [self.shared(terms) for terms in group.terms]
+        words = list(map(self.shared, group.terms))
         place = int(np.argmax(cosines + WORDS * np.array(words)))
         return Near(float(cosines[place]), words[place])
 
@@ -202,7 +202,11 @@ class IndicatorIndex:
         """
         phrases = self._current()
         with self._lock:
-            self._embed(phrases, [key for key in dict.fromkeys(keys) if key not in phrases.groups])
+            if new := {key: phrases.of(*key) for key in keys if key not in phrases.groups}:
+                vectors = self._embedder.embed_documents([text for texts in new.values() for text in texts])
+                for key, texts in new.items():
+                    terms = [frozenset(self._terms(text)) for text in texts]
+                    phrases.groups[key], vectors = _Group(terms, vectors[: len(texts)]), vectors[len(texts) :]
         groups = {key: phrases.groups[key] for key in keys}
         own = [name for name, label in groups if label is None and name not in phrases.headings]
         counts = Counter(phrases.counts)
@@ -210,21 +214,9 @@ class IndicatorIndex:
         without_years = YEAR_PATTERN.sub("", topic)  # which no heading names
         topic = without_years if self._terms(without_years) else topic
         telling = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
-        texts = dict.fromkeys(filter(None, [topic, telling]))
-        vectors = np.stack([self._embedder.embed_query(text, request=request) for text in texts], axis=1)
-        return _Asked(vectors, frozenset(self._terms(topic)), counts, len(phrases.headings) + len(own)), groups
-
-    def _embed(self, phrases: _Phrases, keys: Sequence[tuple[str, str | None]]) -> None:
-        texts = {key: phrases.of(*key) for key in keys}
-        every = {
-            text: place for place, text in enumerate(dict.fromkeys(text for own in texts.values() for text in own))
-        }
-        if not every:
-            return
-        vectors = self._embedder.embed_documents(list(every))
-        for key, own in texts.items():
-            terms = [frozenset(self._terms(text)) for text in own]
-            phrases.groups[key] = _Group(terms, vectors[[every[text] for text in own]])
+        ways = dict.fromkeys(filter(None, [topic, telling]))
+        asked = np.stack([self._embedder.embed_query(text, request=request) for text in ways], axis=1)
+        return _Asked(asked, frozenset(self._terms(topic)), counts, len(phrases.headings) + len(own)), groups
 
 
 Definition = tuple[GlossaryEntry, Chunk | None]

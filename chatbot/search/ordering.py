@@ -98,22 +98,40 @@ def _without(query: str, said: Sequence[Named | NamedDocument], country: str = "
     return tidy(query)
 
 
-class HeadingOrder:
-    """Weighs how near a passage's heading is to what is asked, by the index of indicators.
+class Refiner:
+    """Orders what is found by heading and by edition. Thread-safe.
 
-    ``weight`` is that of the headings' standardised similarity beside the standardised score before.
+    ``weight`` is that of the headings' standardised similarity beside the standardised score before; without an
+    ``index`` headings order nothing. ``language``: of the reports. ``general``: the collection of general documents.
     """
 
-    def __init__(self, index: IndicatorIndex, weight: float) -> None:
+    def __init__(
+        self, catalog: Catalog, index: IndicatorIndex | None, *, weight: float, language: str, general: str = ""
+    ) -> None:
+        self.catalog = catalog
+        self.general = general
+        self.language = language
         self._index = index
         self._weight = weight
 
-    def order(self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None) -> list[SearchHit]:
+    def embedded(self, text: SearchText) -> tuple[str, ...]:
+        """What of a question is embedded until its passages are in order."""
+        return (text.question, text.topic) if self._index else (text.question,)
+
+    def order(
+        self, text: SearchText, hits: Sequence[SearchHit], scope: Scope, request: RequestContext | None
+    ) -> list[SearchHit]:
+        """Best first. Raises EmbeddingError."""
+        return by_edition(self.by_heading(text, hits, request), text, scope, analyzer(self.language).terms)
+
+    def by_heading(
+        self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None
+    ) -> list[SearchHit]:
         """Best first. A passage without a heading is taken for an average one. Raises EmbeddingError."""
         hits, rest = hits[:DEPTH], hits[DEPTH:]
         # A caption of many words is no name of what its passage says.
         headings = [name if len(name.split()) <= LONGEST_NAME else "" for name in (hit.chunk.heading for hit in hits)]
-        if not any(headings):
+        if self._index is None or not any(headings):
             return [*hits, *rest]
         near = self._index.near(text.topic, headings, request)
         scores = [to_score(one.cosine) if one else None for one in near]
@@ -136,36 +154,6 @@ def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
         country = hit.chunk.metadata.get(COUNTRY)
         newest[country] = max(newest.get(country, 0), _edition(hit))
     return np.array([float(0 < _edition(hit) < newest[hit.chunk.metadata.get(COUNTRY)]) for hit in hits])
-
-
-class Refiner:
-    """Reads what a question is searched with, and orders what is found by it. Thread-safe."""
-
-    def __init__(self, catalog: Catalog, headings: HeadingOrder | None, *, language: str, general: str = "") -> None:
-        """``headings``: None = they order nothing. ``language``: of the reports. ``general``: their collection."""
-        self.catalog = catalog
-        self.general = general
-        self._headings = headings
-        self._language = language
-
-    def text(self, reading: Reading, scope: Scope) -> SearchText:
-        """See `search_text`."""
-        return search_text(reading, scope, language=self._language)
-
-    def embedded(self, text: SearchText) -> tuple[str, ...]:
-        """What of a question is embedded until its passages are in order."""
-        return (text.question, text.topic) if self._headings else (text.question,)
-
-    def order(
-        self,
-        text: SearchText,
-        hits: Sequence[SearchHit],
-        scope: Scope,
-        request: RequestContext | None,
-    ) -> list[SearchHit]:
-        """Best first. Raises EmbeddingError."""
-        ordered = self._headings.order(text, hits, request) if self._headings else list(hits)
-        return by_edition(ordered, text, scope, analyzer(self._language).terms)
 
 
 def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms: Terms) -> list[SearchHit]:

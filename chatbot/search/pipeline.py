@@ -33,7 +33,7 @@ from ..language import Analyzer, sentences
 from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
-from .ordering import DEPTH, Refiner, SearchText
+from .ordering import DEPTH, Refiner, SearchText, search_text
 from .ranking import adaptive_threshold, merge_untagged, split_by_country_tag
 
 PAGE_CANDIDATES = 1000
@@ -128,7 +128,9 @@ class Retriever:
         if refiner:
             parts = split_by_country_tag(scope, refiner.catalog, refiner.general if general and page is None else "")
             reading = reading or read_names(query, refiner.catalog, scope)
-            texts = [(part, refiner.text(reading, part)) for part in parts if part is not None]
+            texts = [
+                (part, search_text(reading, part, language=refiner.language)) for part in parts if part is not None
+            ]
         with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
             if refiner and isinstance(self._embedder, CachedEmbedder):
                 self._embedder.prefetch([each for _, text in texts for each in refiner.embedded(text)], request=request)

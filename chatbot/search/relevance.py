@@ -104,6 +104,8 @@ class Judge:
     def _said(self, hits: Sequence[SearchHit]) -> set[str]:
         """Return the terms of passages and of what the glossary says for their headings."""
         terms, headings = analyzer(self.language).terms, {hit.chunk.heading for hit in hits}
-        entries = (entry for entry in self.glossary() if entry.heading in headings)
-        phrases = [phrase for entry in entries for phrase in (entry.term, *entry.other_words)]
-        return {term for text in (*phrases, *(hit.chunk.search_text for hit in hits)) for term in terms(text)}
+        texts = [hit.chunk.search_text for hit in hits]
+        for entry in self.glossary():
+            if entry.heading in headings:
+                texts += [entry.term, *entry.other_words]
+        return set().union(*map(terms, texts))

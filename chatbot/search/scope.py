@@ -197,7 +197,7 @@ def describe(scope: Scope, say: Say = in_english) -> str:
     parts: list[str] = []
     for _, condition in scope.conditions:
         if isinstance(condition, Values):
-            parts.append(f" {say('or')} ".join(on_one_line(str(value)) for value in condition.values))
+            parts.append(f" {say('or')} ".join(map(on_one_line, map(str, condition.values))))
         elif condition.gte == condition.lte:
             parts.append(str(condition.gte))
         elif condition.gte is None:

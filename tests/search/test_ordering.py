@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from chatbot.domain.scope import NamedYears
 from chatbot.language import analyzer
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.search.indicators import IndicatorIndex
-from chatbot.search.ordering import HeadingOrder, SearchText, by_edition
+from chatbot.search.ordering import Refiner, SearchText, by_edition
 
 NO_YEAR = SearchText("inflation", "inflation")
 
@@ -103,7 +104,9 @@ def test_years_that_someone_chose_are_all_there(years: Values | Range) -> None:
 class TestHeadings:
     def order(self, topic: str, hits: list[SearchHit], weight: float = 1.0) -> list[str]:
         index = IndicatorIndex(HashingEmbedder(256), analyzer("english"))
-        found = HeadingOrder(index, weight).order(SearchText(topic, topic), hits, None)
+        catalog: Any = None
+        refiner = Refiner(catalog, index, weight=weight, language="english")
+        found = refiner.by_heading(SearchText(topic, topic), hits, None)
         return [one.chunk.id for one in found]
 
     def test_the_heading_that_is_asked_comes_first(self) -> None:

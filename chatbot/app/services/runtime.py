@@ -29,7 +29,7 @@ from ...models.embed import EMBEDDERS
 from ...models.rerank import RERANKERS
 from ...search.compression import Compressor
 from ...search.indicators import IndicatorIndex
-from ...search.ordering import HeadingOrder, Refiner
+from ...search.ordering import Refiner
 from ...search.pipeline import Retriever
 from ...search.ranking import relevance_bounds
 from ...search.relevance import Bounds
@@ -212,7 +212,8 @@ class Runtime:
             reranker=self.reranker,
             refiner=Refiner(
                 documents,
-                HeadingOrder(self.indicators, HEADING_WEIGHT) if embedder.local else None,
+                self.indicators if embedder.local else None,
+                weight=HEADING_WEIGHT,
                 language=settings.language,
                 general=settings.mongodb_collection,
             ),
