@@ -6,7 +6,9 @@ This module opens databases: that of the settings, and those that `copy` gets as
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from ..config.settings import Settings
@@ -31,6 +33,15 @@ def _open_file(path: Path) -> Database:
     from .embedded import EmbeddedDatabase
 
     return EmbeddedDatabase(path)
+
+
+def ensure_indexes(database: Database) -> None:
+    """Create the indexes that look-ups in the repositories need; existing ones stay."""
+    table = tomllib.loads(files(__package__).joinpath("indexes.toml").read_text("utf-8"))
+    for collection, indexes in table.items():
+        for names in indexes:
+            fields = [(name.removeprefix("-"), -1 if name.startswith("-") else 1) for name in names]
+            database[collection].create_index(fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,11 +107,6 @@ class IngestionQueue:
         self._files = database["ingestion_items"]
         self._facts = CorpusFacts(database)
 
-    def ensure_indexes(self) -> None:
-        """Create the indexes that are missing."""
-        for name in ("ingestion_id", "state", "identity"):
-            self._files.create_index(name)
-
     def create(self, files: Sequence[IngestionFile], uploader: str = "") -> Ingestion:
         """Queue files as one job; their ids are made here. Anybody who has the id may see a job without uploader."""
         job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...config.settings import Settings
-from ...database import open_database
+from ...database import ensure_indexes, open_database
 from ...database.core import Database
 from ...database.repositories.access import AuditLog, KeyRepository
 from ...database.repositories.answers import FeedbackRepository, UnfinishedRepository
@@ -175,10 +175,7 @@ class Storage:
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
         ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
-        for repository in (
-            self.figures, self.conversations, self.feedback, self.ingestions, self.cache, self.keys,
-        ):  # fmt: skip
-            repository.ensure_indexes()
+        ensure_indexes(self.database)
 
     def close(self) -> None:
         close_lazy(self, "database")

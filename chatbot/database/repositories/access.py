@@ -34,9 +34,6 @@ class KeyRepository:
     def __init__(self, database: Database) -> None:
         self._keys = database["keys"]
 
-    def ensure_indexes(self) -> None:
-        self._keys.create_index("digest")
-
     def create(
         self,
         name: str,

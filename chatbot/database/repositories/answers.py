@@ -138,11 +138,6 @@ class FeedbackRepository:
         self._messages = database["messages"]
         self._conversations = database["conversations"]
 
-    def ensure_indexes(self) -> None:
-        self._feedback.create_index([("rating", 1), ("rated_at", -1)])
-        self._feedback.create_index("conversation_id")
-        self._messages.create_index([("answered", 1), ("created_at", -1)])
-
     def put(self, message_id: str, owner: str, rating: Rating, reason: str = "", comment: str = "") -> Feedback:
         """Store this owner's feedback, replacing an earlier one. Raises NotFoundError: no such answer of this owner."""
         row, question = self._answer(message_id, owner)

@@ -79,9 +79,6 @@ class CacheRepository:
     def enabled(self) -> bool:
         return self._seconds > 0 and self._entries > 0
 
-    def ensure_indexes(self) -> None:
-        self._cache.create_index("at")
-
     def get(self, level: Level, key: str, *, request: RequestContext | None = None) -> Any:
         """Return the value; None where there is none, or it is too old."""
         if not self.enabled:

@@ -72,14 +72,6 @@ class ConversationRepository:
         self._events = database["message_events"]
         self._feedback = database["feedback"]
 
-    def ensure_indexes(self) -> None:
-        self._conversations.create_index([("owner", 1), ("updated_at", -1)])
-        self._conversations.create_index("share")
-        self._messages.create_index([("conversation_id", 1), ("ordinal", 1)])
-        self._messages.create_index([("owner", 1), ("role", 1)])
-        self._events.create_index([("message_id", 1), ("number", 1)])
-        self._events.create_index("conversation_id")
-
     def exists(self, conversation_id: str, owner: str = "") -> bool:
         """Return whether this owner can continue the conversation."""
         return self._conversations.find_one(visible(conversation_id, owner), {"_id": 1}) is not None

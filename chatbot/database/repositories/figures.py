@@ -88,17 +88,6 @@ class FigureRepository:
         self._reports = reports
         self._kept: tuple[int, dict[str, Any]] = (-1, {})
 
-    def ensure_indexes(self) -> None:
-        """Create the indexes that look-ups need."""
-        self._rows.create_index([("heading_key", 1), ("country_name", 1)])
-        for field in ("place", "series"):
-            self._rows.create_index(field)
-        # None by edition: SQLite would take it for a country in an edition and read all countries.
-        for field in ("document_id", "country_name", "of_year"):
-            self._rows.create_index([(field, 1), ("place", 1)])
-        for field in ("document_id", "subject"):
-            self._changed.create_index([(field, 1), ("at", -1)])
-
     def write(self, document_id: str, version: str, chunks: Sequence[Chunk]) -> None:
         """Store the figures of a version's passages; writing them again changes nothing. Raises DatabaseError."""
         rows = list(self._rows_of(version, [chunk for chunk in chunks if not chunk.is_summary]))

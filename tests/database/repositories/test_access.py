@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
 from chatbot.database.repositories.access import KeyRepository
 from chatbot.domain import Range, Values
@@ -12,7 +13,7 @@ from chatbot.domain.errors import NotFoundError
 
 def test_a_key_is_found_by_its_secret_until_it_is_revoked(database: Database) -> None:
     keys = KeyRepository(database)
-    keys.ensure_indexes()
+    ensure_indexes(database)
     filters = {"country_name": ["Kenya", "Mali"], "year": {"gte": 2021}}
     key, secret = keys.create("Nairobi", "write", filters=filters, collections=("news",), daily_tokens=5)
     assert secret.startswith(key.id)

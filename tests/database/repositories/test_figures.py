@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
 from chatbot.database.repositories.figures import FigureRepository
 from chatbot.domain import Chunk, DocumentRecord, Scope, Value, Values
@@ -17,9 +18,8 @@ AGE = "**total:** 20.9 years (2023 est.)\n\n**male:** 20.8 years"
 
 @pytest.fixture
 def figures(database: Database) -> FigureRepository:
-    repository = FigureRepository(database, FIELDS)
-    repository.ensure_indexes()
-    return repository
+    ensure_indexes(database)
+    return FigureRepository(database, FIELDS)
 
 
 def passage(text: str, country: str, edition: int, *, heading: str, version: str = "v1", ordinal: int = 0) -> Chunk:

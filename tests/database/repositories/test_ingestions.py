@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
 from chatbot.domain.errors import NotFoundError
 from chatbot.jobs import queue as module
@@ -14,9 +15,8 @@ from chatbot.jobs.queue import Ingestion, IngestionFile, IngestionQueue
 
 @pytest.fixture
 def jobs(database: Database) -> IngestionQueue:
-    repository = IngestionQueue(database)
-    repository.ensure_indexes()
-    return repository
+    ensure_indexes(database)
+    return IngestionQueue(database)
 
 
 def files(*names: str, **values: object) -> list[IngestionFile]:
