@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..domain import Vector
@@ -28,6 +29,8 @@ NO_CHANGE_STREAMS, TOKEN_LOST = 40573, {136, 260, 280, 286}
 """Codes (error_codes.yml) of a server that is no replica set; and of CappedPositionLost, InvalidResumeToken,
 ChangeStreamFatalError and ChangeStreamHistoryLost, after which a stream cannot be resumed."""
 BATCH = 500
+READ_AT_ONCE = 100
+"""Documents. The first batch of a server has one more."""
 Place = tuple[str, str]
 """Type and text of an id. A collection may have ids of several types, and only ids of one type can be compared."""
 
@@ -150,16 +153,16 @@ class Collection:
         sort: Sequence[tuple[str, int]] | None = None,
         limit: int = 0,
     ) -> Iterator[Json]:
-        """Yield documents; only as many are read as are iterated."""
+        """Yield documents, which are read a few at a time."""
         with self._database.translate_errors():
             options: Json = {"limit": limit, **({"sort": list(sort)} if sort else {})}
             raw = self._database.raw(self.name)
             documents = iter(raw.find(dict(filter or {}), dict(projection) if projection else None, **options))
-            with self._database.deadline(None):  # for the first batch; the driver limits each further one
-                first = next(documents, None)
-            if first is not None:
-                yield first
-                yield from documents
+            with self._database.deadline(None):  # for the first ones; the driver limits each further batch
+                read = list(islice(documents, READ_AT_ONCE))
+            while read:
+                yield from read
+                read = list(islice(documents, READ_AT_ONCE))
 
     def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
         """Return the first match."""

@@ -14,6 +14,7 @@ from pydantic import Field, computed_field
 
 from ..database.core import Database, Json
 from ..database.repositories.corpus import CorpusFacts
+from ..database.rows import from_row
 from ..domain.errors import LONGEST_SHOWN, NotFoundError
 from ..domain.json import Hidden
 
@@ -138,11 +139,12 @@ class IngestionQueue:
 
     def _with_files(self, job: Json) -> Ingestion:
         rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])
-        return Ingestion(job["_id"], job["created_at"], tuple(map(_file_of, rows)))
+        return Ingestion(job["_id"], job["created_at"], tuple(from_row(IngestionFile, row) for row in rows))
 
     def unfinished(self) -> list[IngestionFile]:
         """Return the files that wait or are being read."""
-        return list(map(_file_of, self._files.find({"state": {"$nin": list(FINISHED)}}, sort=[("_id", 1)])))
+        rows = self._files.find({"state": {"$nin": list(FINISHED)}}, sort=[("_id", 1)])
+        return [from_row(IngestionFile, row) for row in rows]
 
     def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Cancel a job: files that nobody works on now, the others by their worker."""
@@ -162,7 +164,7 @@ class IngestionQueue:
         Their stored files are not needed any more.
         """
         for row in self._files.find({"identity": identity, "state": {"$ne": "done"}}):
-            file = _file_of(row)
+            file = from_row(IngestionFile, row)
             error = {} if file.state in FINISHED else {"error": WITHDRAWN}
             self._files.update_one({"_id": file.id}, {"$set": {"withdrawn": True, "file_id": "", **error}})
             self._cancel(file)
@@ -222,7 +224,3 @@ class IngestionQueue:
         """Return the stored files that a job may still need; a finished document names its file itself."""
         needed = {"file_id": {"$ne": ""}, "state": {"$ne": "done"}}
         return {row["file_id"] for row in self._files.find(needed, {"file_id": 1})}
-
-
-def _file_of(row: Json) -> IngestionFile:
-    return IngestionFile(id=row["_id"], **{name: row[name] for name in IngestionFile.__slots__ if name in row})
