@@ -156,7 +156,8 @@ def is_foreign(text: str) -> bool:
 def count_of(count: int, noun: str) -> str:
     """Return a count with its noun: "1 report", "2 searches", "1,200 countries"."""
     if count != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+        is_changed = noun.endswith("y") and noun[-2] not in "aeiou"  # but "keys"
+        noun = f"{noun[:-1]}ies" if is_changed else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
     return f"{count:,} {noun}"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.language import analyzer, estimate_tokens, evenly_spaced, is_foreign, sentences
+from chatbot.language import analyzer, count_of, estimate_tokens, evenly_spaced, is_foreign, sentences
 from tests.data import cases
 
 CASES = cases(__file__)
@@ -77,3 +77,11 @@ def test_another_language_is_known_by_its_small_words(text: str, foreign: bool) 
 def test_runs_of_space_are_one() -> None:
     texts = ("a b\nc", "a  \t b", "a \n b", "a\r\n \r\n\nb", "a" + " " * 10**6 + "b")
     assert list(map(evenly_spaced, texts)) == ["a b\nc", "a b", "a\nb", "a\n\nb", "a b"]
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "said"),
+    [(1, "key", "1 key"), (0, "key", "0 keys"), (2, "country", "2 countries"), (1200, "search", "1,200 searches")],
+)
+def test_a_count_has_its_noun(count: int, noun: str, said: str) -> None:
+    assert count_of(count, noun) == said
