@@ -150,12 +150,3 @@ class TestRepeated:
         server.always(CHAT, Reply("I do not know."))
         assert answer(ask(services)).answered is False
         assert answer(ask(services)).trace.cached is False
-
-    def test_the_same_prompt_is_not_paid_for_twice(self, services: Services, server: FakeOpenAI) -> None:
-        """The response level: another top_k may give the same passages, and so the same prompt."""
-        server.always(CHAT, Reply("It is 2.09% [1]."))
-        ask(services, top_k=10)
-        again = answer(ask(services, top_k=20))
-        assert again.response == "It is 2.09% [1]."
-        assert server.calls(CHAT) == 1
-        assert again.trace.caches["response hit"] == 1
