@@ -19,7 +19,7 @@ from ..domain.request import Cancellation, RequestContext
 from ..language import sentences
 from ..models.prompts import inert, on_one_line, render
 from ..models.replies.stream import complete
-from .loaders.csv import read_table
+from .loaders.records import read_table
 
 MAX_CHARACTERS = 900
 """Characters of an extractive summary: one passage."""

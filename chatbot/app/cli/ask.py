@@ -22,7 +22,7 @@ from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError
 from ...domain.json import parse, to_json
 from ...domain.request import ANYBODY, Cancellation
 from ...language import count_of
-from ...library.loaders.csv import read_table
+from ...library.loaders.records import read_table
 from ...library.loaders.text import read_text
 from ...search.scope import describe
 from ..evaluation import split_cell

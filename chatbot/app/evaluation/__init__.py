@@ -17,7 +17,7 @@ from ...database.repositories.documents import DocumentRepository
 from ...domain import Chunk, DocumentRecord, Scope, Value, Values
 from ...domain.errors import InvalidRequestError, LoadError
 from ...domain.protocols import Catalog
-from ...library.loaders.csv import read_table
+from ...library.loaders.records import read_table
 from ...search.scope import ScopeResolver
 
 COLUMNS = ("question", "expected_document", "page", "answer", "answerable", "note")

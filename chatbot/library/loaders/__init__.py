@@ -73,10 +73,10 @@ class FileLoader(Loader, Protocol):
 LOADERS: Registry[FileLoader] = Registry(
     "file format",
     {
-        "csv": "chatbot.library.loaders.csv:CsvLoader",
+        "csv": "chatbot.library.loaders.records:CsvLoader",
         "docx": "chatbot.library.loaders.docx:DocxLoader",
         "html": "chatbot.library.loaders.html:HtmlLoader",
-        "json": "chatbot.library.loaders.json:JsonLoader",
+        "json": "chatbot.library.loaders.records:JsonLoader",
         "markdown": "chatbot.library.loaders.markdown:MarkdownLoader",
         "pdf": "chatbot.library.loaders.pdf:PdfLoader",
         "pptx": "chatbot.library.loaders.pptx:PptxLoader",

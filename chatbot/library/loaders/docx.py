@@ -13,10 +13,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from lxml import etree
 from lxml.etree import _Element
 
 from ...domain import Section
-from .office import OfficeLoader, parse_part
+from .office import OfficeLoader
 from .sections import LINE, PARAGRAPH, HeadingOutline, label, one_line, table_text
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
         kind = relation.reltype.rpartition("/")[2].removesuffix("s")
         if kind not in _NOTES or relation.is_external:
             continue
-        for note in parse_part(relation.target_part.blob).iterchildren(_w(kind)):
+        notes = etree.fromstring(relation.target_part.blob, etree.XMLParser(resolve_entities=False, no_network=True))
+        for note in notes.iterchildren(_w(kind)):
             texts = (paragraph_text(paragraph) for paragraph in note.iterchildren(_w("p")))
             yield (kind, note.get(_w("id"), "")), one_line(" ".join(texts))
 

@@ -42,12 +42,13 @@ class PptxLoader(OfficeLoader):
         import pptx
         from pptx.exc import PythonPptxError
 
-        return (lambda file: list(pptx.Presentation(file).slides)), (PythonPptxError,)
+        return pptx.Presentation, (PythonPptxError,)
 
-    def read(self, document: list[Any], path: Path) -> tuple[str, list[Section], int]:
-        shown = ((slide, number) for number, slide in enumerate(document, 1) if slide._element.get("show") not in _NO)
+    def read(self, document: Any, path: Path) -> tuple[str, list[Section], int]:
+        slides = list(document.slides)
+        shown = ((slide, number) for number, slide in enumerate(slides, 1) if slide._element.get("show") not in _NO)
         sections = [_section(slide, number) for slide, number in shown]
-        return _title(document[0]) if document else "", sections, len(document)
+        return _title(slides[0]) if slides else "", sections, len(slides)
 
 
 def _section(slide: Any, number: int) -> Section:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chatbot.domain import Loaded, Section, document_text
 from chatbot.domain.errors import LoadError
-from chatbot.library.loaders.csv import CsvLoader, choose_delimiter
+from chatbot.library.loaders.records import CsvLoader, choose_delimiter
 from tests.data import cases
 
 CASES = cases(__file__)

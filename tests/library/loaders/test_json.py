@@ -10,7 +10,7 @@ import pytest
 
 from chatbot.domain import Loaded, document_text
 from chatbot.domain.errors import LoadError
-from chatbot.library.loaders.json import JsonLoader
+from chatbot.library.loaders.records import JsonLoader
 from tests.data import cases
 
 CASES = cases(__file__)
