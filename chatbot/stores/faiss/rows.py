@@ -82,14 +82,11 @@ class Rows:
 
     def kept(self, mask: Mask) -> Rows:
         """Return the rows where ``mask`` is True."""
+        masks = {**dict.fromkeys(ARRAYS, mask), "terms": np.repeat(mask, self.lengths)}
         return Rows(
-            self.ids[mask],
-            self.documents.kept(mask),
-            {name: column.kept(mask) for name, column in self.values.items()},
-            self.vectors[mask],
-            self.has_vector[mask],
-            self.terms[np.repeat(mask, self.lengths)],
-            self.lengths[mask],
+            documents=self.documents.kept(mask),
+            values={name: column.kept(mask) for name, column in self.values.items()},
+            **{name: getattr(self, name)[kept] for name, kept in masks.items()},
         )
 
     @staticmethod
