@@ -149,13 +149,15 @@ def _years(text: str, in_text: Sequence[Figure]) -> list[frozenset[int]]:
     what the years before it are of.
     """
     bound, current = bound_years(text, in_text), frozenset[int]()
-    place, is_open, is_after_year, before = 0, False, False, frozenset[int]()
+    place, is_open, is_after_year = 0, False, False
+    before: frozenset[int] | None = None
     for index, figure in enumerate(in_text):
         gap = text[place : figure.start]
         if figure.year and figure.bare:
             joins = is_after_year and _JOINS_YEARS.fullmatch(gap) is not None
             is_open = (joins and is_open) or _OPEN_YEAR.search(gap) is not None
-            if is_open or figure.year in before or figure.year < FIRST_YEAR or _OF_EDITION.match(text, figure.end):
+            is_behind = before is not None and (figure.year in before or "(" in gap.rpartition(")")[2])
+            if is_open or is_behind or figure.year < FIRST_YEAR or _OF_EDITION.match(text, figure.end):
                 current = frozenset()
             else:
                 current = (current if joins else frozenset()) | {figure.year}

@@ -154,8 +154,9 @@ class _ClauseChecker:
         label_words = set(map(stem, WORD.findall(label))) - _LABEL_WORDS
         is_labelled = label.endswith(":") and any(label_words <= one.about for one in cited)
         is_quotation = not foreign and (2 * sum(map(len, quoted)) > len(clause.words) or is_labelled)
-        # A quotation has the decimal mark of its passage, whichever the rest of the answer has.
-        claimed = amounts(clause.words, comma=cited[0].comma if is_quotation else self._comma)
+        # What is quoted as the passage has it is right, also its decimal marks.
+        words = QUOTATION.sub(lambda quote: " " * len(quote[0]), clause.words) if is_quotation else clause.words
+        claimed = amounts(words, comma=self._comma)
         missing, supported = self._missing_figures(clause, claimed, cited)
         names, contradictions = list[Defect](), list[Defect]()
         if not _ABSTAINS.search(clause.words):
@@ -179,7 +180,7 @@ class _ClauseChecker:
     ) -> tuple[list[Defect], frozenset[str]]:
         """Return the figures and dates that no passage has, and the texts of the amounts that one has."""
         words, missing = clause.words, list[tuple[int, Defect]]()
-        all_dates = dates(words)
+        all_dates = dates(words) if claimed else []
         days = _places_of(date for date in all_dates if date.day is not None)
         # A month that is part of a dated day does not count beside it.
         whole = [date for date in all_dates if date.day is not None or date.start not in days]

@@ -13,7 +13,7 @@ from itertools import islice
 
 from ..domain import ATTACHMENTS, Passage
 from ..domain.scope import NamedCountry
-from ..language import sentences
+from ..language import STOP_WORDS, sentences
 from ..language.figures import comma_decimals, dates, figures, scales_named
 from ..language.reported_figures import stated
 from ..questions.names import find_countries
@@ -47,7 +47,8 @@ _LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40}|[\"“„«‘]
 """Before prose or a quotation: "Economic overview: Iraq's growth slowed …"."""
 _SMALL_WORDS = word_list("small")
 _LABELS = {key: label for label, words in LABELS.items() for key in (label, *map(stem, words.split()))}
-_NO_LABELS = stems("small") | stems("no_label")
+GENERAL = stems("general") | stems("small") | frozenset(map(stem, STOP_WORDS["english"]))
+_NO_LABELS = GENERAL | stems("no_label")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..domain import Question
-from ..language import STOP_WORDS, language_of
+from ..language import language_of
 from ..questions.names import find_countries
-from .evidence import BEGINNING, CAPITAL, WORD, Evidence, Sentence
+from .evidence import BEGINNING, CAPITAL, GENERAL, WORD, Evidence, Sentence
 from .wording import QUOTATION, normalise, pattern, stem, stems
 
 _SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
@@ -20,7 +20,6 @@ _ATTRIBUTIONS = (
     re.compile(rf"(?:^|[,;] ){_SPEAKER} (?:{pattern('(?i:{says})').pattern}) that\b"),
 )
 _NO_NAMES, _NO_SPEAKERS = stems("no_name"), stems("no_speaker") | stems("stand_in")
-_GENERAL = stems("general") | stems("small") | frozenset(map(stem, STOP_WORDS["english"]))
 MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 0.75
 """Telling words of a sentence that no passage has; their share of all."""
 MIN_NAME_CHARACTERS = 3
@@ -70,7 +69,7 @@ class Foreign:
         if not self._is_english or QUOTATION.search(sentence.text):
             return False
         countries = {stem(word) for country in sentence.countries for word in WORD.findall(country.text)}
-        keys = {stem(word) for word in WORD.findall(sentence.text) if word.isalpha()} - _GENERAL - countries
+        keys = {stem(word) for word in WORD.findall(sentence.text) if word.isalpha()} - GENERAL - countries
         foreign = sum(key[:BEGINNING] not in self._beginnings for key in keys)
         return foreign >= MIN_FOREIGN_WORDS and foreign >= FOREIGN_SHARE * len(keys)
 

@@ -30,6 +30,12 @@ FACTOR_SHARE = 0.2
 """How far a change may be from the factor that the clause says, as a share of it."""
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""
+COMPARED_DISTANCE = 40
+"""Characters before a label in which a word may say that something is compared with it."""
+LABEL_SHARE = 1 / 3
+"""Share of the words of a label that names it."""
+MAX_UNIT_CHARACTERS = 20
+"""Between an amount and the bracket that is of it."""
 PAIR = 2
 MAX_PAIRS = 50
 """Pairs of figures that one comparison may be of."""
@@ -89,13 +95,21 @@ def _same_year(claimed: Amount, true: Amount) -> bool:
     return not claimed.years or not true.years or not claimed.years.isdisjoint(true.years)
 
 
-def _beside(shown: Sequence[Amount], mentions: Sequence[tuple[int, _Value]]) -> Iterator[frozenset[_Value]]:
-    """Yield what is mentioned between each amount and the one before; if nothing is before the first, after each."""
-    is_before = any(place < shown[0].figure.start for place, _ in mentions) if shown else False
+def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _Value]]) -> Iterator[frozenset[_Value]]:
+    """Yield what is mentioned between each amount and the one before; if nothing is before the first, after each.
+
+    What stands in brackets behind an amount is of it: "45,608 (Somalia)".
+    """
+    at = list[tuple[int, _Value]]()
+    for place, value in mentions:
+        bracket = text.rfind("(", 0, place) if ")" not in text[max(0, text.rfind("(", 0, place)) : place] else -1
+        behind = [one.figure.start for one in shown if bracket - MAX_UNIT_CHARACTERS <= one.end <= bracket]
+        at.append((behind[-1] if behind else place, value))
+    is_before = any(place <= shown[0].figure.start for place, _ in at) if shown else False
     starts = [0, *(one.end for one in shown)] if is_before else [one.end for one in shown]
-    ends = [one.figure.start for one in shown] if is_before else [*(one.figure.start for one in shown[1:]), 1 << 30]
+    ends = [one.end for one in shown] if is_before else [*(one.figure.start for one in shown[1:]), 1 << 30]
     for start, end in zip(starts, ends, strict=False):
-        yield frozenset(value for place, value in mentions if start <= place < end)
+        yield frozenset(value for place, value in at if start <= place < end)
 
 
 def _of_other_countries(clause: Sentence, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
@@ -103,7 +117,9 @@ def _of_other_countries(clause: Sentence, shown: Sequence[Amount], found: Sequen
     named = [one for one in clause.countries if not one.taken_as and len(one.text) >= MIN_NAME_CHARACTERS]
     if not named:
         return
-    for places, sources in zip(_beside(shown, [(one.start, n) for n, one in enumerate(named)]), found, strict=True):
+    for places, sources in zip(
+        _beside(clause.text, shown, [(one.start, n) for n, one in enumerate(named)]), found, strict=True
+    ):
         countries = {key for source, _ in sources for key in source.countries}
         beside = [named[place] for place in sorted(places)]
         if countries and beside and all(countries.isdisjoint(one.keys) for one in beside):
@@ -116,19 +132,25 @@ def _of_siblings(words: str, shown: Sequence[Amount], found: Sequence[_Found]) -
     labels = {key for some in rows for row in some if row for label in (row.label, *row.siblings) for key in label}
     if not labels or _NEGATED.search(words):
         return
+    figures = {place for one in shown if one.figure.text not in labels for place in range(one.figure.start, one.end)}
     mentions = [
-        (match.start(), key)
+        (place, key)
         for match in WORD.finditer(words)
-        if (key := label_key(match[0])) in labels and not _COMPARED.search(words[: match.start()])
-    ]
+        if (place := match.start()) not in figures and (key := label_key(match[0])) in labels
+        and not _COMPARED.search(words, max(0, place - COMPARED_DISTANCE), place)
+    ]  # fmt: skip
     of_rows = [(one, some) for one, some in zip(shown, rows, strict=True) if some and one.figure.text not in labels]
-    for (amount, some), beside in zip(of_rows, _beside([one for one, _ in of_rows], mentions), strict=True):
+    for (amount, some), beside in zip(of_rows, _beside(words, [one for one, _ in of_rows], mentions), strict=True):
         if beside and all(row and _is_of_sibling(row, beside) for row in some):
             yield Defect("figure", words[amount.figure.start : amount.figure.end].strip())
 
 
 def _is_of_sibling(row: Row, beside: frozenset[str]) -> bool:
-    return any(row.label & beside < sibling & beside for sibling in row.siblings)
+    """Return whether the words beside a figure are of another label than its own, and not just one of many."""
+    return any(
+        row.label & beside < sibling & beside and len(beside & sibling) >= LABEL_SHARE * len(sibling - row.label)
+        for sibling in row.siblings
+    )
 
 
 def _of_other_headings(
