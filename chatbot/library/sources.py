@@ -225,7 +225,12 @@ def make_document(
     of_parts = {name for section in loaded.sections for name in section.metadata}
     guessed = {} if source.listed else metadata_of(source.path.stem)
     metadata = {name: value for name, value in guessed.items() if name not in of_parts}
-    metadata |= _metadata_of_file(source, loaded, countries)
+    of_file = {**loaded.metadata, **source.metadata}
+    named = {name: of_file[name] for name in ("country_name", "year") if name in of_file}
+    try:
+        metadata |= of_file | check_overrides(parse(About, named), countries=countries)
+    except InvalidRequestError as error:
+        raise LoadError(f"{source.path.name}: {error.message}") from error
     metadata |= {name: stated[name] for name in METADATA if stated.get(name) is not None}
     if country := metadata.get("country_name"):
         metadata["country_name"] = check_country(str(country), countries)
@@ -256,15 +261,6 @@ def typed(metadata: Mapping[str, Value], stated: Mapping[str, Any]) -> dict[str,
 def document_id(identity: str) -> str:
     """Return the 20 hexadecimal digits of an identity."""
     return hashlib.sha256(identity.encode()).hexdigest()[:20]
-
-
-def _metadata_of_file(source: Source, loaded: Loaded, countries: Sequence[Value]) -> dict[str, Value]:
-    metadata = {**loaded.metadata, **source.metadata}
-    named = {name: metadata[name] for name in ("country_name", "year") if name in metadata}
-    try:
-        return metadata | check_overrides(parse(About, named), countries=countries)
-    except InvalidRequestError as error:
-        raise LoadError(f"{source.path.name}: {error.message}") from error
 
 
 def _spelled(sections: Sequence[Section], countries: Sequence[Value]) -> tuple[Section, ...]:

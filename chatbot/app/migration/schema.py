@@ -68,12 +68,6 @@ def newest(migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
     return migrations[-1].version
 
 
-def stored_version(database: Database) -> int:
-    """Return the schema version of a database."""
-    schema = database["meta"].find_one({"_id": "schema"})
-    return int(schema["version"]) if schema else FIRST_VERSION
-
-
 def set_version(database: Database, version: int) -> None:
     """Store that all steps up to this version have run."""
     database["meta"].update_one({"_id": "schema"}, {"$set": {"version": version}}, upsert=True)
@@ -85,7 +79,8 @@ def require_known(database: Database, migrations: tuple[Migration, ...] = MIGRAT
     Raises:
         SettingsError: a newer program wrote it.
     """
-    version = stored_version(database)
+    schema = database["meta"].find_one({"_id": "schema"})
+    version = int(schema["version"]) if schema else FIRST_VERSION
     if version > newest(migrations):
         raise SettingsError(
             f"The database has schema version {version}, this program knows versions up to {newest(migrations)}. "

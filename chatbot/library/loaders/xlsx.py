@@ -82,7 +82,10 @@ def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
             captions.append(table.pop(0)[start])
         if not table:
             continue
-        if _names_columns(table, start, first=not header):
+        # Below another table, a header is a row in which a name stands above a number.
+        below = zip(table[0], table[1] if len(table) > 1 else (), strict=False)
+        named = not header or any(is_number(value) and not is_number(name) for name, value in below)
+        if len(table) > 1 and named and looks_like_header(table[0][start:]):
             header = table.pop(0)
         elif start < _start(header) or max(map(len, table)) > len(header):
             header = []
@@ -110,14 +113,6 @@ def _table_sections(name: str, captions: list[str], header: list[str], table: Ro
 def _start(row: Sequence[str]) -> int:
     """Return the column of the first filled cell."""
     return next((place for place, cell in enumerate(row) if cell), 0)
-
-
-def _names_columns(table: Rows, start: int, *, first: bool) -> bool:
-    """Return whether the first row is a header. Below another table, a number must stand below a name."""
-    if len(table) < 2 or not looks_like_header(table[0][start:]):
-        return False
-    below = zip(table[0], table[1], strict=False)
-    return first or any(is_number(value) and not is_number(name) for name, value in below)
 
 
 _WHITE = "FFFFFFFF"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.app.migration.schema import newest, set_version, stored_version
+from chatbot.app.migration.schema import newest, require_known, set_version
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from tests.app.cli.conftest import Run
@@ -39,7 +39,7 @@ def test_a_dry_run_then_the_mend_then_nothing(run: Run, older: Settings) -> None
 def test_a_dry_run_leaves_the_schema(run: Run, older: Settings) -> None:
     run("migrate", "--dry-run")
     database = open_database(older)
-    assert stored_version(database) == 1
+    assert require_known(database) == 1
     database.close()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.factory import create_app
-from chatbot.app.migration.schema import Migration, migrate, newest, set_version, stored_version
+from chatbot.app.migration.schema import Migration, migrate, newest, require_known, set_version
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.core import Database
@@ -30,7 +30,7 @@ def test_each_step_runs_once_and_in_order(database: Database) -> None:
     assert migrate(database, steps) == ["to 2", "to 3"]
     assert migrate(database, steps) == []
     assert ran == [2, 3]
-    assert stored_version(database) == 3
+    assert require_known(database) == 3
 
 
 def test_a_step_that_failed_runs_again(database: Database) -> None:
@@ -43,7 +43,7 @@ def test_a_step_that_failed_runs_again(database: Database) -> None:
     steps = (Migration(2, "step", step),)
     with pytest.raises(DatabaseError, match="down"):
         migrate(database, steps)
-    assert stored_version(database) == 1
+    assert require_known(database) == 1
     assert migrate(database, steps) == ["step"]
 
 
@@ -84,7 +84,7 @@ def test_rows_of_removed_features_are_deleted(database: Database) -> None:
 
 def test_the_start_brings_the_schema_up_to_date(services: Services) -> None:
     services.prepare()
-    assert stored_version(services.storage.database) == newest()
+    assert require_known(services.storage.database) == newest()
 
 
 def test_a_newer_database_stops_the_start(settings: Settings) -> None:
