@@ -59,7 +59,7 @@ class ReportPage(Page, ScopeQuery):
 @route(need="read", returns=listing("Reports", "reports", Report))
 def list_reports(query: ReportPage) -> Json:
     """List the reports in a scope by title."""
-    return query.of("reports", services().storage.documents.named("", query_scope(query)), Report.of)
+    return query.of("reports", services().storage.documents.index().inside(query_scope(query)), Report.of)
 
 
 class FacetQuery(Page, ScopeQuery):
@@ -102,7 +102,7 @@ class CoverageCell(TypedDict):
 @route(need="read", returns=answer_type("Coverage", cells=list[CoverageCell]))
 def get_coverage(query: ScopeQuery) -> Json:
     """Count the reports of each country and edition; null stands for reports without one."""
-    pairs = services().storage.documents.pairs(COUNTRY, YEAR, query_scope(query))
+    pairs = services().storage.documents.index().pairs(COUNTRY, YEAR, query_scope(query))
     ordered = sorted(pairs.items(), key=lambda item: tuple(map(str, item[0])))
     return {"cells": [{"country_name": name, "year": year, "documents": count} for (name, year), count in ordered]}
 

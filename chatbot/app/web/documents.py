@@ -66,7 +66,7 @@ class DocumentQuery(Page, ScopeQuery):
 @route(need="read", returns=listing("Documents", "documents", LibraryReport))
 def list_documents(query: DocumentQuery) -> Json:
     """List the reports of the knowledge base by title, whether searchable or not."""
-    records = services().storage.documents.named(query.q, query_scope(query))
+    records = services().storage.documents.index().named(query.q, query_scope(query))
     return query.of("documents", [one for one in records if query.status in {None, one.status}], _shown)
 
 

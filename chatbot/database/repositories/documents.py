@@ -197,13 +197,10 @@ class DocumentRepository:
         """The index, the position of the log at which it was read, and the reports of older systems in it."""
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
-        return list(self._index().inside(scope or Scope()))
+        return list(self.index().inside(scope or Scope()))
 
-    def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
-        """Return the reports with this in their title or source, in any case. The list is shared: do not change it."""
-        return self._index().named(part, scope)
-
-    def _index(self) -> ReportIndex:
+    def index(self) -> ReportIndex:
+        """Return the index as of now, the same for a whole request (`request_cache`)."""
         return cached(self._database, f"reports {id(self)}", self._current)
 
     def _current(self) -> ReportIndex:
@@ -258,11 +255,11 @@ class DocumentRepository:
     def unsettled(self) -> dict[str, str]:
         """See `protocols.Catalog`. Reads again, also inside of `request_cache`."""
         refresh(self._database)
-        return dict(self._index().unsettled)
+        return dict(self.index().unsettled)
 
     def unready(self) -> list[DocumentRecord]:
         """Return the reports whose status is not ready."""
-        index = self._index()
+        index = self.index()
         records = (index.records[id] for id in index.unsettled)
         return [record for record in records if record.status != "ready"]
 
@@ -274,7 +271,7 @@ class DocumentRepository:
         For each of the ``fields`` (default: all filter fields) ``limit`` values from ``offset`` on that contain ``q``;
         ``total`` counts them without the limit.
         """
-        index, end = self._index(), None if limit is None else offset + limit
+        index, end = self.index(), None if limit is None else offset + limit
         facets: dict[str, Any] = {}
         total: dict[str, int] = {}
         for name in tuple(fields) or self._fields:
@@ -285,16 +282,12 @@ class DocumentRepository:
         holdings = index.holdings(scope)
         return {**facets, "total": total, "documents": holdings.documents, "chunks": holdings.chunks}
 
-    def pairs(self, one: str, other: str, scope: Scope) -> Mapping[tuple[Value | None, Value | None], int]:
-        """Count the reports of a scope by their values of two fields; None where a report lacks the field."""
-        return self._index().pairs(one, other, scope)
-
     def holdings(self, scope: Scope) -> Holdings:
-        return self._index().holdings(scope)
+        return self.index().holdings(scope)
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
         """Return the values of a field in the scope (default: everywhere), sorted as text."""
-        return list(self._index().counts(field, scope or Scope()))
+        return list(self.index().counts(field, scope or Scope()))
 
 
 def _row(record: DocumentRecord) -> Json:
