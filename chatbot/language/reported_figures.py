@@ -269,7 +269,7 @@ def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> 
     prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _NO_NAME.search(before)
     if prose or _NO_UNIT.search(unit):
         return None
-    if (first.year and first.bare and not unit) or (behind.strip(" )") and figures(_RATE.sub("", behind))):
+    if (first.year and first.bare and not unit) or (len(numbers) > 1 and figures(_RATE.sub("", behind))):
         return None
     if _CONTACT.search(": ".join([*labels, before])):
         return None
