@@ -1,7 +1,5 @@
 /** One answer: fed by the events of its stream, then complete. */
-import {
-  citedNumbers, explainUnsupported, legend, linkCitations, markUnsupported, missingIn, renumbered, sourceItem,
-} from "./citations.js";
+import { explainUnsupported, legend, linkCitations, markUnsupported, missingIn, sourceItem } from "./citations.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
 import { AnswerAnnouncer, announceNow, element, showItems, showText } from "../common/dom.js";
@@ -34,9 +32,9 @@ export class AnswerView {
   #steps;
   #text = "";
   #frame = 0;
-  #hits = new Map();
-  #order = [];
   #sources = new Map();
+  /** The numbers shown for those of the stream: 1 for the first that is cited, as in the complete answer. */
+  #shown = new Map();
   #showMarkdown;
   #announcer;
 
@@ -48,7 +46,7 @@ export class AnswerView {
     this.#steps = new StepsView(this.#find(".steps"));
     this.#find(".answer").setAttribute("aria-busy", "true");
     this.#showMarkdown = markdownView(this.#find(".answer-body"),
-      (fragment) => linkCitations(fragment, (number) => this.#sources.get(number)));
+      (fragment) => linkCitations(fragment, (number) => this.#sources.get(number), (number) => this.#shownOf(number)));
     this.#progress(beginningText(turn));
     // The preview of passages is loaded when a pointer or the focus first comes near a citation.
     const first = new AbortController();
@@ -64,7 +62,7 @@ export class AnswerView {
   /** Return the source behind the button of a citation, or of a passage in the steps. */
   sourceOf(button) {
     const { citation } = button.dataset;
-    if (citation) return { ...this.#sources.get(Number(citation)), number: citation };
+    if (citation) return { ...this.#sources.get(Number(citation)), number: this.#shownOf(Number(citation)) };
     const source = this.#steps.source(button);
     return { ...source, ...this.#hitOf(source) };
   }
@@ -75,8 +73,7 @@ export class AnswerView {
   }
 
   hits(hits) {
-    for (const hit of hits) this.#hits.set(hit.rank, hit);
-    this.#numberSources();
+    for (const hit of hits) this.#sources.set(hit.rank, hit);
     if (!hits.length) return;
     this.#progress(t("Reading {sources}", { sources: count(hits.length, "source") }));
     if (!this.#announcer) return;
@@ -93,19 +90,18 @@ export class AnswerView {
     this.#find(".found").open = false;
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
-      this.#showMarkdown(withholdOpenBracket(this.#numbered()));
+      this.#showMarkdown(withholdOpenBracket(this.#text));
       this.#announcer?.update(this.#find(".answer-body").textContent);
     });
   }
 
   done(answer) {
     const { citations, unsupported, trace } = answer;
+    this.#shown = null;
     this.#sources = new Map(citations.map((citation) => [citation.number, {
       ...this.#hitOf(citation), ...citation, missing: missingIn(citation.number, unsupported),
     }]));
     this.#text = answer.response;
-    this.#order = [];
-    this.#hits.clear();
     this.#settle();
     this.#find(".found").hidden = true;
     this.#find(".found-list").replaceChildren();
@@ -134,28 +130,19 @@ export class AnswerView {
     this.#find(".notice-message").textContent = message;
     showItems(this.#find(".notice-details"), details.map((text) => element("li", { text })));
     this.#find(".found").open = !this.#text;
+    this.#listFound();
     if (this.#announcer) announceNow([message, ...details].join(" "));
   }
 
-  /** Number the citations of the text so far from 1 by appearance, as the complete answer will. */
-  #numbered() {
-    const cited = citedNumbers(this.#text).filter((number) => this.#hits.has(number));
-    if (cited.length > this.#order.length) {
-      this.#order = cited;
-      this.#numberSources();
-      if (!this.#find(".found").hidden) this.#listFound();
-    }
-    return renumbered(this.#text, (number) => this.#order.indexOf(number) + 1 || number);
-  }
-
-  /** Give the cited passages the first numbers, in order of appearance. */
-  #numberSources() {
-    const rest = [...this.#hits.keys()].filter((number) => !this.#order.includes(number));
-    this.#sources = new Map([...this.#order, ...rest].map((rank, place) => [place + 1, this.#hits.get(rank)]));
-  }
-
+  /** List the passages by their numbers in the text; those that are not cited yet come after them. */
   #listFound() {
-    this.#find(".found-list").replaceChildren(...[...this.#sources].map(([number, hit]) => sourceItem({ ...hit, number })));
+    const numbers = [...new Set([...this.#shown.keys(), ...this.#sources.keys()])];
+    this.#find(".found-list").replaceChildren(...numbers.map((number, place) => sourceItem({ ...this.#sources.get(number), number }, place + 1)));
+  }
+
+  #shownOf(number) {
+    if (this.#shown && !this.#shown.has(number)) this.#shown.set(number, this.#shown.size + 1);
+    return this.#shown?.get(number) ?? number;
   }
 
   #find(selector) { return this.#root.querySelector(selector); }
@@ -171,7 +158,7 @@ export class AnswerView {
 
   #settle() {
     cancelAnimationFrame(this.#frame);
-    this.#showMarkdown(this.#numbered());
+    this.#showMarkdown(this.#text);
     this.#progress("");
     this.#find(".answer").removeAttribute("aria-busy");
   }

@@ -5,16 +5,6 @@ import { listed, t } from "../common/words.js";
 
 const CITATION = /\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/;
 
-const CITATIONS = new RegExp(CITATION, "g");
-const numbersOf = (group) => group.split(",").map(Number);
-
-/** Return the numbers that a text cites, in order of first appearance. */
-export const citedNumbers = (text) => [...new Set([...text.matchAll(CITATIONS)].flatMap(([, group]) => numbersOf(group)))];
-
-/** Return a text with other numbers in its citations. */
-export const renumbered = (text, numberOf) =>
-  text.replace(CITATIONS, (_, group) => `[${numbersOf(group).map(numberOf).join(", ")}]`);
-
 export function textNodes(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const nodes = [];
@@ -22,8 +12,8 @@ export function textNodes(root) {
   return nodes;
 }
 
-/** Turn [1] and [1, 2] of sanitised nodes into buttons; numbers without a source stay text. */
-export function linkCitations(fragment, sourceOf) {
+/** Turn [1] and [1, 2] of sanitised nodes into buttons with the numbers to show; those without a source stay text. */
+export function linkCitations(fragment, sourceOf, shownOf) {
   fragment.normalize();
   for (const node of textNodes(fragment)) {
     // Odd parts are the captured numbers.
@@ -34,16 +24,16 @@ export function linkCitations(fragment, sourceOf) {
       if (!numbers.every((number) => sourceOf(Number(number)))) return [`[${part}]`];
       if (!numbers.length) return [part];
       return numbers.map((number) => element("button", {
-        type: "button", className: "citation", text: number, "data-citation": number,
-        "aria-label": `${t("Source {number}", { number })}: ${sourceName(sourceOf(Number(number)))}`,
+        type: "button", className: "citation", text: shownOf(Number(number)), "data-citation": number,
+        "aria-label": `${t("Source {number}", { number: shownOf(Number(number)) })}: ${sourceName(sourceOf(Number(number)))}`,
       }));
     }));
   }
 }
 
-export const sourceItem = (citation) => element("li", {},
+export const sourceItem = (citation, shown = citation.number) => element("li", {},
   element("button", { type: "button", className: "source", "data-citation": citation.number },
-    element("span", { className: "source-number", text: citation.number }),
+    element("span", { className: "source-number", text: shown }),
     element("span", { className: "source-name" },
       element("span", { className: "source-title", text: sourceTitle(citation) }), " ",
       element("span", { className: "source-place", text: sourcePlace(citation) }))));

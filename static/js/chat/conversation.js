@@ -34,9 +34,7 @@ let visit = null;
 let takeAutoScope = null;
 
 export const current = () => conversationId;
-
 export const setAutoScope = (take) => { takeAutoScope = take; };
-
 const isShared = () => source.startsWith("/api/shared/");
 
 /** Return the conversation that the address names; null for a new one. */

@@ -111,8 +111,7 @@ export class StepsView {
   }
 
   fold() {
-    const isUsed = this.#root.dataset.chosen || this.#root.contains(document.activeElement);
-    if (!isUsed) this.#root.open = false;
+    if (!this.#root.dataset.chosen && !this.#root.contains(document.activeElement)) this.#root.open = false;
   }
 
   /** `path`: all steps, for an answer that came without them. */

@@ -75,9 +75,7 @@ export class Turn {
     this.#isTall = showQuestion(this.node, question);
   }
 
-  get #reply() {
-    return this.node.querySelector(".reply");
-  }
+  get #reply() { return this.node.querySelector(".reply"); }
 
   async #onClick(target) {
     if (target.closest(".retry, .regenerate")) askAgain(this);

@@ -10,7 +10,6 @@ const STATUS = {
 };
 
 export const statusOf = ({ status }) => STATUS[status] ?? { icon: "clock", text: status };
-
 export const isUnsettled = ({ status }) => status === "pending" || status === "deleting";
 
 const SEVERAL = { country_name: t("several countries"), year: t("several years") };
@@ -51,9 +50,7 @@ const STATES = {
 };
 
 export const stateText = (file) => [STATES[file.state]?.(file) ?? file.state, file.detail].filter(Boolean).join(": ");
-
 export const stateIcon = (state) => ({ done: "check", failed: "alert", cancelled: "close", superseded: "check" })[state] ?? "clock";
-
 export const isFinished = ({ state }) => ["done", "failed", "cancelled", "superseded"].includes(state);
 
 /** Return "2 added, 1 failed". */

@@ -101,7 +101,6 @@ export class Activity {
   #onChange;
   #onOpen;
   #timer = 0;
-  #delay = POLL_MS;
 
   /** `onChange` is called when the list of documents has changed, `onOpen` with the id of a document to show. */
   constructor({ onChange, onOpen }) {
@@ -142,19 +141,14 @@ export class Activity {
 
   #running() { return [...this.#cards.values()].filter(({ ingestion }) => !isFinished(ingestion)); }
 
-  #pollSoon() {
-    this.#delay = POLL_MS;
-    this.#wait();
-  }
-
-  #wait() {
+  /** Ask for the progress of what runs, ever less often while nobody looks or the server does not answer. */
+  #pollSoon(delay = POLL_MS) {
     clearTimeout(this.#timer);
     if (!this.#running().length) return;
     this.#timer = setTimeout(async () => {
       const reached = await Promise.all(this.#running().map((card) => this.#refresh(card)));
-      this.#delay = document.hidden || reached.includes(false) ? Math.min(2 * this.#delay, SLOWEST_POLL_MS) : POLL_MS;
-      this.#wait();
-    }, this.#delay);
+      this.#pollSoon(document.hidden || reached.includes(false) ? Math.min(2 * delay, SLOWEST_POLL_MS) : POLL_MS);
+    }, delay);
   }
 
   /** Return whether the server answered. */
