@@ -116,8 +116,7 @@ export class AnswerView {
       import("./figures.js").then(({ showFigures }) => showFigures(this.#find(".figures"), answer));
     }
     const outcome = answer.answered ? t("Answer with {sources}.", { sources: count(citations.length, "source") })
-      : `${unansweredLabel(answer)}.`;
-    // Doubts are announced where they are marked.
+      : `${unansweredLabel(answer)}.`; // doubts are announced where they are marked
     this.#announcer?.finish([outcome, stoppedText(trace?.stopped_by)].filter(Boolean).join(" "),
       unsupported.length ? this.#find(".answer-body").textContent : plain);
   }
@@ -136,8 +135,9 @@ export class AnswerView {
 
   /** List the passages by their numbers in the text; those that are not cited yet come after them. */
   #listFound() {
-    const numbers = [...new Set([...this.#shown.keys(), ...this.#sources.keys()])];
-    this.#find(".found-list").replaceChildren(...numbers.map((number, place) => sourceItem({ ...this.#sources.get(number), number }, place + 1)));
+    const items = [...new Set([...this.#shown.keys(), ...this.#sources.keys()])]
+      .map((number, place) => sourceItem({ ...this.#sources.get(number), number }, place + 1));
+    this.#find(".found-list").replaceChildren(...items);
   }
 
   #shownOf(number) {
