@@ -105,14 +105,6 @@ def rows(services: Services) -> list[str]:
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_lease_is_kept_for_as_long_as_the_work_takes(services: Services) -> None:
-    with lease(services.storage.facts, "x", JobControl()) as control:
-        time.sleep(1.0)
-        assert services.storage.facts.acquire_lease("x", "somebody else", 1) is False
-        control.check()
-
-
-@pytest.mark.usefixtures("quick")
 def test_who_waits_is_told_so_and_goes_on_when_the_owner_is_dead(services: Services) -> None:
     services.storage.facts.acquire_lease("x", "dead", 0.3)
     said: list[str] = []

@@ -26,7 +26,6 @@ from tests.library.helpers import (
     assert_consistent,
     passages_of,
     raising,
-    run_together,
     until,
     write,
 )
@@ -140,20 +139,6 @@ def test_what_a_manifest_said_holds_when_a_document_is_read_again(
 
 
 # Who takes what
-
-
-def test_three_workers_share_a_job(settings: Settings, services: Services, start: Start, embedding: Embedding) -> None:
-    job = start(**{f"f{n}": f"w{n} x{n} y{n}" for n in range(9)})
-
-    def work() -> None:
-        with Services(settings) as other:
-            work_all(other)
-
-    run_together(work, work, work)
-    assert states(services, job) == ["done"] * 9
-    assert len(embedding.taken()) == 27, "nothing twice"
-    for n in range(9):
-        assert_consistent(services, document_id(f"uploads/f{n}.md"))
 
 
 def test_a_dead_workers_file_is_gone_on_with_where_it_ended(
