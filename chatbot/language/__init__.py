@@ -53,6 +53,11 @@ STOP_WORDS: dict[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in tomllib.loads(files(__package__).joinpath("stop_words.toml").read_text("utf-8")).items()
 }
+_SIGNS = {
+    language: words if language == "english" else words - STOP_WORDS["english"]
+    for language, words in STOP_WORDS.items()
+}
+"""Stop words of each language that are none of English."""
 _TURKISH_CAPITALS = {ord("İ"): "i", ord("I"): "ı"}
 """Python's lower() splits "İ" into an i and a separate dot, which would end the word."""
 _SPELLINGS = {
@@ -134,9 +139,8 @@ def language_of(text: str, otherwise: str = "english") -> str:
 
     Signs are stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few.
     """
-    english, words = STOP_WORDS["english"], set(_TERM.findall(text.lower()))
-    signs = {language: len(words & (others - english)) for language, others in STOP_WORDS.items()}
-    signs["english"] = len(words & english)
+    words = set(_TERM.findall(text.lower()))
+    signs = {language: len(words & own) for language, own in _SIGNS.items()}
     for language, pattern in _SPELLINGS.items():
         signs[language] += len(set(pattern.findall(text)))
     best = max(LANGUAGES, key=lambda language: (signs[language], language == "spanish"))

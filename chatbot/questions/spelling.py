@@ -7,7 +7,7 @@ the first, and of a short name only a vowel, or two letters that changed places.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
@@ -59,7 +59,7 @@ def _by_ear(name: str) -> str:
     return name
 
 
-@lru_cache(maxsize=2)
+@cache
 def _by_first_letter(words: int) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     """English names and others of so many words, by how they sound."""
     found: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
