@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar
 TIMEOUT = "timeout"
 """A `DependencyError.reason`: no answer in time; what was asked may still have been done, and be paid for."""
 NOTHING_WRITTEN = "nothing_written"
-"""A `DependencyError.reason`: the model reached its limit before the first word."""
+"""A `DependencyError.reason`: the model reached its limit before the first word, or a content filter stopped it."""
 LONGEST_SHOWN = 100
 """Characters of a wrong value that a message repeats."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, Usage
-from ...domain.errors import TIMEOUT, ChatModelError, SettingsError
+from ...domain.errors import NOTHING_WRITTEN, TIMEOUT, ChatModelError, SettingsError
 from ...domain.request import RequestContext
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
 from .openai import MAX_CHARACTERS_PER_TOKEN
@@ -91,7 +91,9 @@ class AnyLLMChatModel:
             raise sdk_error(ChatModelError, error, self.model_id, setting="CHAT") from error
         if finished == "content_filter":
             raise ChatModelError(
-                f"The content filter of {self.model_id}'s endpoint stopped the answer.", remedy="Ask in other words."
+                f"The content filter of {self.model_id}'s endpoint stopped the answer.",
+                remedy="Ask in other words.",
+                reason=NOTHING_WRITTEN,
             )
 
     async def _read(self, prompt: Prompt, chunks: SimpleQueue[Any]) -> None:

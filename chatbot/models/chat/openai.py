@@ -91,7 +91,9 @@ class OpenAIChatModel:
                 raise self._failed("sent what is no event of a stream") from error
         if finished == "content_filter":
             raise ChatModelError(
-                f"The content filter of {self.model_id}'s endpoint stopped the answer.", remedy="Ask in other words."
+                f"The content filter of {self.model_id}'s endpoint stopped the answer.",
+                remedy="Ask in other words.",
+                reason=NOTHING_WRITTEN,
             )
         if not (finished or stream.is_done):
             raise self._failed("broke off in the middle of its answer")

@@ -54,7 +54,7 @@ class TestOutcomes:
 
         found = outcomes(*[work] * 6, threads=2, seconds=0.2)
         assert [outcome for _, outcome in found] == [None] * 6
-        assert len(begun) == 2
+        assert 1 <= len(begun) <= 2  # a busy machine may not have started the second thread
 
     def test_whoever_stops_reading_stops_the_work(self) -> None:
         with no_thread_left():
