@@ -12,7 +12,7 @@ from ..language import LETTERS_PATTERN
 from .english import pattern, words
 from .wording import remove_names
 
-_OVERVIEW, _SAYING = words("overview_words"), words("content_words")
+_OVERVIEW, _SAYING, _ORIGIN = words("overview_words"), words("content_words"), words("origin_words")
 _OF_FORM = words("idle_words") | words("form_words")
 """Say which document, and in what form: they ask for nothing in it."""
 _OWN = pattern(r"\b(?:this|that|these|those|my|our|attached|following|above)\s+(?:\w+\s+)?{edition_noun}s?\b")
@@ -25,8 +25,10 @@ def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]
 
 
 def asks_of_all(question: str) -> bool:
-    """Return whether no single passage says what a question asks for."""
-    return not _OVERVIEW.isdisjoint(_words_of(question, ())) or asks_what_it_is_about(question, ())
+    """Return whether no single passage, or only the first page, says what a question asks for."""
+    asked = _words_of(question, ())
+    is_origin = not asked.isdisjoint(_ORIGIN) and asked <= _OF_FORM | _SAYING | _ORIGIN
+    return not asked.isdisjoint(_OVERVIEW) or is_origin or asks_what_it_is_about(question, ())
 
 
 def asks_what_it_is_about(question: str, names: Sequence[Named | NamedDocument]) -> bool:

@@ -113,8 +113,9 @@ class TestThreshold:
 
 
 class TestTheWhole:
-    def test_it_is_answered_from_the_beginning_and_the_middle_of_all(self, compressor: Compressor) -> None:
-        assert retrieve(compressor, document(0.1, 0.3, 0.2), query="Summarise this file", top_k=2) == [
+    @pytest.mark.parametrize("query", ["Summarise this file", "Who wrote this?"])
+    def test_it_is_answered_from_the_beginning_and_the_middle_of_all(self, compressor: Compressor, query: str) -> None:
+        assert retrieve(compressor, document(0.1, 0.3, 0.2), query=query, top_k=2) == [
             ("a.md has 0.1", "beginning"),
             ("a.md has 0.2", "summary"),
         ]
@@ -184,6 +185,5 @@ class TestWords:
         assert retrieve(compressor, note) == [("cost of boats -0.5", "keyword")]
 
     def test_a_short_document_is_given_whole(self, compressor: Compressor) -> None:
-        given = document(0.1, 0.4, 0.2)
-        found, _ = compressor.retrieve(ASKED, [given], top_k=1, request=RequestContext(), whole=1000)
+        found, _ = compressor.retrieve(ASKED, [document(0.1, 0.4, 0.2)], top_k=1, request=_NONE, whole=1000)
         assert [hit.chunk.ordinal for hit in found.hits] == [1, 0, 2]
