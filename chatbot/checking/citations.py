@@ -22,8 +22,8 @@ from .amounts import MAX_TERMS, Amount, amounts, is_calculated
 from .clauses import Clause, clauses, marks_in, section_of
 from .contradictions import Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, evidence_of
-from .foreign import Foreign, foreign_speakers
-from .rows import Headings, headings_of, row_defects
+from .foreign import Foreign, Headings, foreign_speakers, headings_of
+from .rows import row_defects
 from .wording import QUOTATION, cited_numbers, is_quoted, pattern, quotations, stem, stems, unify_brackets
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
@@ -42,6 +42,8 @@ SMALL_COUNT = 100
 """Smaller numbers of the question ("the top 5") may be repeated without evidence."""
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
+RECENT_TERMS = 4
+"""Figures of the sentences before, of which one may be the difference."""
 MAX_LABEL_CHARACTERS = 60
 """A longer line without a full stop is no label."""
 PARAPHRASE_SHARE = 0.5
@@ -121,8 +123,9 @@ class _ClauseChecker:
         self._comma = comma_decimals(response)
         self._headings = headings
         self._given_numbers = _given_numbers(question) if question else frozenset[Decimal]()
-        self._foreign = Foreign(evidence, question, response)
+        self._foreign = Foreign(evidence, question, response, headings)
         self._terms_of: dict[str, list[Amount]] = {}
+        self._recent: list[Amount] = []
 
     def check(self, clause: Clause) -> tuple[Unsupported, list[Defect]] | None:
         """Return what the clause lacks, in total and one by one, or None."""
@@ -171,7 +174,8 @@ class _ClauseChecker:
                 contradictions = [one for one in contradictions if one.text not in lacking]
                 if not names and not contradictions and not clause.is_cell:
                     names = [Defect("name", text) for text in self._foreign.names(sentence, [*self._evidence.values()])]
-                if not any((missing, names, contradictions, supported)) and self._foreign.is_all(sentence):
+                states_figure = any(one.figure.year is None and _is_claim(one, clause.words) for one in claimed)
+                if not any((missing, names, contradictions, states_figure)) and self._foreign.is_all(sentence):
                     names = [NO_WORD]
         return missing, [Defect("quotation", text) for text in foreign], names, contradictions
 
@@ -206,6 +210,7 @@ class _ClauseChecker:
             elif any(value in source for source in cited for value in one.figure.values):
                 kind = "unit"
             missing.append((one.figure.start, Defect(kind, one.figure.text)))
+        self._recent = [*self._recent, *(one for one in supported if not one.figure.year)][-RECENT_TERMS:]
         for match in _REPORT_YEAR.finditer(words):
             year = Decimal(match[1])
             if year not in self._given_numbers and not any(year in one.around for one in cited):
@@ -213,7 +218,7 @@ class _ClauseChecker:
         return list({one.text: one for _, one in sorted(missing)}.values()), exact
 
     def _terms(self, clause: Clause, supported: list[Amount], cited: Sequence[Evidence]) -> Sequence[Sequence[Amount]]:
-        """Amounts from which a figure may be calculated: those of its sentence, and of the statements it repeats."""
+        """Amounts from which a figure may be calculated: of its sentence, the ones before, and what it repeats."""
         if clause.sentence not in self._terms_of:
             if clause.sentence != clause.words:
                 everywhere = list(self._evidence.values())
@@ -225,7 +230,7 @@ class _ClauseChecker:
         if len(terms) > 1:
             return [terms]
         listed = [one.listed_with(amount) for one in cited for amount in terms]
-        return listed + [
+        return [self._recent, *listed] + [
             list(near.amounts) for one in cited for near in one.nearest(Sentence(clause.words, []).keys, most=2)
         ]
 

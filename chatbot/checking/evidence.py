@@ -135,6 +135,7 @@ class Evidence:
         self.comma = comma_decimals(text)
         self.statements = list(_statements(text, scales_named(where, named), comma=self.comma))
         self.rows = list(_rows(self.statements, text, heading))
+        self.headings = {heading, *(row.heading for row in self.rows)}
         self._row_of = {id(row.amount): row for row in self.rows}
         self._places = _places(self.statements)
         self._alike = dict[tuple[object, ...], list[Amount]]()

@@ -6,12 +6,15 @@ Words are compared by how they begin, so that "Islamic" is in a passage about Is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 
 from ..domain import Question
+from ..domain.figures import GlossaryEntry
 from ..language import language_of
 from ..questions.names import find_countries
-from .evidence import BEGINNING, CAPITAL, GENERAL, WORD, Evidence, Sentence
+from .evidence import BEGINNING, CAPITAL, GENERAL, WORD, Evidence, Sentence, label_key
 from .wording import QUOTATION, normalise, pattern, stem, stems
 
 _SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
@@ -20,23 +23,63 @@ _ATTRIBUTIONS = (
     re.compile(rf"(?:^|[,;] ){_SPEAKER} (?:{pattern('(?i:{says})').pattern}) that\b"),
 )
 _NO_NAMES, _NO_SPEAKERS = stems("no_name"), stems("no_speaker") | stems("stand_in")
+_ASIDE = re.compile(r"\([^()]*\)")
+_NO_HEADINGS = stems("small") | stems("no_heading")
 MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 0.75
 """Telling words of a sentence that no passage has; their share of all."""
 MIN_NAME_CHARACTERS = 3
 """Letters of a country's name; a code of two may be a word."""
 
 
+class Headings:
+    """The headings that the glossary has, by the words that name them."""
+
+    def __init__(self, glossary: Sequence[GlossaryEntry] = ()) -> None:
+        self._phrases = defaultdict[str, set[frozenset[str]]](set)
+        for entry in glossary:
+            for phrase in (entry.heading, entry.term, *entry.other_words):
+                self._phrases[entry.heading].add(_name_keys(phrase))
+        terms = (one.term for one in glossary if one.heading and not one.label)
+        self._names = {name for phrase in (*self._phrases, *terms) if (name := _name_keys(phrase))}
+
+    def words(self, heading: str) -> frozenset[str]:
+        """Return the keys of the telling words that name a heading."""
+        return frozenset[str]().union(_name_keys(heading), *self._phrases.get(heading, ())) - GENERAL
+
+    def named(self, keys: Set[str]) -> list[frozenset[str]]:
+        """Return the names of headings that are among the words with these keys."""
+        return [name for name in self._names if name <= keys]
+
+    def names(self, heading: str, keys: Set[str]) -> bool:
+        """Return whether words with these keys name a heading, as itself or in other words."""
+        return any(phrase <= keys for phrase in (_name_keys(heading), *self._phrases.get(heading, ())) if phrase)
+
+
+def _name_keys(phrase: str) -> frozenset[str]:
+    return frozenset(key for key in map(stem, WORD.findall(_ASIDE.sub("", phrase))) if key not in _NO_HEADINGS)
+
+
+@lru_cache(maxsize=4)
+def headings_of(glossary: tuple[GlossaryEntry, ...]) -> Headings:
+    """Return the headings of a glossary, made once."""
+    return Headings(glossary)
+
+
 class Foreign:
     """Finds what is in none of the cited passages, ``evidence`` by number, nor in the question."""
 
-    def __init__(self, evidence: Mapping[int, Evidence], question: Question | None, response: str) -> None:
+    def __init__(
+        self, evidence: Mapping[int, Evidence], question: Question | None, response: str, headings: Headings
+    ) -> None:
         self._evidence = evidence
         query = f"{question.query}\n{question.search_text}" if question else ""
         scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
         self.query = normalise(query)
         self._countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
         self._given = frozenset(stem(word)[:BEGINNING] for word in WORD.findall(f"{query} {scope}"))
-        self._beginnings = self._given.union(*(one.beginnings for one in evidence.values()))
+        of_headings = (headings.words(heading) for one in evidence.values() for heading in one.headings)
+        named = frozenset(key[:BEGINNING] for words in of_headings for key in words)
+        self._beginnings = self._given.union(named, *(one.beginnings for one in evidence.values()))
         texts = (response, *(one.full for one in evidence.values()))
         self._is_english = all(language_of(text) == "english" for text in texts)
 
@@ -61,7 +104,7 @@ class Foreign:
             known = [self._given, *(one.beginnings for one in cited)]
             if any(key[:BEGINNING] in one for one in known) or any(name in one.text for one in sentence.countries):
                 continue
-            if not any(one.mentions([name], frozenset()) for one in cited):
+            if not any(normalise(name) in one.words or one.mentions([name], frozenset()) for one in cited):
                 yield name
 
     def is_all(self, sentence: Sentence) -> bool:
@@ -69,7 +112,7 @@ class Foreign:
         if not self._is_english or QUOTATION.search(sentence.text):
             return False
         countries = {stem(word) for country in sentence.countries for word in WORD.findall(country.text)}
-        keys = {stem(word) for word in WORD.findall(sentence.text) if word.isalpha()} - GENERAL - countries
+        keys = {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()} - GENERAL - countries
         foreign = sum(key[:BEGINNING] not in self._beginnings for key in keys)
         return foreign >= MIN_FOREIGN_WORDS and foreign >= FOREIGN_SHARE * len(keys)
 

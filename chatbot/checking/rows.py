@@ -6,19 +6,15 @@ is of every row that has its value.
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence, Set
-from functools import lru_cache
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import TypeVar
 
-from ..domain.figures import GlossaryEntry
 from .amounts import Amount
 from .contradictions import Defect
 from .evidence import BEGINNING, WORD, Evidence, Row, Sentence, Token, keys_of, label_key
-from .foreign import MIN_NAME_CHARACTERS
-from .wording import pattern, stem, stems
+from .foreign import MIN_NAME_CHARACTERS, Headings
+from .wording import pattern, stems
 
 _NEGATED = pattern(r"\b{negates}\b")
 _COMPARED = pattern(r"\b{compares}\W+(?:\w+\W+){0,2}$")
@@ -39,56 +35,24 @@ MAX_UNIT_CHARACTERS = 20
 PAIR = 2
 MAX_PAIRS = 50
 """Pairs of figures that one comparison may be of."""
-_ASIDE = re.compile(r"\([^()]*\)")
-_NO_HEADINGS = stems("small") | stems("no_heading")
 _Value = TypeVar("_Value")
 _Found = Sequence[tuple[Evidence, Amount]]
 
 
-class Headings:
-    """The headings that the glossary has, by the words that name them."""
-
-    def __init__(self, glossary: Sequence[GlossaryEntry] = ()) -> None:
-        self._phrases = defaultdict[str, set[frozenset[str]]](set)
-        for entry in glossary:
-            for phrase in (entry.heading, entry.term, *entry.other_words):
-                self._phrases[entry.heading].add(_name_keys(phrase))
-        terms = (one.term for one in glossary if one.heading and not one.label)
-        self._names = {name for phrase in (*self._phrases, *terms) if (name := _name_keys(phrase))}
-
-    def named(self, keys: Set[str]) -> list[frozenset[str]]:
-        """Return the names of headings that are among the words with these keys."""
-        return [name for name in self._names if name <= keys]
-
-    def names(self, heading: str, keys: Set[str]) -> bool:
-        """Return whether words with these keys name a heading, as itself or in other words."""
-        return any(phrase <= keys for phrase in (_name_keys(heading), *self._phrases.get(heading, ())) if phrase)
-
-
-def _name_keys(phrase: str) -> frozenset[str]:
-    return frozenset(key for key in map(stem, WORD.findall(_ASIDE.sub("", phrase))) if key not in _NO_HEADINGS)
-
-
-@lru_cache(maxsize=4)
-def headings_of(glossary: tuple[GlossaryEntry, ...]) -> Headings:
-    """Return the headings of a glossary, made once."""
-    return Headings(glossary)
-
-
 def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
     """Yield what the clause says of another row than the one that has its figure, and changes that go the other way."""
-    shown = [one for one in clause.amounts if not one.figure.year]
-    found = [
-        [(source, true) for source in cited for true in source.amounts_like(one) if _same_year(one, true)]
-        for one in shown
-    ]
+    places = [
+        (one, [(source, true) for source in cited for true in source.amounts_like(one) if _same_year(one, true)])
+        for one in clause.amounts if not one.figure.year
+    ]  # fmt: skip
+    shown, found = [one for one, sources in places if sources], [sources for _, sources in places if sources]
     yield from _of_other_countries(clause, shown, found)
     yield from _of_siblings(clause.text, shown, found)
     yield from _of_other_headings(clause, shown, found, headings)
-    yield from _turned(clause, {id(one) for one, sources in zip(shown, found, strict=True) if sources})
+    yield from _turned(clause, set(map(id, shown)))
     yield from _turned_prose(clause, cited)
     if not any(map(_is_figure, clause.tokens)):
-        yield from _turned_series(clause, cited)
+        yield from _turned_series(clause, cited, headings)
 
 
 def _same_year(claimed: Amount, true: Amount) -> bool:
@@ -139,7 +103,7 @@ def _of_siblings(words: str, shown: Sequence[Amount], found: Sequence[_Found]) -
         if (place := match.start()) not in figures and (key := label_key(match[0])) in labels
         and not _COMPARED.search(words, max(0, place - COMPARED_DISTANCE), place)
     ]  # fmt: skip
-    of_rows = [(one, some) for one, some in zip(shown, rows, strict=True) if some and one.figure.text not in labels]
+    of_rows = [(one, some) for one, some in zip(shown, rows, strict=True) if one.figure.text not in labels]
     for (amount, some), beside in zip(of_rows, _beside(words, [one for one, _ in of_rows], mentions), strict=True):
         if beside and all(row and _is_of_sibling(row, beside) for row in some):
             yield Defect("figure", words[amount.figure.start : amount.figure.end].strip())
@@ -162,8 +126,7 @@ def _of_other_headings(
     if not others or any(row is None or headings.names(row.heading, keys) for _, row in rows):
         return
     if not all(any({key[:BEGINNING] for key in other} <= source.beginnings for source, _ in rows) for other in others):
-        first = next(one for one, sources in zip(shown, found, strict=True) if sources)
-        yield Defect("figure", clause.text[first.figure.start : first.figure.end].strip())
+        yield Defect("figure", clause.text[shown[0].figure.start : shown[0].figure.end].strip())
 
 
 def _is_figure(token: Token) -> bool:
@@ -239,7 +202,7 @@ def _is_by_factor(tokens: Sequence[Token], first: float, last: float) -> bool:
     return change >= factor * (1 - FACTOR_SHARE) if factor > 1 else change <= factor * (1 + FACTOR_SHARE)
 
 
-def _turned_series(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
+def _turned_series(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
     """Yield the word of change of a clause without figures, if the only series of its passages went the other way."""
     tokens = clause.tokens
     years = sorted(year for token in tokens if token.amount and (year := token.amount.figure.year))
@@ -247,7 +210,7 @@ def _turned_series(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defe
     factored = any(token.key in _FACTORS for token in tokens)
     series = [list(one) for source in cited for _, one in groupby(source.rows, lambda row: (row.heading, row.label))]
     if len(series) != 1 or not (sign or is_same):
-        yield from _wrong_comparison(clause, cited)
+        yield from _wrong_comparison(clause, cited, headings)
         return
     values = {max(row.amount.years): min(row.amount.figure.values) for row in series[0] if row.amount.years}
     shown = [year for year in sorted(values) if not years or years[0] <= year <= (years[-1] if years[1:] else year)]
@@ -261,16 +224,17 @@ def _turned_series(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defe
         yield Defect("direction", next(changes, ""))
 
 
-def _wrong_comparison(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
+def _wrong_comparison(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
     """Yield the word that compares the figures of two labels the wrong way: "men live longer than women"."""
     before, than, after = clause.text.partition(" than ")
     tokens = Sentence(before, []).tokens
     sign = _sign(tokens, _ABOVE, _BELOW) if than else 0
     left, right = keys_of(before), keys_of(after)
+    keys = {key for key in clause.keys if label_key(key) == key}
     pairs = [
         (row, other)
         for source in cited if sign
-        for row in source.rows if len(left & row.label) == 1
+        for row in source.rows if len(left & row.label) == 1 and keys & headings.words(row.heading)
         for other in source.rows
         if row.heading == other.heading and row.amount.years == other.amount.years and len(right & other.label) == 1
         and row.label ^ other.label == (left & row.label) | (right & other.label) != frozenset()
