@@ -42,9 +42,7 @@ _PROMPT = Prompt((Message("user", "Answer with the word: yes."),), "Does the mod
 @dataclass(frozen=True, slots=True)
 class Finding:
     """``name`` is stable and machine-readable; ``remedy`` is a command or an action, empty if nothing is wrong.
-
-    `diagnose` adds the area of a check.
-    """
+    `diagnose` adds the area of a check."""
 
     severity: Severity
     area: str
@@ -168,7 +166,6 @@ def _check_values(services: Services, collection: Collection) -> Iterator[Findin
 
 
 def _check_vectors(services: Services, collection: Collection) -> Iterator[Finding]:
-    """Check that a sample of the vectors fits the embedder."""
     rows = list(collection.find({}, {EMBEDDING_FIELD: 1}, limit=SAMPLED))
     stored = [row[EMBEDDING_FIELD] for row in rows if row.get(EMBEDDING_FIELD) is not None]
     if any(isinstance(value, list) for value in stored):
@@ -204,10 +201,8 @@ def check_engine(services: Services) -> Iterator[Finding]:
 
 
 def check_indexes(services: Services) -> Iterator[Finding]:
-    """Check that the search indexes exist, can be queried and have the right definition.
-
-    A search of an index that does not exist gives no rows and no error.
-    """
+    """Check that the search indexes exist, can be queried and have the right definition. A search of an index that
+    does not exist gives no rows and no error."""
     if not services.storage.engine.traits.has_search_indexes:
         return
     for plan in services.runtime.index_plans:

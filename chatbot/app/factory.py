@@ -36,9 +36,8 @@ MAX_BODY_BYTES = 1_000_000
 def create_app(settings: Settings | None = None) -> Flask:
     """Build the application. Load the sample reports in the background if the settings say so.
 
-    The application starts without its database: questions get a 503 until the database answers.
-
-    Raises SettingsError, UnknownNameError, EmbedderMismatchError: it cannot serve with these settings.
+    The application starts without its database: questions get a 503 until the database answers. Raises SettingsError,
+    UnknownNameError, EmbedderMismatchError: it cannot serve with these settings.
     """
     settings = settings or Settings.from_env()
     app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)

@@ -121,12 +121,8 @@ class Toolbox:
         return Library(self.services, self.who)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Json:
-        """Check the arguments of the tool ``name``, and run it.
-
-        Raises:
-            InvalidRequestError: an unknown tool, or arguments that it does not take.
-            ChatbotError: what the tool needs failed.
-        """
+        """Check the arguments of the tool ``name``, and run it. Raises InvalidRequestError: an unknown tool, or
+        arguments that it does not take; ChatbotError: what the tool needs failed."""
         tool = TOOLS.get(name)
         if tool is None:
             raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))

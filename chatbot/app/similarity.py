@@ -32,9 +32,8 @@ def _services() -> Services:
 def create_embedding(text: str) -> list[float]:
     """Return the text's embedding by the model of the database, or by EMBEDDING_MODEL where the database is new.
 
-    Raises:
-        InvalidRequestError: the text is empty.
-        SettingsError, EmbedderMismatchError, EmbeddingError, DatabaseError: see the message.
+    Raises InvalidRequestError: the text is empty; SettingsError, EmbedderMismatchError, EmbeddingError, DatabaseError:
+    see the message.
     """
     if not text.strip():
         raise InvalidRequestError.for_field("text", "is empty.")
@@ -47,11 +46,9 @@ def similarity_search(
 ) -> list[dict[str, Any]]:
     """Return the passages nearest to ``query``, best first, with the fields of the seed's documents and ``score``.
 
-    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Embeddings are left out.
-
-    Raises:
-        InvalidRequestError: no query, a limit out of bounds, an unknown context, country, year or collection.
-        DependencyError, EmbedderMismatchError: as `create_embedding`, and where nothing can be searched.
+    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Embeddings are left out. Raises
+    InvalidRequestError: no query, a limit out of bounds, an unknown context, country, year or collection;
+    DependencyError, EmbedderMismatchError: as `create_embedding`, and where nothing can be searched.
     """
     if not 1 <= limit <= MAX_CANDIDATES:
         raise InvalidRequestError.for_field("limit", f"must be from 1 to {MAX_CANDIDATES}.")

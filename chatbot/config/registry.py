@@ -27,11 +27,8 @@ class Registry(Generic[T]):
         return sorted(self._modules)
 
     def check(self, name: str, *, field: str | None = None, also: tuple[str, ...] = ()) -> str:
-        """Return ``name`` if it is registered, or one of ``also`` (a setting's "auto").
-
-        Raises:
-            UnknownNameError: it is not; the message lists the valid names.
-        """
+        """Return ``name`` if it is registered, or one of ``also`` (a setting's "auto"). Raises UnknownNameError: it
+        is not; the message lists the valid names."""
         if name not in self._modules and name not in also:
             raise UnknownNameError.among(field or self.kind, self.kind, name, {*self._modules, *also})
         return name
@@ -43,12 +40,8 @@ class Registry(Generic[T]):
         return build
 
     def module(self, name: str) -> ModuleType:
-        """Import the module of the adapter ``name``.
-
-        Raises:
-            UnknownNameError: no adapter has this name.
-            MissingPackageError: the adapter needs a package that is not installed.
-        """
+        """Import the module of the adapter ``name``. Raises UnknownNameError: no adapter has this name;
+        MissingPackageError: the adapter needs a package that is not installed."""
         module_name = self._modules[self.check(name)].partition(":")[0]
         try:
             return import_module(module_name)

@@ -39,10 +39,8 @@ MIN_SIMILARITY = 0.83
 
 
 class Settings(BaseModel):
-    """Immutable. Build with `Settings.from_env()` or, in tests, with keyword arguments.
-
-    `.env.example` and docs/configuration.md repeat the sections, the defaults and the descriptions; tests compare them.
-    """
+    """Immutable. Build with `Settings.from_env()` or, in tests, with keyword arguments. `.env.example` and
+    docs/configuration.md repeat the sections, the defaults and the descriptions; tests compare them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -323,11 +321,8 @@ class Settings(BaseModel):
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
-        """Read the settings from `.env` and the environment, which wins; ``overrides`` win over both.
-
-        Raises:
-            SettingsError: naming all wrong values and all settings that were removed; or `.env` is not UTF-8.
-        """
+        """Read the settings from `.env` and the environment, which wins; ``overrides`` win over both. Raises
+        SettingsError: naming all wrong values and all settings that were removed; or `.env` is not UTF-8."""
         if environ is None:
             if GETTEXT_LANGUAGE.fullmatch(os.environ.get("LANGUAGE", "")):
                 del os.environ["LANGUAGE"]
@@ -399,10 +394,8 @@ def misspelt_settings(environ: Mapping[str, str] | None = None) -> list[tuple[st
 
 
 def _read(environ: Mapping[str, str], name: str) -> str:
-    """Return the value of a setting, "" if it is not set: REPORT_CHAT_NAME, else NAME.
-
-    NAME_FILE names a file that holds the value of a secret, as containers mount it.
-    """
+    """Return the value of a setting, "" if it is not set: REPORT_CHAT_NAME, else NAME. NAME_FILE names a file that
+    holds the value of a secret, as containers mount it."""
     for variable in (f"{PREFIX}{name}", name):
         value = environ.get(variable, "").strip()
         if variable == "REPORT_CHAT_PORT" and value.startswith("tcp://"):

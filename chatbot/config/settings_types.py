@@ -100,10 +100,8 @@ def read_collections(value: object) -> object:
 
 
 def check_collection_names(names: Iterable[str]) -> None:
-    """Raises ValueError: naming the wrong name and what would be right.
-
-    No two names may differ in capital letters only: SQLite does not distinguish them.
-    """
+    """Raises ValueError: naming the wrong name and what would be right. No two names may differ in capital letters
+    only: SQLite does not distinguish them."""
     by_lower: dict[str, str] = {}
     for name in names:
         what, lower = f"{name!r} cannot be the name of a collection of passages", name.casefold()

@@ -55,11 +55,8 @@ class Location:
 
     @classmethod
     def parse(cls, uri: str, settings: Settings) -> Location:
-        """Read `mongodb://...[/db]`, `mongodb+srv://...`, or a data folder or SQLite file, with or without `sqlite:`.
-
-        Raises:
-            InvalidRequestError: the URI has another form.
-        """
+        """Read `mongodb://...[/db]`, `mongodb+srv://...`, or a data folder or SQLite file, with or without
+        `sqlite:`. Raises InvalidRequestError: the URI has another form."""
         if match := _MONGODB.match(uri):
             db = match["db"] or settings.mongodb_db
             return cls(f"{match['scheme']}://{match['hosts']}/{db}", uri, db)

@@ -63,7 +63,6 @@ def begin_request(clock: Callable[[], float] = time.monotonic) -> None:
 
 
 def end_request() -> None:
-    """End what `begin_request` began."""
     _request.set(None)
 
 
@@ -105,11 +104,8 @@ class Database(ABC):
         """Return the names of the existing collections, sorted."""
 
     def watch(self, names: Sequence[str], after: Any = None) -> AbstractContextManager[ChangeStream[Json]]:
-        """Follow in-place changes of these collections by any program, from now or after a ``resume_token``.
-
-        Raises:
-            CommandError: NO_CHANGE_STREAMS where the server has none; one of TOKEN_LOST, also during iteration.
-        """
+        """Follow in-place changes of these collections by any program, from now or after a ``resume_token``. Raises
+        CommandError: NO_CHANGE_STREAMS where the server has none; one of TOKEN_LOST, also during iteration."""
         raise NotImplementedError  # only this program changes a file
 
     def encode_vector(self, vector: Vector) -> Any:
@@ -165,7 +161,6 @@ class Collection:
                 read = list(islice(documents, READ_AT_ONCE))
 
     def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
-        """Return the first match."""
         with self._driver() as raw:
             document: Json | None = raw.find_one(dict(filter), dict(projection) if projection else None)
         return document

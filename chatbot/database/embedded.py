@@ -97,12 +97,8 @@ class EmbeddedDatabase(Database):
         return connection
 
     def _prepare_file(self) -> None:
-        """Bring a new file to FORMAT.
-
-        Raises:
-            sqlite3.Error: the file is not an SQLite file, or cannot be written.
-            DatabaseError: the file was emptied, or another program or a newer version wrote it.
-        """
+        """Bring a new file to FORMAT. Raises sqlite3.Error: the file is not an SQLite file, or cannot be written;
+        DatabaseError: the file was emptied, or another program or a newer version wrote it."""
         name, indexes = self._path.name, self._path.parent.glob("index*")
         if self._path.stat().st_size == 0:
             for index in indexes:
@@ -195,9 +191,7 @@ class EmbeddedDatabase(Database):
 
     def close(self) -> None:
         """Wait for running calls, then close: SQLite crashes where another thread uses a connection that is closed.
-
-        The database can be used again afterwards.
-        """
+        The database can be used again afterwards."""
         with self._idle:
             self._closing = True
             self._idle.wait_for(lambda: self._active == 0, timeout=CLOSE_SECONDS)

@@ -86,11 +86,8 @@ class TimeLimits:
 
     @contextmanager
     def call(self, seconds: float | None = None) -> Iterator[Call]:
-        """Limit one call to ``seconds``, or less where the request has little time left.
-
-        Raises:
-            DatabaseError: the call is not made, as the server is silent or the request has waited too long.
-        """
+        """Limit one call to ``seconds``, or less where the request has little time left. Raises DatabaseError: the
+        call is not made, as the server is silent or the request has waited too long."""
         request, limit = current_request(), self.seconds if seconds is None else seconds
         with self._lock:
             silent_since = self._silent_since
@@ -122,9 +119,7 @@ class TimeLimits:
 
 class MongoDatabase(Database):
     """A client and the database it uses. Takes any client compatible with PyMongo (tests pass mongomock).
-
-    ``seconds``: the time limit of one call, from which that of a request follows.
-    """
+    ``seconds``: the time limit of one call, from which that of a request follows."""
 
     embedded = False
 

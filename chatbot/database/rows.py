@@ -53,9 +53,7 @@ def embedding_field(slot: str) -> str:
 
 def id_forms(ids: Iterable[str], *, embedded: bool = False) -> list[Any]:
     """Return the forms that a lookup by ``_id`` has to try: each id as a string, and as the ObjectId it may mean.
-
-    The embedded database has no ObjectIds and refuses them.
-    """
+    The embedded database has no ObjectIds and refuses them."""
     if embedded:
         return list(ids)
     return [form for id in ids for form in ((id, ObjectId(id)) if ObjectId.is_valid(id) else (id,))]
@@ -67,11 +65,8 @@ def encode_payload(vector: Vector) -> bytes:
 
 
 def decode_vector(value: Any) -> Vector:
-    """Return the stored embedding as float32, shape (dimensions,).
-
-    Raises:
-        DatabaseError: the value is neither an array of numbers nor a float32 vector.
-    """
+    """Return the stored embedding as float32, shape (dimensions,). Raises DatabaseError: the value is neither an
+    array of numbers nor a float32 vector."""
     if isinstance(value, (bytes, bytearray)):
         if len(value) % 4 == 2 and bytes(value[:2]) == FLOAT32_HEADER:
             return np.frombuffer(value, dtype="<f4", offset=2)

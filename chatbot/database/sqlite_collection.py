@@ -78,7 +78,6 @@ class Writer(OpenConnection):
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run all statements or none."""
         with self.turn() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -175,7 +174,6 @@ class SqliteCollection:
         return self._write(run)
 
     def _change(self, db: sqlite3.Connection, condition: Sql, update: Update) -> Json | None:
-        """Update the first match and return it."""
         text, values = condition
         row = db.execute(f"SELECT rowid, {NAMES} FROM {self._table} WHERE {text} LIMIT 1", values).fetchone()
         if row is None:
@@ -206,11 +204,8 @@ class SqliteCollection:
         self._write(lambda db: db.execute(text).rowcount)
 
     def _write(self, run: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Run it in a transaction.
-
-        ``run`` returns no cursor: one that is freed outside of the lock resets a statement that another thread is
-        running by then (SQLITE_MISUSE).
-        """
+        """Run it in a transaction. ``run`` returns no cursor: one that is freed outside of the lock resets a
+        statement that another thread is running by then (SQLITE_MISUSE)."""
         writer = self._writer()
         try:
             with writer.transaction() as connection:

@@ -34,16 +34,12 @@ _decode = json.JSONDecoder().raw_decode
 
 
 def quoted(name: str) -> str:
-    """Return a name in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def to_row(document: Mapping[str, Any]) -> Row:
-    """Return the values of COLUMNS.
-
-    Raises:
-        DatabaseError: the document has no ``_id``, or a value that cannot be stored.
-    """
+    """Return the values of COLUMNS. Raises DatabaseError: the document has no ``_id``, or a value that cannot be
+    stored."""
     if "_id" not in document:
         raise DatabaseError("A document for the embedded database lacks its _id.")
     blobs = [as_bytes(document.get(name)) for name in BYTE_FIELDS]
@@ -65,7 +61,6 @@ def as_bytes(value: Any) -> bytes | None:
 
 
 def to_document(row: Sequence[Any]) -> Json:
-    """Return the document of a row of COLUMNS."""
     id, text, *blobs = row
     tagged = '{"$report-chat:' in text
     document = {"_id": id, **(json.loads(text, object_hook=_untag) if tagged else _decode(text)[0])}
@@ -139,11 +134,8 @@ def field(name: str) -> Field:
 
 
 def where(filter: Mapping[str, Any]) -> Sql:
-    """Return the condition for the rows that match.
-
-    Raises:
-        DatabaseError: the filter has an unknown operator, or a value that cannot be compared.
-    """
+    """Return the condition for the rows that match. Raises DatabaseError: the filter has an unknown operator, or a
+    value that cannot be compared."""
     if not filter:
         return "1", []
     conditions: list[Sql] = []
@@ -241,11 +233,8 @@ FILTERS: dict[str, Callable[[Field, Any], Sql]] = {
 
 
 def apply(document: Json, update: Update, *, inserting: bool = False) -> Json:
-    """Change the document as MongoDB's update operators say, and return it.
-
-    Raises:
-        DatabaseError: the stored value has the wrong type.
-    """
+    """Change the document as MongoDB's update operators say, and return it. Raises DatabaseError: the stored value
+    has the wrong type."""
     for operator, fields in update.items():
         if operator != "$setOnInsert" or inserting:
             for name, value in fields.items():

@@ -53,10 +53,8 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class QuerySettings:
-    """The settings that one question is searched and answered with. See `Settings` for the meaning of each field.
-
-    A preset that a request names changes them for its question alone.
-    """
+    """The settings that one question is searched and answered with. See `Settings` for the meaning of each field. A
+    preset that a request names changes them for its question alone."""
 
     threshold_start: float = 0.7
     threshold_step: float = 0.1
@@ -150,10 +148,8 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a model's answer; the last one has the ``usage``, if the model reports it.
-
-    ``truncated``: the answer ends here because it reached its token limit.
-    """
+    """A piece of a model's answer; the last one has the ``usage``, if the model reports it. ``truncated``: the
+    answer ends here because it reached its token limit."""
 
     text: str = ""
     usage: Usage | None = None
@@ -177,10 +173,8 @@ def question_problem(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Citation(Inlines):
-    """A number in the answer and its passage, which supports the clauses that cite it if ``supported``.
-
-    ``section`` is that of the cited place.
-    """
+    """A number in the answer and its passage, which supports the clauses that cite it if ``supported``. ``section``
+    is that of the cited place."""
 
     INLINED: ClassVar = ("chunk",)
     number: int
@@ -275,10 +269,8 @@ class StepTiming:
 
 @dataclass(frozen=True, slots=True)
 class ScopeSummary:
-    """A scope with the numbers of its reports and passages. ``page``: only passages that begin on it.
-
-    Filters that a client sends back count as chosen and exclude passages without these fields.
-    """
+    """A scope with the numbers of its reports and passages. ``page``: only passages that begin on it. Filters that a
+    client sends back count as chosen and exclude passages without these fields."""
 
     scope: Annotated[Scope, Field(serialization_alias="filters")]
     documents: int
@@ -330,10 +322,8 @@ NUMBERS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """A pipeline that was sent to MongoDB's search engine: the collection, and the ``stages`` as JSON text.
-
-    Text, because it is stored with the answer, and not every database accepts field names that begin with "$".
-    """
+    """A pipeline that was sent to MongoDB's search engine: the collection, and the ``stages`` as JSON text. Text,
+    because it is stored with the answer, and not every database accepts field names that begin with "$"."""
 
     collection: str
     stages: Annotated[

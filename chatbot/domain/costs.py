@@ -30,10 +30,8 @@ class Addable:
 
 @dataclass(frozen=True, slots=True)
 class Usage(Addable):
-    """Tokens and calls of the chat model. Added up per stage and per answer.
-
-    ``calls`` reached the model; of these ``failed_calls`` brought nothing. ``cached_calls`` were answered before.
-    """
+    """Tokens and calls of the chat model. Added up per stage and per answer. ``calls`` reached the model; of these
+    ``failed_calls`` brought nothing. ``cached_calls`` were answered before."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -70,10 +68,7 @@ class ModelPrice:
 
 def read_prices(value: object) -> object:
     """Read `openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02`; a single figure is the price of all tokens.
-
-    Raises:
-        ValueError: naming the entry that cannot be read, or the repeated model.
-    """
+    Raises ValueError: naming the entry that cannot be read, or the repeated model."""
     if not isinstance(value, str):
         return value
     prices = [_price(entry.strip()) for entry in value.split(";") if entry.strip()]
@@ -98,10 +93,8 @@ def _price(entry: str) -> ModelPrice:
 
 @dataclass(frozen=True, slots=True)
 class Sums(Addable, Inlines):
-    """The usage of several answers.
-
-    ``cost`` is that of the tokens with a price; ``unpriced_tokens`` have none, embedded ones among them.
-    """
+    """The usage of several answers. ``cost`` is that of the tokens with a price; ``unpriced_tokens`` have none,
+    embedded ones among them."""
 
     INLINED: ClassVar = ("usage",)
     questions: int = 0
@@ -140,10 +133,8 @@ class StageSums(Addable):
 
 @dataclass(frozen=True, slots=True)
 class DayUsage(Inlines):
-    """One day (UTC); a ``day`` of "" stands for several days.
-
-    ``metered_tokens`` count against DAILY_TOKEN_LIMIT: those of summaries of reports, too.
-    """
+    """One day (UTC); a ``day`` of "" stands for several days. ``metered_tokens`` count against DAILY_TOKEN_LIMIT:
+    those of summaries of reports, too."""
 
     INLINED: ClassVar = ("sums",)
     day: Annotated[str, Field(exclude_if=lambda day: not day)]

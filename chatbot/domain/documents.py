@@ -24,9 +24,7 @@ ATTACHMENTS = "attachments"
 @dataclass(frozen=True, slots=True)
 class Section:
     """A run of text under one heading path, on one page. ``start`` = offset in the document's text (`lay_out`).
-
-    ``metadata`` is of this part alone: a table's row may have its own country and year.
-    """
+    ``metadata`` is of this part alone: a table's row may have its own country and year."""
 
     path: tuple[str, ...]
     text: str
@@ -213,10 +211,8 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of a report: the unit that is embedded, searched and cited.
-
-    ``start`` and ``end`` are offsets in the document's text. Its JSON is the source of a hit or a citation.
-    """
+    """A passage of a report: the unit that is embedded, searched and cited. ``start`` and ``end`` are offsets in the
+    document's text. Its JSON is the source of a hit or a citation."""
 
     id: Annotated[str, Field(serialization_alias="chunk_id")]
     document_id: str
@@ -346,9 +342,7 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class Quotation:
     """Exact sentences of a passage; ``number`` is the passage's, ``where`` its report, section and page.
-
-    ``general``: see `SearchHit`.
-    """
+    ``general``: see `SearchHit`."""
 
     number: int
     where: str
@@ -359,9 +353,7 @@ class Quotation:
 @dataclass(frozen=True, slots=True)
 class Context:
     """The numbered passages that fit the token budget, by number. ``order``: their order in a prompt, () = the same.
-
-    ``reports``: of how many they are a selection, 0 = not known.
-    """
+    ``reports``: of how many they are a selection, 0 = not known."""
 
     passages: tuple[Passage, ...] = ()
     order: tuple[int, ...] = ()

@@ -174,10 +174,8 @@ E = TypeVar("E", bound=DependencyError)
 
 
 def read_failures(package: str, kind: type[E]) -> Callable[..., E]:
-    """Return a function that makes the errors in a package's `failures.toml` by name; values fill their texts.
-
-    The ``reason`` of an error is its name up to a colon, unless the file gives another one.
-    """
+    """Return a function that makes the errors in a package's `failures.toml` by name; values fill their texts. The
+    ``reason`` of an error is its name up to a colon, unless the file gives another one."""
     table = tomllib.loads(files(package).joinpath("failures.toml").read_text("utf-8"))
 
     def failure(name: str, /, **values: object) -> E:

@@ -101,12 +101,8 @@ def to_json(value: Any, type_: Any = None) -> Any:
 
 
 def parse(model: type[Model], body: Any) -> Model:
-    """Return what was sent as an instance of ``model``.
-
-    Raises:
-        InvalidRequestError: it is no object, holds half a character, or has wrong fields: ``details`` have one entry
-            for each of these.
-    """
+    """Return what was sent as an instance of ``model``. Raises InvalidRequestError: it is no object, holds half a
+    character, or has wrong fields: ``details`` have one entry for each of these."""
     if not isinstance(body, Mapping):
         raise InvalidRequestError(NO_OBJECT)
     try:

@@ -178,28 +178,21 @@ class RerankingStore(Store, Protocol):
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
         """Return the relevance of chunks to a query, by id, without deleted chunks. Raises SearchEngineError.
-
-        Without chunks, only check that the server answers.
-        """
+        Without chunks, only check that the server answers."""
 
 
 @runtime_checkable
 class LateStore(Store, Protocol):
     """An eventually consistent store: documents become visible, and deleted rows are removed, once its indexes have
-    caught up.
-    """
+    caught up."""
 
     def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
-        """Hide a document's chunks, except those in ``keep``, from searches, before `delete_document`.
-
-        Return the ids of all that wait for deletion.
-        """
+        """Hide a document's chunks, except those in ``keep``, from searches, before `delete_document`. Return the
+        ids of all that wait for deletion."""
 
     def unfollowed(self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()) -> int:
-        """Count the ``written`` and ``retired`` chunks whose change searches do not show yet.
-
-        Raises SearchEngineError.
-        """
+        """Count the ``written`` and ``retired`` chunks whose change searches do not show yet. Raises
+        SearchEngineError."""
 
 
 class Catalog(Protocol):
@@ -216,9 +209,7 @@ class Catalog(Protocol):
 
     def unsettled(self) -> dict[str, str]:
         """Return the reports that are being written or removed, with the version that questions may see ("" = none).
-
-        Always current, even if the other methods return what they did earlier in the request.
-        """
+        Always current, even if the other methods return what they did earlier in the request."""
 
 
 class Loader(Protocol):
@@ -227,10 +218,8 @@ class Loader(Protocol):
     suffixes: tuple[str, ...]
 
     def load(self, path: Path) -> Loaded:
-        """The title falls back to the file's stem; sections are laid out (`schema.lay_out`) and not empty.
-
-        Raises LoadError: naming the file, what is wrong with it and what to do.
-        """
+        """The title falls back to the file's stem; sections are laid out (`schema.lay_out`) and not empty. Raises
+        LoadError: naming the file, what is wrong with it and what to do."""
 
 
 class Chunker(Protocol):
@@ -238,11 +227,8 @@ class Chunker(Protocol):
 
     @property
     def longest(self) -> int:
-        """Characters of its longest passage: the size asked for, or less if the embedder reads less.
-
-        The embedder's limit is an estimate (four characters a token). Chunkers count tokens and split denser text
-        shorter.
-        """
+        """Characters of its longest passage: the size asked for, or less if the embedder reads less. The embedder's
+        limit is an estimate (four characters a token). Chunkers count tokens and split denser text shorter."""
 
     @property
     def takes_overlap(self) -> bool:

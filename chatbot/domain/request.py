@@ -28,10 +28,8 @@ NEEDS: tuple[Need, ...] = get_args(Need)
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key without its secret, of which a digest is stored. ``id``: its first characters, which reveal no other.
-
-    It sees only ``filters`` (as in a request) and ``collections``; empty = everything.
-    """
+    """An API key without its secret, of which a digest is stored. ``id``: its first characters, which reveal no
+    other. It sees only ``filters`` (as in a request) and ``collections``; empty = everything."""
 
     id: str
     name: str
@@ -88,10 +86,8 @@ ANYBODY = Caller()
 
 
 class Cancellation:
-    """A flag that long work checks, with callbacks for work that cannot check.
-
-    Callbacks run in the cancelling thread: they interrupt a blocking read (a model that is silent).
-    """
+    """A flag that long work checks, with callbacks for work that cannot check. Callbacks run in the cancelling
+    thread: they interrupt a blocking read (a model that is silent)."""
 
     def __init__(self, parent: Cancellation | None = None) -> None:
         """Cancelled with its ``parent``; cancelling it does not cancel the parent."""

@@ -21,10 +21,7 @@ MOST_NUMBER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Any of these values (OR within a field). Never empty.
-
-    ``or_none``: passages without the field are inside too.
-    """
+    """Any of these values (OR within a field). Never empty. ``or_none``: passages without the field are inside too."""
 
     values: tuple[Value, ...]
     or_none: bool = False
@@ -179,10 +176,8 @@ class NamedCountry:
 
 @dataclass(frozen=True, slots=True)
 class NamedYears:
-    """A year, or a range of which one end may be open.
-
-    ``of_report``: of an edition ("in the 2023 report"), not of a figure ("in 2023").
-    """
+    """A year, or a range of which one end may be open. ``of_report``: of an edition ("in the 2023 report"), not of a
+    figure ("in 2023")."""
 
     gte: int
     lte: int | None

@@ -98,10 +98,8 @@ class Ingestion:
 
 
 class IngestionQueue:
-    """Collections `ingestions` and `ingestion_items`, one row for each file.
-
-    A caller sees the jobs of its ``uploader`` only; None sees everybody's.
-    """
+    """Collections `ingestions` and `ingestion_items`, one row for each file. A caller sees the jobs of its
+    ``uploader`` only; None sees everybody's."""
 
     def __init__(self, database: Database) -> None:
         self._jobs = database["ingestions"]
@@ -159,10 +157,8 @@ class IngestionQueue:
             self._files.update_one({"_id": file.id}, {"$set": {"cancel": True}})
 
     def withdraw(self, identity: str) -> None:
-        """Cancel every upload of a report that is about to be deleted, so that none brings it back.
-
-        Their stored files are not needed any more.
-        """
+        """Cancel every upload of a report that is about to be deleted, so that none brings it back. Their stored
+        files are not needed any more."""
         for row in self._files.find({"identity": identity, "state": {"$ne": "done"}}):
             file = from_row(IngestionFile, row)
             error = {} if file.state in FINISHED else {"error": WITHDRAWN}

@@ -62,7 +62,6 @@ class Worker(ABC):
         """Do one piece of work; return False when there is none. Raises DependencyError: the database is down."""
 
     def run(self) -> None:
-        """Work until `close` is called."""
         while not self._stopping.is_set():
             try:
                 busy = self.work_once()
@@ -85,10 +84,8 @@ class Worker(ABC):
 
 
 class IngestionWorker(Worker):
-    """Reads the queued files. The files in progress when it is closed go to the next worker.
-
-    ``fetch(file, folder, cancel)`` puts the file's original on disk and returns its path and the stored file's id.
-    """
+    """Reads the queued files. The files in progress when it is closed go to the next worker. ``fetch(file, folder,
+    cancel)`` puts the file's original on disk and returns its path and the stored file's id."""
 
     outage = "The ingestion waits"
 
@@ -223,12 +220,8 @@ class Originals:
     settings: Settings
 
     def fetch(self, file: IngestionFile, folder: Path, cancel: Cancellation) -> tuple[Path, str]:
-        """Return the path of a job's file on disk and the id of the stored file ("" = not stored).
-
-        Raises:
-            LoadError: the web address cannot be read.
-            NotFoundError: the stored file is gone.
-        """
+        """Return the path of a job's file on disk and the id of the stored file ("" = not stored). Raises LoadError:
+        the web address cannot be read; NotFoundError: the stored file is gone."""
         if file.file_id:
             path = folder / file.name
             self.files.copy_to(file.file_id, path)

@@ -76,10 +76,8 @@ NO_RETRIES = Retries(tries=1)
 
 @contextmanager
 def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[None]:
-    """Call ``beat`` every so many seconds, in a thread of this name, until it returns False or the block ends.
-
-    An outage of the database is ignored: the work itself meets it and reports it.
-    """
+    """Call ``beat`` every so many seconds, in a thread of this name, until it returns False or the block ends. An
+    outage of the database is ignored: the work itself meets it and reports it."""
     ended = threading.Event()
 
     def run() -> None:
@@ -103,9 +101,7 @@ def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[N
 def lease(leases: CorpusFacts, name: str, control: JobControl, *, longest: float | None = None) -> Iterator[JobControl]:
     """Wait for the lease, at most ``longest`` seconds (None = without limit), and keep it for the block.
 
-    Raises:
-        CancelledError: cancelled while waiting.
-        ConflictError: another worker still has it.
+    Raises CancelledError: cancelled while waiting; ConflictError: another worker still has it.
 
     The control it yields also stops the work when another worker has the lease: this process slept too long.
     """

@@ -68,10 +68,8 @@ def extractive_summary(document: Document) -> str:
 
 
 def _chapter_beginnings(sections: Sequence[Section]) -> Iterator[str]:
-    """Yield the beginning of the report, then the first sentence of the longest section of each other chapter.
-
-    A section counts if it begins with a sentence of substance; a single sentence may be a quotation or a slip.
-    """
+    """Yield the beginning of the report, then the first sentence of the longest section of each other chapter. A
+    section counts if it begins with a sentence of substance; a single sentence may be a quotation or a slip."""
     chapters: dict[str, list[list[str]]] = {}
     for section in sections:
         found = sentences(section.text)
@@ -124,12 +122,8 @@ EXTRACTIVE = Summary("extractive", lambda document, cancel: extractive_summary(d
 
 
 def read_glossary(path: Path) -> list[GlossaryEntry]:
-    """Return the entries of a CSV table with the columns COLUMNS; only NEEDED are required.
-
-    Raises:
-        LoadError: the file is not a table.
-        InvalidRequestError: naming the row and the column.
-    """
+    """Return the entries of a CSV table with the columns COLUMNS; only NEEDED are required. Raises LoadError: the
+    file is not a table; InvalidRequestError: naming the row and the column."""
     table = read_table(path)
     header = [name.casefold() for name in next(table, (0, []))[1]]
     wrong = [f"{name}: is missing" for name in NEEDED if name not in header]

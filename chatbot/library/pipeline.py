@@ -87,12 +87,8 @@ class Ingestor(VersionWriter):
     def _register(
         self, record: DocumentRecord, known: DocumentRecord | None, control: JobControl
     ) -> DocumentRecord | None:
-        """Return what is registered now; None when ``known`` is this very version.
-
-        Raises:
-            SupersededError: ``known`` is of a newer upload.
-            CancelledError: the report was deleted after the upload.
-        """
+        """Return what is registered now; None when ``known`` is this very version. Raises SupersededError: ``known``
+        is of a newer upload; CancelledError: the report was deleted after the upload."""
         require_newest(known, record.upload_number)
         if known is None or known.status == "deleting":
             # A deletion cancels the uploads before it removes the report, so the cancellation is visible by now.
@@ -117,12 +113,10 @@ class Ingestor(VersionWriter):
     def ingest(self, document: Document, about: Registration = PLAIN, *, control: JobControl | None = None) -> Ingested:
         """Make a document searchable. After an error the previous version, if any, is served.
 
-        Raises:
-            LoadError: the document has no text.
-            InvalidRequestError: no question searches that collection.
-            DependencyError: the embedder, the chat model or the database failed, also when called again.
-            EmbedderMismatchError: the database has another embedding model by now.
-            CancelledError: ``control`` was cancelled.
+        Raises LoadError: the document has no text; InvalidRequestError: no question searches that collection;
+        DependencyError: the embedder, the chat model or the database failed, also when called again;
+        EmbedderMismatchError: the database has another embedding model by now; CancelledError: ``control`` was
+        cancelled.
         """
         control = control or JobControl()
         known = self.documents.get(document.id)
@@ -148,8 +142,7 @@ class Ingestor(VersionWriter):
 
     def version(self, document: Document, summary: str, collection: str | None = None) -> str:
         """Return a digest of the text, the metadata, the chunking, the kind of summary, a chosen collection and
-        READING.
-        """
+        READING."""
         parts = {
             "reading": READING,
             "settings": self.settings_key,
@@ -167,12 +160,8 @@ class Ingestor(VersionWriter):
     def cut(
         self, document: Document, summary: str, record: DocumentRecord | None = None, control: JobControl | None = None
     ) -> list[Chunk]:
-        """Return the document's passages, its summary last; without a record their ids mean nothing.
-
-        Raises:
-            LoadError: there are none, or too many.
-            CancelledError: ``control`` was cancelled.
-        """
+        """Return the document's passages, its summary last; without a record their ids mean nothing. Raises
+        LoadError: there are none, or too many; CancelledError: ``control`` was cancelled."""
 
         def check(made: int) -> None:
             if control is not None:
@@ -250,10 +239,8 @@ class Planned:
 
 @dataclass(frozen=True, kw_only=True)
 class IngestionService:
-    """Makes files searchable: one way for uploads, web pages and the command line.
-
-    ``ingestors(overrides)`` returns the ingestor for the chunking that a person or the settings ask for.
-    """
+    """Makes files searchable: one way for uploads, web pages and the command line. ``ingestors(overrides)`` returns
+    the ingestor for the chunking that a person or the settings ask for."""
 
     documents: DocumentRepository
     ingestors: Callable[[Mapping[str, Any]], Ingestor]
@@ -276,11 +263,9 @@ class IngestionService:
         ``overrides`` (see `check_overrides`) hold until others are given. A new report belongs to ``owner``; a known
         one keeps its owner. ``upload_number``: when it was sent, None = now; see `DocumentRecord`.
 
-        Raises:
-            SupersededError: a newer upload of this file is registered.
-            LoadError: the file cannot be read as a document.
-            InvalidRequestError: an invalid chunk size or collection.
-            DependencyError, EmbedderMismatchError, CancelledError: see `Ingestor.ingest`.
+        Raises SupersededError: a newer upload of this file is registered; LoadError: the file cannot be read as a
+        document; InvalidRequestError: an invalid chunk size or collection; DependencyError, EmbedderMismatchError,
+        CancelledError: see `Ingestor.ingest`.
         """
         change = self._change(source, overrides or {}, file_id, upload_number)
         if isinstance(change, Ingested):
@@ -310,10 +295,8 @@ class IngestionService:
     def _change(
         self, source: Source, overrides: Mapping[str, Any], file_id: str, upload_number: int | None
     ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
-        """Return the report when nothing changed; else the overrides, the ingestor and the fingerprint.
-
-        The fingerprint is a digest of the file, of what is stated about it and of the settings.
-        """
+        """Return the report when nothing changed; else the overrides, the ingestor and the fingerprint. The
+        fingerprint is a digest of the file, of what is stated about it and of the settings."""
         known, stated, ingestor = self._known(source, overrides)
         if upload_number is not None:
             require_newest(known, upload_number)
@@ -355,11 +338,8 @@ class IngestionService:
     def edit(self, document_id: str, stated: Mapping[str, Any]) -> DocumentRecord:
         """Apply checked overrides (`check_overrides`) to a report, and store them with it.
 
-        Raises:
-            NotFoundError: no such report.
-            ConflictError: another worker reads or edits it.
-            InvalidRequestError: it is not ready to be edited.
-            DependencyError: the previous version is visible.
+        Raises NotFoundError: no such report; ConflictError: another worker reads or edits it; InvalidRequestError: it
+        is not ready to be edited; DependencyError: the previous version is visible.
         """
         patient = JobControl(patience=EDIT_PATIENCE)
         with lease(self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT) as control:

@@ -40,12 +40,8 @@ class SampleReports:
         hold: Callable[[], AbstractContextManager[None]] = nullcontext,
         warm: Callable[[], object] = lambda: None,
     ) -> None:
-        """``glossary`` gets the terms of the folder's GLOSSARY_FILE, unless they were cleared.
-
-        ``warm`` is called at the end, so that the first question does not wait for the index.
-
-        The thread works inside ``hold``.
-        """
+        """``glossary`` gets the terms of the folder's GLOSSARY_FILE, unless they were cleared. ``warm`` is called at
+        the end, so that the first question does not wait for the index. The thread works inside ``hold``."""
         self._folder = folder
         self._ingestor = ingestor
         self._loader = loader
@@ -63,7 +59,6 @@ class SampleReports:
 
     @property
     def running(self) -> bool:
-        """Whether the reports are being loaded."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
@@ -80,7 +75,6 @@ class SampleReports:
         return documents
 
     def start(self) -> None:
-        """Load the sample reports in a thread."""
         self._thread = threading.Thread(target=self._run, name="sample-reports", daemon=True)
         self._thread.start()
 

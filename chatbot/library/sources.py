@@ -133,10 +133,8 @@ class Overrides(About, Cutting):
 def check_overrides(stated: About | Cutting, *, countries: Sequence[Value]) -> dict[str, Any]:
     """Return the given fields as they are stored, a country as the data spells it. None = the report has none.
 
-    ``countries``: those in the data.
-
-    Raises:
-        InvalidRequestError, UnknownNameError: an unknown country or chunk strategy; lists similar or valid ones.
+    ``countries``: those in the data. Raises InvalidRequestError, UnknownNameError: an unknown country or chunk
+    strategy; lists similar or valid ones.
     """
     given = stated.model_dump(include=set(Overrides.model_fields), exclude_unset=True)
     checked = {name: value for name, value in given.items() if value is not None or name not in NEEDED}
@@ -169,10 +167,8 @@ def check_collection(name: str | None, searched: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to ingest. The same ``identity`` is the same document.
-
-    ``listed``: a manifest describes it, so its name is not searched for a country or a year.
-    """
+    """A file to ingest. The same ``identity`` is the same document. ``listed``: a manifest describes it, so its name
+    is not searched for a country or a year."""
 
     path: Path
     identity: str
@@ -216,10 +212,8 @@ def make_document(
 ) -> Document:
     """Return a file as a document, described by (the later wins) its name, its content, the manifest, a person.
 
-    ``overrides`` come from `check_overrides`; ``countries`` are those in the data, whose spelling is kept.
-
-    Raises:
-        LoadError: the file or the manifest states an unknown country or an invalid year.
+    ``overrides`` come from `check_overrides`; ``countries`` are those in the data, whose spelling is kept. Raises
+    LoadError: the file or the manifest states an unknown country or an invalid year.
     """
     stated = overrides or {}
     of_parts = {name for section in loaded.sections for name in section.metadata}
@@ -295,11 +289,8 @@ _ENTRIES = TypeAdapter(list[ManifestEntry])
 
 
 def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
-    """Return the entries of ``manifest.json`` in a folder, by file; empty without a manifest.
-
-    Raises:
-        LoadError: the manifest is not a list of valid entries; the message names the first wrong one.
-    """
+    """Return the entries of ``manifest.json`` in a folder, by file; empty without a manifest. Raises LoadError: the
+    manifest is not a list of valid entries; the message names the first wrong one."""
     path = folder / MANIFEST
     if not path.is_file():
         return {}

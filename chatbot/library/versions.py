@@ -66,8 +66,7 @@ class VersionWriter:
     ) -> None:
         """Make ``chunks`` the document's passages. ``known`` was registered before, if anything; ``registered`` is now.
 
-        Raises:
-            DependencyError, EmbedderMismatchError, CancelledError, SupersededError: the previous version is visible.
+        Raises DependencyError, EmbedderMismatchError, CancelledError, SupersededError: the previous version is visible.
         """
         # Passages by metadata; none where all have the document's.
         counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
@@ -108,10 +107,8 @@ class VersionWriter:
     def _raise_changed(self, record: DocumentRecord) -> NoReturn:
         """Raise what another worker's change of the registered report means for this one.
 
-        Raises:
-            CancelledError: the report was deleted.
-            SupersededError: a newer upload is registered.
-            StoppedError: another worker goes on with this upload.
+        Raises CancelledError: the report was deleted; SupersededError: a newer upload is registered; StoppedError:
+        another worker goes on with this upload.
         """
         current = self.documents.get(record.id)
         if current is None or current.status == "deleting":
@@ -189,11 +186,8 @@ class VersionWriter:
         return np.stack([vectors[text] for text in texts])
 
     def undo(self, record: DocumentRecord, known: DocumentRecord | None, error: ChatbotError) -> None:
-        """Remove what was written: a previous version stays; a new report is marked as failed where a retry may help,
-        else deleted.
-
-        After an outage of the database the next ingest of the report does it.
-        """
+        """Remove what was written: a previous version stays; a new report is marked as failed where a retry may
+        help, else deleted. After an outage of the database the next ingest of the report does it."""
         if isinstance(error, StoppedError):
             return
         try:

@@ -56,11 +56,9 @@ class EventLoop:
 def any_llm_client(settings: Settings, provider: str, *, key: str | None, base_url: str | None, setting: str) -> Any:
     """Return the library's client of a provider, without sending anything to it.
 
-    ``setting``: EMBEDDING or CHAT, with which the names of the settings in errors begin.
-
-    Raises:
-        MissingPackageError: any-llm, or the provider's SDK, is not installed.
-        SettingsError: a setting that this provider needs is missing or wrong.
+    ``setting``: EMBEDDING or CHAT, with which the names of the settings in errors begin. Raises MissingPackageError:
+    any-llm, or the provider's SDK, is not installed; SettingsError: a setting that this provider needs is missing or
+    wrong.
     """
     name = NAMES.get(provider, provider)
     try:

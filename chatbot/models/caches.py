@@ -122,9 +122,7 @@ class CachedEmbedder:
 
     def prefetch(self, texts: Iterable[str], *, request: RequestContext | None = None) -> None:
         """Compute at the same time what `embed_query` will return: the first text here, the others in threads.
-
-        Raises EmbeddingError.
-        """
+        Raises EmbeddingError."""
         missing: list[str] = []
         for text in dict.fromkeys(texts):
             if text not in self._recent:
@@ -189,9 +187,7 @@ class CachedEmbedder:
 
 class KnownVectors:
     """Vectors of short texts that recur, headings and sentences: kept in memory, each computed once. Thread-safe.
-
-    For embedders that run in this process; behind an API each text has its price.
-    """
+    For embedders that run in this process; behind an API each text has its price."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -221,10 +217,8 @@ class AnswerCache:
         self._generation = generation
 
     def key(self, question: Question, request: RequestContext) -> str:
-        """Return the key of the answer, "" if it may not be stored.
-
-        It is computed before the question is answered: a change in the meantime makes it a key that is never looked up.
-        """
+        """Return the key of the answer, "" if it may not be stored. It is computed before the question is answered:
+        a change in the meantime makes it a key that is never looked up."""
         generation = None if question.attachments or not question.cache else self._generation(question)
         if generation is None:
             return ""

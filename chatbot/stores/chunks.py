@@ -212,12 +212,8 @@ def best_matches(matches: Iterable[Match], top_k: int | None = None) -> list[Mat
 
 
 def check_query(vector: Vector, dimensions: int, expected: str) -> Vector:
-    """Return a question's vector as float32; ``expected`` ends the message where it has other ``dimensions``.
-
-    Raises:
-        EmbedderMismatchError: the vector is of another model.
-        SearchEngineError: it is all zeros or not finite.
-    """
+    """Return a question's vector as float32; ``expected`` ends the message where it has other ``dimensions``. Raises
+    EmbedderMismatchError: the vector is of another model; SearchEngineError: it is all zeros or not finite."""
     if len(vector) != dimensions:
         raise EmbedderMismatchError(f"The embedding of the question has {len(vector)} dimensions, {expected}")
     if not np.all(np.isfinite(vector)) or not np.any(vector):

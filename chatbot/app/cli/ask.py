@@ -78,7 +78,6 @@ Command = Callable[..., None]
 
 
 def question_options(command: Command) -> Command:
-    """Add the options of a question to a command."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
@@ -226,12 +225,9 @@ def _describe_doubt(sentence: Unsupported) -> str:
 def answer_table(services: Services, fields: dict[str, Any], source: Path, target: Path) -> None:
     """Ask the questions that ``target`` has no answer to yet. ``fields`` of a request hold for all questions.
 
-    A ``.csv`` gets the columns of the questions and `ANSWER_COLUMNS`; a ``.jsonl`` also the whole answer.
-
-    Raises:
-        LoadError: a file is neither of these tables.
-        NotFoundError: there is nothing to answer from.
-        BudgetExhaustedError: today's tokens are used up; the answers so far are kept.
+    A ``.csv`` gets the columns of the questions and `ANSWER_COLUMNS`; a ``.jsonl`` also the whole answer. Raises
+    LoadError: a file is neither of these tables; NotFoundError: there is nothing to answer from; BudgetExhaustedError:
+    today's tokens are used up; the answers so far are kept.
     """
     if target.suffix.lower() not in {".csv", ".jsonl"}:
         raise click.UsageError(f"--to: {target.name} should end in .csv or .jsonl.")

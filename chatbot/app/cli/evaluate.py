@@ -270,11 +270,8 @@ def throw_away_database(services: Services, **overrides: Any) -> Iterator[Servic
 
 @contextmanager
 def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dataset]]:
-    """Yield a data set and the services that its questions are asked of.
-
-    A folder brings its own passages; a CSV file is about the reports in the database, or about the sample reports if
-    an embedded database has none yet.
-    """
+    """Yield a data set and the services that its questions are asked of. A folder brings its own passages; a CSV
+    file is about the reports in the database, or about the sample reports if an embedded database has none yet."""
 
     def read_questions(asked: Services) -> Dataset:
         storage = asked.storage
@@ -297,11 +294,8 @@ def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dat
 
 
 def ingest_again(reports: Services, target: Services, data: Dataset) -> None:
-    """Ingest the same texts into ``target``, split as its settings say.
-
-    Raises:
-        InvalidRequestError: the original of a report is not kept.
-    """
+    """Ingest the same texts into ``target``, split as its settings say. Raises InvalidRequestError: the original of
+    a report is not kept."""
     if data.chunks:
         parts: list[Chunk] = []
         for chunk in data.chunks:

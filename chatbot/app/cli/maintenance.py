@@ -188,8 +188,7 @@ def warm_cache(services: Services, output: Path) -> None:
 
 def sample_texts(services: Services) -> list[str]:
     """Return the texts that ingesting and asking the sample reports embeds, each once, sorted: passages, and the
-    headings and phrases of the index of indicators.
-    """
+    headings and phrases of the index of indicators."""
     samples, summary = services.ingesting.sample_reports(), services.ingesting.sample_summary
     ingestor = services.ingesting.ingestor
     chunks = [c for d in samples.documents() for c in ingestor.cut(d, summary.make(d, Cancellation()))]

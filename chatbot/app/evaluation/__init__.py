@@ -79,11 +79,8 @@ class Dataset:
 
 
 def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
-    """Read a folder in BEIR layout; questions without judgements are left out.
-
-    Raises:
-        LoadError: a file is missing, a line does not follow the layout, or no question has a judgement.
-    """
+    """Read a folder in BEIR layout; questions without judgements are left out. Raises LoadError: a file is missing,
+    a line does not follow the layout, or no question has a judgement."""
     relevant: dict[str, list[str]] = {}
     for number, line in enumerate(_lines(folder / "qrels" / "test.tsv")[1:], start=2):
         try:
@@ -112,10 +109,8 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
 
 
 def register_reports(documents: DocumentRepository, chunks: Sequence[Chunk]) -> int:
-    """Register a report for each set of metadata that passages share, and return how many.
-
-    Questions are then understood as with real reports.
-    """
+    """Register a report for each set of metadata that passages share, and return how many. Questions are then
+    understood as with real reports."""
     passages = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
     for number, (metadata, count) in enumerate(passages.items(), start=1):
         name = ", ".join(str(value) for _, value in metadata) or f"Report {number}"
@@ -156,9 +151,8 @@ class QuestionReader:
     def read(self, path: Path) -> Dataset:
         """Return the questions of a file; ids are its line numbers. Rated answers without an expectation are left out.
 
-        Raises:
-            LoadError: it is not a table with a column ``question``, a row is wrong (its line is named), or no question
-                has an expected document.
+        Raises LoadError: it is not a table with a column ``question``, a row is wrong (its line is named), or no
+        question has an expected document.
         """
         queries = []
         for line, row in self._rows(path):

@@ -36,11 +36,8 @@ def configurations(
     chunkers: Sequence[str] = (),
     presets: Sequence[str] = (),
 ) -> dict[str, Mapping[str, Any]]:
-    """Return what to compare by name, as the settings to change, the configured ones first: by default, every method.
-
-    Raises:
-        InvalidRequestError: an unknown name, or a weight that is not between 0 and 1.
-    """
+    """Return what to compare by name, as the settings to change, the configured ones first: by default, every
+    method. Raises InvalidRequestError: an unknown name, or a weight that is not between 0 and 1."""
     configured = settings.retrieval_method
     plan: dict[str, Mapping[str, Any]] = {f"{configured} (as configured)": {}}
     for method in methods if methods or weights or chunkers or presets else RETRIEVAL_METHODS.names():
@@ -94,10 +91,7 @@ def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[s
     """Return a sentence for every figure that is worse than in the baseline by more than the tolerance.
 
     The configured settings are compared with those of the baseline, whatever they were; the others by name, if both
-    runs have them. Any additional leak is reported.
-
-    Raises:
-        InvalidRequestError: the baseline is of other questions.
+    runs have them. Any additional leak is reported. Raises InvalidRequestError: the baseline is of other questions.
     """
     earlier, current = baseline["configurations"], report["configurations"]
     if (baseline.get("dataset"), earlier[0].get("questions")) != (report["dataset"], current[0]["questions"]):
@@ -123,7 +117,6 @@ def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[s
 
 
 def require_mlflow() -> Any:
-    """Return the package. Raises MissingPackageError."""
     try:
         return import_module("mlflow")
     except ModuleNotFoundError as error:
@@ -134,12 +127,8 @@ def require_mlflow() -> Any:
 
 
 def track(uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any]) -> None:
-    """Log one run: parameters, the figures of every configuration, and the report as a file.
-
-    Raises:
-        MissingPackageError: mlflow is not installed.
-        DependencyError: the tracking server refused, or does not answer.
-    """
+    """Log one run: parameters, the figures of every configuration, and the report as a file. Raises
+    MissingPackageError: mlflow is not installed; DependencyError: the tracking server refused, or does not answer."""
     mlflow = require_mlflow()
     metrics: dict[str, float] = {}  # by configuration and name, in MLflow's characters: "hybrid as configured/recall_5"
     for row in report["configurations"]:

@@ -250,11 +250,8 @@ class Scores:
 
 
 def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> Scores:
-    """Score the questions of a data set, and unrelated ones, against its reports.
-
-    Raises:
-        LoadError: too few questions, or none whose answer is in a passage.
-    """
+    """Score the questions of a data set, and unrelated ones, against its reports. Raises LoadError: too few
+    questions, or none whose answer is in a passage."""
     if len(dataset.answerable) < FEWEST:
         count = len(dataset.answerable)
         raise LoadError(f"{dataset.name} has {count} questions with an answer; {FEWEST} are needed to calibrate.")

@@ -38,9 +38,7 @@ class Verified:
 
 class Copier:
     """Copies ``source`` into ``target``. ``name`` tells this source from others, also after a restart.
-
-    ``chunk_collections`` are those of the settings; those that the source's reports name are copied, too.
-    """
+    ``chunk_collections`` are those of the settings; those that the source's reports name are copied, too."""
 
     def __init__(
         self, source: Database, target: Database, *, name: str, chunk_collections: Sequence[str], merge: bool = False
@@ -61,7 +59,6 @@ class Copier:
         self.collections = (*self._chunks, *OTHERS)
 
     def counts(self) -> dict[str, int]:
-        """Count the documents of each collection of the source."""
         return {name: self._source[name].count({}) for name in self.collections}
 
     def left_out(self) -> list[str]:
@@ -71,10 +68,8 @@ class Copier:
     def prepare(self) -> bool:
         """Check both sides and write the facts; return whether an interrupted copy continues.
 
-        Raises:
-            DatabaseError: the target is not empty, or has another schema version.
-            SettingsError: a newer program wrote one of them.
-            EmbedderMismatchError: the target's vectors are of another model.
+        Raises DatabaseError: the target is not empty, or has another schema version; SettingsError: a newer program
+        wrote one of them; EmbedderMismatchError: the target's vectors are of another model.
         """
         version, existing = require_known(self._source), require_known(self._target)
         state = self._target["meta"].find_one({"_id": self._progress_id, "state": COPYING})
@@ -158,11 +153,8 @@ class Copier:
         return {str(row["_id"]): row for row in self._target[name].find({"_id": {"$in": forms}})}
 
     def verify(self, report: Report) -> list[Verified]:
-        """Compare both sides by counts and content.
-
-        Raises:
-            DatabaseError: they differ; running the copy again copies everything again.
-        """
+        """Compare both sides by counts and content. Raises DatabaseError: they differ; running the copy again copies
+        everything again."""
         verified = [self._verify(name, report) for name in self.collections]
         CorpusChanges(self._target).record(None)
         CorpusChanges(self._target, CATALOG).record(None)

@@ -65,21 +65,17 @@ class Reembedding:
         self._grace = grace
         self._sleep = sleep
         self.embedded = 0
-        """Passages that got a vector."""
         self._last: dict[str, list[Any]] = {}
 
     def total(self) -> int:
-        """Count the passages."""
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> StoredEmbedder:
         """Change the model and return the stored one. ``report`` gets the number of passages of each step.
 
         With the stored model, passages without a vector get one, and the remains of an interrupted run are cleared.
-
-        Raises:
-            EmbeddingError, DatabaseError: run it again to continue.
-            SearchEngineError: the index has no room, failed, or takes too long; run it again.
+        Raises EmbeddingError, DatabaseError: run it again to continue; SearchEngineError: the index has no room,
+        failed, or takes too long; run it again.
         """
         old = self._facts.embedder()
         new = StoredEmbedder(*self._name, self._embedder.model_id, self._embedder.dimensions)
@@ -169,10 +165,7 @@ class Reembedding:
 
     def take_over(self, new: StoredEmbedder) -> str | None:
         """Become the one run that changes to ``new``; return the phase of the interrupted run, None = there is none.
-
-        Raises:
-            DatabaseError: a run to another model is alive.
-        """
+        Raises DatabaseError: a run to another model is alive."""
         state = self._meta.find_one({"_id": "reembed"})
         phase = CLEARING if state is not None else None
         if state is not None and state["wanted"] == asdict(new):
@@ -218,10 +211,8 @@ class AtlasSlotIndexes:
         ensure_indexes(self._database, vectors, self._polling)
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
-        """Wait until searches know the new vectors of these chunks, ids by report.
-
-        The engine follows writes in their order, so it then knows all that were written before.
-        """
+        """Wait until searches know the new vectors of these chunks, ids by report. The engine follows writes in
+        their order, so it then knows all that were written before."""
         store = AtlasStore(
             settings=self._settings,
             database=self._database,

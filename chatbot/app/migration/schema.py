@@ -74,11 +74,7 @@ def set_version(database: Database, version: int) -> None:
 
 
 def require_known(database: Database, migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
-    """Return the schema version of a database.
-
-    Raises:
-        SettingsError: a newer program wrote it.
-    """
+    """Return the schema version of a database. Raises SettingsError: a newer program wrote it."""
     schema = database["meta"].find_one({"_id": "schema"})
     version = int(schema["version"]) if schema else FIRST_VERSION
     if version > newest(migrations):
@@ -95,11 +91,8 @@ def migrate(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[str]:
-    """Bring the schema up to date, in one process at a time; return the names of the steps that ran here.
-
-    Raises:
-        SettingsError: a newer program wrote the database.
-    """
+    """Bring the schema up to date, in one process at a time; return the names of the steps that ran here. Raises
+    SettingsError: a newer program wrote the database."""
     if require_known(database, migrations) == newest(migrations):
         return []
     facts, owner = CorpusFacts(database), uuid.uuid4().hex
@@ -149,7 +142,6 @@ class Mender:
         self._mended = Mended()
 
     def total(self) -> int:
-        """Count the rows to check."""
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> Mended:

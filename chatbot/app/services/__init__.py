@@ -80,10 +80,8 @@ class Services:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep what this block takes from `runtime` open until it ends: a request, a question, an ingestion.
-
-        A runtime that was replaced is closed when the last block ends that began before.
-        """
+        """Keep what this block takes from `runtime` open until it ends: a request, a question, an ingestion. A
+        runtime that was replaced is closed when the last block ends that began before."""
         holder = object()
         with self._lock:
             self._holders.add(holder)
@@ -105,9 +103,8 @@ class Services:
     def check(self) -> None:
         """Build what a question needs, so that a wrong setting stops the start and not the first question.
 
-        Raises:
-            SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong.
-            DatabaseError: the database does not answer.
+        Raises SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong; DatabaseError: the database
+        does not answer.
         """
         settings = self.settings
         analyzer(settings.language)
@@ -195,10 +192,8 @@ class Answering:
         return self.settings.override(**query_time(preset))
 
     def check_mode(self, mode: str | None, preset: str = "") -> str:
-        """Return the mode of a question: the one it names, else that of the preset or the settings.
-
-        Raises UnknownNameError: no such mode, or no language model for it.
-        """
+        """Return the mode of a question: the one it names, else that of the preset or the settings. Raises
+        UnknownNameError: no such mode, or no language model for it."""
         field = "mode" if mode or preset else "MODE"
         mode = AGENTS.check(mode or self.default_mode(preset), field=field)
         if self.chat_model.is_language_model or not AGENTS.module(mode).build.needs_language_model:
@@ -246,13 +241,11 @@ class Answering:
 
     @lazy
     def understanding(self) -> Understanding:
-        """Finds out what a question is about: its countries, years and reports."""
         catalog, settings = self._storage.documents, QuerySettings.of(self.settings)
         return Understanding(catalog=catalog, chat_model=self.chat_model, settings=settings, glossary=self.glossary)
 
     @lazy
     def chat(self) -> ChatService:
-        """The whole chat flow, for every mode."""
         words, storage = analyzer(self.settings.language), self._storage
         follow_ups = FollowUps(words, storage.documents, self._names_a_thing)
         accounting = UsageAccounting(
@@ -285,5 +278,4 @@ class Answering:
             yield self._services.runtime.agent
 
     def close(self) -> None:
-        """End the processes that read attachments, and close the chat model's connections."""
         close_lazy(self, "_attachment_loader", "chat_model", "small_chat_model")

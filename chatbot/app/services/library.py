@@ -53,14 +53,11 @@ class Ingesting:
 
     @property
     def ingestor(self) -> Ingestor:
-        """The ingestor that splits as the settings say."""
         return self.ingestor_for({})
 
     def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
-        """Return the ingestor that splits as ``overrides`` say, else as the settings do.
-
-        Raises UnknownNameError, InvalidRequestError, DatabaseError.
-        """
+        """Return the ingestor that splits as ``overrides`` say, else as the settings do. Raises UnknownNameError,
+        InvalidRequestError, DatabaseError."""
         return self._services.runtime.ingestor(self._chunking(overrides))
 
     def _chunking(self, overrides: Mapping[str, Any]) -> Chunking:
@@ -77,9 +74,7 @@ class Ingesting:
 
     def check_overrides(self, overrides: About | Cutting) -> dict[str, Any]:
         """Return the metadata and chunking that a person states of a report, checked together with the settings.
-
-        Raises InvalidRequestError, UnknownNameError: they name the wrong field.
-        """
+        Raises InvalidRequestError, UnknownNameError: they name the wrong field."""
         checked = check_overrides(overrides, countries=self._storage.documents.values("country_name"))
         if not checked.keys().isdisjoint(CHUNKING):
             self.ingestor_for(checked)
@@ -88,7 +83,6 @@ class Ingesting:
 
     @lazy
     def service(self) -> IngestionService:
-        """Makes searchable documents out of files."""
         settings, summary = self.settings, self.sample_summary
         if settings.summaries == "model" or (settings.summaries == "auto" and settings.openai_api_key):
             model = ModelSummary(self._services.answering.small_chat_model, input_tokens=settings.context_tokens)
@@ -197,7 +191,6 @@ class Ingesting:
 
     @lazy
     def worker(self) -> IngestionWorker:
-        """Reads the queued files; a server runs it."""
         return IngestionWorker(
             self._storage.ingestions,
             service=lambda: self.service,
@@ -246,11 +239,8 @@ class Library:
         return (is_own or self.who.may("admin")) and self.shows(record)
 
     def inside_limit(self, about: dict[str, Any], *, new: bool = False) -> dict[str, Any]:
-        """Return the metadata that was sent for a report.
-
-        Of a ``new`` report, add the fields for which the caller's limit allows one value only.
-        Raises ForbiddenError: the report would be outside of that limit.
-        """
+        """Return the metadata that was sent for a report. Of a ``new`` report, add the fields for which the caller's
+        limit allows one value only. Raises ForbiddenError: the report would be outside of that limit."""
         limit = self.who.limit
         conditions = dict(limit.conditions) | ({"collection": Values(limit.collections)} if limit.collections else {})
         for field, condition in conditions.items():
@@ -279,10 +269,8 @@ class Library:
         return wider_text(chunk, around, margin=CONTEXT_MARGIN)
 
     def figures(self, scope: Scope, indicator: str, year: int | None, *, limit: int, after: str = "") -> FigurePage:
-        """Return a page of the figures in a scope by indicator, "" = all, and by their year.
-
-        Raises InvalidRequestError: no report in the scope has such a heading; names similar ones.
-        """
+        """Return a page of the figures in a scope by indicator, "" = all, and by their year. Raises
+        InvalidRequestError: no report in the scope has such a heading; names similar ones."""
         figures = self.services.storage.figures
         page = figures.page(scope, indicator=indicator, year=year, limit=limit, after=after)
         wanted = " ".join(indicator.split()).casefold()

@@ -78,10 +78,8 @@ class Runtime:
 
     @lazy
     def embedder(self) -> CachedEmbedder:
-        """The database's embedder, else the configured one.
-
-        Raises EmbedderMismatchError: EMBEDDING_PROVIDER or EMBEDDING_MODEL names another one than the database has.
-        """
+        """The database's embedder, else the configured one. Raises EmbedderMismatchError: EMBEDDING_PROVIDER or
+        EMBEDDING_MODEL names another one than the database has."""
         provider, model = self._embedder_name()
         embedder = EMBEDDERS.builder(provider)(self._settings, model=model)
         stored = self.stored
@@ -99,7 +97,6 @@ class Runtime:
 
     @lazy
     def warm_cache(self) -> WarmCache:
-        """The vectors of the sample reports that ship with the program."""
         return WarmCache(WARM_CACHE)
 
     def _embedder_name(self) -> tuple[str, str]:
@@ -122,10 +119,8 @@ class Runtime:
         self._storage.facts.remember_embedder(StoredEmbedder(provider, model, embedder.model_id, embedder.dimensions))
 
     def require_current(self) -> None:
-        """Call this before writing passages: the first ones decide the model of the database.
-
-        Raises EmbedderMismatchError: the database has another embedder now; do not write with this one.
-        """
+        """Call this before writing passages: the first ones decide the model of the database. Raises
+        EmbedderMismatchError: the database has another embedder now; do not write with this one."""
         stored = self._storage.facts.embedder()
         if stored is None:
             self.remember_embedder()
@@ -160,7 +155,6 @@ class Runtime:
 
     @property
     def index_plans(self) -> list[SearchTarget]:
-        """The search indexes of MongoDB for the vectors in use."""
         return index_plans(self._settings, {self._slot: self.embedder.dimensions})
 
     # Ingesting
@@ -274,7 +268,6 @@ class Runtime:
 
     @lazy
     def agent(self) -> Agent:
-        """Answers a question in its mode, from the cache where it has the answer."""
         return ModeAgent(self.resources, AnswerCache(self._storage.cache, self._generation))
 
     def _generation(self, question: Question) -> str | None:

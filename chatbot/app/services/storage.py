@@ -42,10 +42,8 @@ T = TypeVar("T")
 
 
 class lazy(cached_property[T]):  # noqa: N801  # used like `property`
-    """A property that is built once, on first use, also with several threads, and kept.
-
-    A build that raises is tried again at the next use. Objects must not build each other in a circle.
-    """
+    """A property that is built once, on first use, also with several threads, and kept. A build that raises is tried
+    again at the next use. Objects must not build each other in a circle."""
 
     if not TYPE_CHECKING:
 
@@ -94,9 +92,7 @@ class Storage:
         return open_database(self.settings)
 
     facts = _on_database(CorpusFacts)
-    """Facts about the database as a whole: its embedder, leases, sample reports that were dismissed."""
     changes = _on_database(CorpusChanges)
-    """The log by which other processes notice what was written."""
 
     @lazy
     def foreign_changes(self) -> ForeignChanges | None:
@@ -108,7 +104,6 @@ class Storage:
 
     @lazy
     def documents(self) -> DocumentRepository:
-        """The reports; the catalog that scopes and questions are held against."""
         fields = self.settings.filter_fields
         older = OlderReports(self.database, collections=self.settings.chunk_collections, filter_fields=fields)
         return DocumentRepository(self.database, fields, older)
@@ -134,7 +129,6 @@ class Storage:
     conversations = _on_database(ConversationRepository)
     feedback = _on_database(FeedbackRepository)
     unfinished = _on_database(UnfinishedRepository)
-    """The events of answers that are still being written."""
 
     @lazy
     def cache(self) -> CacheRepository:
@@ -146,7 +140,6 @@ class Storage:
     keys = _on_database(KeyRepository)
     audit = _on_database(AuditLog)
     counters = _on_database(Counters)
-    """Tokens and requests of each account, counted for all workers together."""
 
     @lazy
     def cookie_secret(self) -> bytes:
@@ -156,7 +149,6 @@ class Storage:
 
     @lazy
     def files(self) -> FileRepository:
-        """The bytes of the files that reports were read from."""
         return FileRepository(self.database, quota=self.settings.upload_quota_mb)
 
     ingestions = _on_database(IngestionQueue)
@@ -168,9 +160,7 @@ class Storage:
 
     def prepare(self) -> None:
         """Bring the schema up to date, and create the ordinary indexes that look-ups need; existing ones stay.
-
-        Raises DatabaseError: it does not answer; SettingsError: a newer program wrote it.
-        """
+        Raises DatabaseError: it does not answer; SettingsError: a newer program wrote it."""
         migrate(self.database)
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
@@ -201,9 +191,7 @@ class Retention:
 
     def purge_expired(self) -> None:
         """Delete what KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer keep, and old deletions.
-
-        Raises DependencyError: the database does not answer.
-        """
+        Raises DependencyError: the database does not answer."""
         settings, now = self._storage.settings, datetime.now(UTC)
         self.conversations(deleted_before=_iso(now - timedelta(seconds=UNDO_SECONDS)))
         if (days := settings.keep_conversations_days) is not None:
@@ -213,7 +201,6 @@ class Retention:
         self._storage.counters.prune()
 
     def run(self, stop: threading.Event) -> None:
-        """Purge each hour until ``stop`` is set."""
         wait = FIRST_PURGE_SECONDS
         while not stop.wait(wait):
             wait = PURGE_SECONDS

@@ -181,7 +181,6 @@ def question_slot(product: Services, who: Caller) -> Iterator[None]:
 
 
 def library() -> Library:
-    """Return the library as the caller of the current request may see it."""
     return Library(services(), caller())
 
 

@@ -192,7 +192,6 @@ class ChatRequest(SearchRequest):
 
 QUESTION = {"query": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}}
 STREAM: dict[str, Any] = {"begun": Begun, **{name: type_ for type_, name in NAMES.items()}, "error": Error}
-"""The data of each event of a stream."""
 QUESTION_ERRORS = (404, 409, 422, 507)
 
 
@@ -302,10 +301,8 @@ def question_stream(
 
 
 def without_passages(saved: Saved) -> Json:
-    """Return the `/query` response for storage, without the text of its passages.
-
-    That is looked up when the answer is read again. So deleted reports do not live on in conversations.
-    """
+    """Return the `/query` response for storage, without the text of its passages. That is looked up when the answer
+    is read again. So deleted reports do not live on in conversations."""
     answer: Json = to_json(saved)
     for part in (*answer["citations"], *answer["trace"]["hits"]):
         for name in ("snippet", "text"):
@@ -314,10 +311,8 @@ def without_passages(saved: Saved) -> Json:
 
 
 def with_passages(rows: Sequence[Json], get: Callable[[Sequence[str]], Iterable[Chunk]]) -> list[Json | None]:
-    """Return the `/query` response of each row of a message, None where none was kept.
-
-    ``get`` gives the passages that still exist and are visible; others get the text "".
-    """
+    """Return the `/query` response of each row of a message, None where none was kept. ``get`` gives the passages
+    that still exist and are visible; others get the text ""."""
     answers = [json.loads(row["response"]) if "response" in row else None for row in rows]
     kept = [(row, answer) for row, answer in zip(rows, answers, strict=True) if answer is not None]
     ids = {part["chunk_id"] for _, answer in kept for part in (*answer["citations"], *answer["trace"]["hits"])}

@@ -56,12 +56,8 @@ def form_json(field: str) -> Any:
 
 
 def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
-    """Return the files of a form, each of a readable format and not too large.
-
-    Raises:
-        InvalidRequestError: no file, too many, or one that cannot be read; names it.
-        RequestEntityTooLarge: a file, or all together, are too large.
-    """
+    """Return the files of a form, each of a readable format and not too large. Raises InvalidRequestError: no file,
+    too many, or one that cannot be read; names it; RequestEntityTooLarge: a file, or all together, are too large."""
     max_mb = services().settings.max_upload_mb
     for field in request.files:
         if field != FILES:
@@ -121,7 +117,6 @@ def safe_name(given: str | None) -> str:
 
 
 def last_part(given: str | None) -> str:
-    """Return the `safe_name` without its folders."""
     return PurePosixPath(safe_name(given)).name
 
 
@@ -145,6 +140,5 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 
 def csv_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str) -> Response:
-    """Return a table as a file to download."""
     headers = {"Content-Disposition": disposition("attachment", name)}
     return Response(csv_text(rows, columns), mimetype="text/csv", headers=headers)

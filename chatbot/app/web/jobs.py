@@ -52,10 +52,8 @@ class Pages(Overrides):
     urls: list[Address] | None = Field(None, min_length=1, max_length=MOST_URLS)
 
     def by_page(self) -> dict[str, str]:
-        """Return the addresses by page, without what follows a #.
-
-        Raises InvalidRequestError: both or none of the fields, or the same page twice.
-        """
+        """Return the addresses by page, without what follows a #. Raises InvalidRequestError: both or none of the
+        fields, or the same page twice."""
         if (self.url is None) == (self.urls is None):
             message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
             raise InvalidRequestError.for_field("url", message)
@@ -182,11 +180,9 @@ def _overrides(stated: Overrides, *, single: bool) -> dict[str, Any]:
 def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> list[str]:
     """Return the identity of each file (name, SHA-256): a new one, or that of a report which the caller may replace.
 
-    A queued upload counts as a report. ``choice`` None: ask the caller.
-
-    Raises:
-        DocumentExistsError: a report of this name has another content, and no choice was made.
-        ForbiddenError: the report that was to be replaced belongs to somebody else.
+    A queued upload counts as a report. ``choice`` None: ask the caller. Raises DocumentExistsError: a report of this
+    name has another content, and no choice was made; ForbiddenError: the report that was to be replaced belongs to
+    somebody else.
     """
     storage, names = services().storage, {name for name, _ in files}
     queued = [_queued_record(file) for file in storage.ingestions.unfinished() if not file.cancel]

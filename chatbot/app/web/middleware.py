@@ -84,11 +84,8 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
 
 
 def refuse_foreign_hosts(names: Collection[str]) -> None:
-    """Raise ForbiddenHostError if the current request names another server.
-
-    ``names``: those of this server in lower case; ``*.example.org`` stands for every name below it. Addresses always
-    pass: nobody can rebind them.
-    """
+    """Raise ForbiddenHostError if the current request names another server. ``names``: those of this server in lower
+    case; ``*.example.org`` stands for every name below it. Addresses always pass: nobody can rebind them."""
     try:
         host = _plain(urlsplit(f"//{request.host}").hostname or "")
     except ValueError:

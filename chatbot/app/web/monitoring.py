@@ -71,10 +71,8 @@ MARK_KINDS = [each.name for each in fields(Unsupported) if each.name not in {"se
 
 
 class ErrorBody(TypedDict):
-    """``code`` is stable; ``details`` name the fields with their valid values, or a remedy.
-
-    Below `/v1` it also has ``type`` and ``param``, which OpenAI's clients read.
-    """
+    """``code`` is stable; ``details`` name the fields with their valid values, or a remedy. Below `/v1` it also has
+    ``type`` and ``param``, which OpenAI's clients read."""
 
     code: str
     message: str
@@ -211,7 +209,6 @@ def configure_logging(level: str) -> None:
 
 
 def count_answer(answer: Answer) -> None:
-    """Count a finished answer: its mode, times, tokens and calls."""
     trace, usage = answer.trace, answer.trace.usage
     ANSWERS.labels(trace.mode, "answered" if answer.answered else "abstained").inc()
     for step in trace.steps:
@@ -230,7 +227,6 @@ def count_answer(answer: Answer) -> None:
 
 
 def _calls(usage: Usage) -> dict[str, float]:
-    """Return the chat model's calls by result."""
     return {"ok": usage.calls - usage.failed_calls, "failed": usage.failed_calls, "cached": usage.cached_calls}
 
 

@@ -194,9 +194,7 @@ def embed_texts(body: EmbeddingRequest) -> Response:
 
 def mode_and_scope(name: str) -> tuple[str | None, dict[str, Any]]:
     """Read `report-chat-MODE:VALUE:VALUE`: the mode, None = the default one, and the filters by years and countries.
-
-    Raises NotFoundError: there is no such model.
-    """
+    Raises NotFoundError: there is no such model."""
     model_name, *values = name.split(":")
     if model_name not in _names():
         raise NotFoundError(f"There is no model {name[:100]!r}. Valid: {', '.join(_names())}.")
@@ -215,8 +213,6 @@ def _model(name: str) -> dict[str, Any]:
 
 
 class CompletionWriter:
-    """Writes an answer as OpenAI's protocol has it."""
-
     def __init__(self, body: CompletionRequest, root: str) -> None:
         self._body = body
         self._root = root.rstrip("/")
@@ -237,10 +233,8 @@ class CompletionWriter:
         return {**self._about, **completion, "report_chat": self._extension(answer)}
 
     def write(self, event: Item) -> Iterator[str]:
-        """Yield the `chat.completion.chunk`s of an event, after the last one `[DONE]`.
-
-        The numbers in the text are those of the passages as found.
-        """
+        """Yield the `chat.completion.chunk`s of an event, after the last one `[DONE]`. The numbers in the text are
+        those of the passages as found."""
         if isinstance(event, SourcesEvent):
             self._hits = {hit.rank: hit for hit in event.hits}
             yield self._piece({"role": "assistant", "content": ""})

@@ -193,7 +193,6 @@ def _parameters(rule: Rule, about: Route, settings: Settings) -> Iterator[Json]:
 
 
 def _answer(media: str, about: Route, references: Mapping[Any, Json]) -> Json:
-    """Return the schema of an answer with this media type."""
     if media == JSON:
         return references.get(about.returns, {"type": "object"})
     if media != EVENTS:

@@ -105,7 +105,6 @@ def text(english: str, **values: object) -> str:
 
 @assets.app_context_processor
 def language_choice() -> dict[str, Any]:
-    """Return the available languages, and the one chosen, for templates."""
     return {"language": language(), "languages": LANGUAGES}
 
 

@@ -158,10 +158,8 @@ def wake_worker() -> None:
 
 
 def json_body() -> Any:
-    """Return the current request's JSON, None where it has none or cannot be read.
-
-    Raises InvalidRequestError: it has a name twice.
-    """
+    """Return the current request's JSON, None where it has none or cannot be read. Raises InvalidRequestError: it
+    has a name twice."""
     try:
         return parse_json(request.get_data()) if request.is_json else None
     except (ValueError, RecursionError):
@@ -197,10 +195,8 @@ def _query_string(model: type[Query]) -> dict[str, str]:
 
 
 def query_filters(query: ScopeQuery) -> dict[str, Any]:
-    """Return the filters of the query string.
-
-    Repeated keys are alternatives; `year.gte` and `year.lte` give a range.
-    """
+    """Return the filters of the query string. Repeated keys are alternatives; `year.gte` and `year.lte` give a
+    range."""
     filters: dict[str, Any] = {}
     ranges: dict[str, dict[str, str]] = {}
     for name, values in request.args.lists():

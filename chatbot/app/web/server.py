@@ -148,10 +148,8 @@ class Startup:
         thread.start()
 
     def supervise(self, name: str, work: Callable[[], None]) -> None:
-        """Run ``work`` beside the requests until it returns; after a bug it is logged and started again.
-
-        A name that is supervised already is not started a second time.
-        """
+        """Run ``work`` beside the requests until it returns; after a bug it is logged and started again. A name that
+        is supervised already is not started a second time."""
         with self._lock:
             if name in self._supervised:
                 return

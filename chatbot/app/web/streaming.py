@@ -108,10 +108,8 @@ def unwatched() -> AbstractContextManager[Callable[[Item], object]]:
 
 
 class EventStream:
-    """Runs ``events`` until they end or the client disconnects.
-
-    `open` raises early failures; then `listen` or iterating gives the encoded events. `whole` gives the answer alone.
-    """
+    """Runs ``events`` until they end or the client disconnects. `open` raises early failures; then `listen` or
+    iterating gives the encoded events. `whole` gives the answer alone."""
 
     _is_held_back = True
 
@@ -370,10 +368,8 @@ def refuse_ended(answer: Unfinished) -> None:
 def replay(
     unfinished: UnfinishedRepository, message_id: str, owner: str, last: int, client: Cancellation
 ) -> Iterator[str]:
-    """Yield the events of an answer after the number ``last``, also those still to come, but not `done`.
-
-    Raises NotFoundError; CancelledError: it was stopped; ChatbotError: it failed, or its process died.
-    """
+    """Yield the events of an answer after the number ``last``, also those still to come, but not `done`. Raises
+    NotFoundError; CancelledError: it was stopped; ChatbotError: it failed, or its process died."""
     beat, beat_at, listened_at = -1, time.monotonic(), 0.0
     while not client.cancelled:
         answer, now = unfinished.find(message_id, owner), time.monotonic()

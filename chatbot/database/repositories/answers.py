@@ -50,7 +50,6 @@ class UnfinishedRepository:
         return from_row(Unfinished, row)
 
     def keep(self, begun: Begun, first: int, events: Sequence[str]) -> None:
-        """Store events of an answer, numbered from ``first``."""
         number = first + len(events) - 1
         row = {"_id": f"{begun.message_id}-{first}", "message_id": begun.message_id, "number": number, "first": first}
         self._events.insert_one({**row, "conversation_id": begun.conversation_id, "events": list(events)})
@@ -77,9 +76,7 @@ class UnfinishedRepository:
 
     def end(self, message_id: str, state: State, text: str | None = None) -> None:
         """Note that an answer has ended; ``state`` "" = it is complete. ``text``: the part written, None = unknown.
-
-        If it was to replace another answer, that one stays and this one is deleted.
-        """
+        If it was to replace another answer, that one stays and this one is deleted."""
         self._events.delete_many({"message_id": message_id})
         if not state:
             return
@@ -165,9 +162,7 @@ class FeedbackRepository:
 
     def unanswered(self, limit: int, owner: str | None = None) -> list[Asked]:
         """Return the latest questions that the reports did not answer, of this ``owner`` (None = everybody).
-
-        Questions of deleted conversations are left out.
-        """
+        Questions of deleted conversations are left out."""
         condition: Json = {"answered": False, **({} if owner is None else {"owner": owner})}
         rows = list(self._messages.find(condition, sort=[("created_at", -1)], limit=limit))
         ids = sorted({row["conversation_id"] for row in rows})

@@ -48,10 +48,8 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation in a list. Times are ISO (UTC); ``share`` is the token of its link, None = not shared.
-
-    Rows from before titles were stored have none.
-    """
+    """A conversation in a list. Times are ISO (UTC); ``share`` is the token of its link, None = not shared. Rows
+    from before titles were stored have none."""
 
     id: Annotated[str, Field(serialization_alias="conversation_id")]
     title: str = ""
@@ -61,10 +59,8 @@ class Conversation:
 
 
 class ConversationRepository:
-    """Collections `conversations` and `messages`. Ids are unguessable.
-
-    Another ``owner``'s conversations are invisible. So are deleted ones, which can be restored for a while.
-    """
+    """Collections `conversations` and `messages`. Ids are unguessable. Another ``owner``'s conversations are
+    invisible. So are deleted ones, which can be restored for a while."""
 
     def __init__(self, database: Database) -> None:
         self._conversations = database["conversations"]
@@ -78,10 +74,7 @@ class ConversationRepository:
 
     def messages(self, conversation_id: str, owner: str = "", before: str | None = None) -> list[Message]:
         """Return the complete messages, oldest first; with ``before`` those before the question of this answer.
-
-        Raises:
-            NotFoundError: the conversation has no such answer.
-        """
+        Raises NotFoundError: the conversation has no such answer."""
         condition: Json = {"conversation_id": conversation_id, "owner": own_or_nobodys(owner)}
         if before is not None:
             condition["ordinal"] = {"$lt": self._ordinal(conversation_id, before) - 1}
@@ -92,10 +85,8 @@ class ConversationRepository:
     def begin(self, conversation_id: str | None, asked: Json, owner: str, replaces: str | None = None) -> Begun:
         """Store a question before it is answered; `add` stores both again, complete. None starts a conversation.
 
-        ``replaces``: the answer that the new one will replace (`cut`).
-
-        Raises:
-            NotFoundError: there is no such conversation.
+        ``replaces``: the answer that the new one will replace (`cut`). Raises NotFoundError: there is no such
+        conversation.
         """
         message_id = uuid.uuid4().hex
         conversation = self._extend(conversation_id, asked, {"messages": 2}, owner)
@@ -108,11 +99,8 @@ class ConversationRepository:
         return Begun(conversation["_id"], message_id)
 
     def cut(self, conversation_id: str, at: str, *, keep: str | None = None) -> None:
-        """Remove an answer, its question and everything after it, except for the answer ``keep``.
-
-        Raises:
-            NotFoundError: the conversation has no such answer.
-        """
+        """Remove an answer, its question and everything after it, except for the answer ``keep``. Raises
+        NotFoundError: the conversation has no such answer."""
         kept = {} if keep is None else {"_id": {"$nin": [keep, question_id(keep)]}}
         after = {"ordinal": {"$gte": self._ordinal(conversation_id, at) - 1}}
         self._messages.delete_many({"conversation_id": conversation_id, **after, **kept})
@@ -128,11 +116,8 @@ class ConversationRepository:
         """Append messages, and add their usage to that of the conversation, atomically.
 
         Each message has ``role``, ``content`` and whatever is stored with it (scope, citations, trace). None starts a
-        conversation, whose title is the beginning of the first message. ``message_id``: an answer of `begin`, which
-        the messages replace.
-
-        Raises:
-            NotFoundError: the conversation was removed meanwhile; nothing is stored.
+        conversation, whose title is the beginning of the first message. ``message_id``: an answer of `begin`, which the
+        messages replace. Raises NotFoundError: the conversation was removed meanwhile; nothing is stored.
         """
         begun = None if message_id is None or conversation_id is None else self._ordinal(conversation_id, message_id)
         counters = increments(sums) if begun else {"messages": len(said), **increments(sums)}
@@ -174,10 +159,8 @@ class ConversationRepository:
     def page(self, owner: str, *, search: str, after: str, limit: int) -> tuple[list[Conversation], str]:
         """Return the owner's conversations, last written first, and the cursor of the next page ("" = last page).
 
-        ``search``: words in the title or a question, in any case; ``after``: the cursor of the previous page.
-
-        Raises:
-            InvalidRequestError: ``after`` is not a cursor.
+        ``search``: words in the title or a question, in any case; ``after``: the cursor of the previous page. Raises
+        InvalidRequestError: ``after`` is not a cursor.
         """
         condition: Json = {"owner": owner, "deleted_at": None}
         if after:
@@ -212,10 +195,8 @@ class ConversationRepository:
     def rows(self, conversation_id: str, *, before: str = "", limit: int = 0) -> tuple[list[Json], bool]:
         """Return the rows of the last ``limit`` messages (0 = all), oldest first, and whether there are earlier ones.
 
-        ``before``: only messages before the question of this answer.
-
-        Raises:
-            NotFoundError: the conversation has no such answer.
+        ``before``: only messages before the question of this answer. Raises NotFoundError: the conversation has no such
+        answer.
         """
         condition: Json = {"conversation_id": conversation_id}
         if before:
@@ -225,14 +206,12 @@ class ConversationRepository:
         return rows[:limit][::-1] if more else rows[::-1], more
 
     def message(self, message_id: str) -> Json:
-        """Return the row of a message. Raises NotFoundError."""
         row = self._messages.find_one({"_id": message_id})
         if row is None:
             raise NotFoundError("There is no such message any more.")
         return row
 
     def rename(self, conversation_id: str, owner: str, title: str) -> Conversation:
-        """Change the title. Raises NotFoundError."""
         return self._change(visible(conversation_id, owner), {"$set": {"title": title_of(title)}})
 
     def delete(self, conversation_id: str, owner: str) -> None:
@@ -252,7 +231,6 @@ class ConversationRepository:
         return self._change(visible(record.id, owner), {"$set": {"share": secrets.token_urlsafe(TOKEN_BYTES)}})
 
     def revoke(self, conversation_id: str, owner: str) -> None:
-        """Revoke the link of a conversation. Raises NotFoundError."""
         self._change(visible(conversation_id, owner), {"$unset": {"share": ""}})
 
     def _change(self, condition: Json, update: Json) -> Conversation:
@@ -263,10 +241,8 @@ class ConversationRepository:
         return dict(Counter(row.get("owner", "") for row in self._conversations.find({}, {"owner": 1})))
 
     def purge(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
-        """Remove the conversations of an owner (None = everybody's) for good and return how many.
-
-        ``before``: only those last written to before; ``deleted_before``: only those deleted before.
-        """
+        """Remove the conversations of an owner (None = everybody's) for good and return how many. ``before``: only
+        those last written to before; ``deleted_before``: only those deleted before."""
         condition: Json = {} if owner is None else {"owner": owner} if owner else {"owner": own_or_nobodys("")}
         condition |= {"updated_at": {"$lt": before}} if before else {}
         condition |= {"deleted_at": {"$lt": deleted_before}} if deleted_before else {}

@@ -48,9 +48,7 @@ def _shared_rows(database: Database) -> dict[str, Json]:
 
 class CorpusChanges:
     """The documents that changed, in order: processes follow the writes of others by it. A position only grows.
-
-    ``log``: that of the passages (CORPUS), of the registered reports (CATALOG), of the GLOSSARY or of the FIGURES.
-    """
+    ``log``: that of the passages (CORPUS), of the registered reports (CATALOG), of the GLOSSARY or of the FIGURES."""
 
     def __init__(self, database: Database, log: str = CORPUS) -> None:
         self._database = database
@@ -67,10 +65,8 @@ class CorpusChanges:
         return int(row["position"]) if row else 0
 
     def record(self, document_ids: Iterable[str] | None, *, in_place: bool = False) -> int:
-        """Append one entry after the write that it describes, and return the new position.
-
-        ``document_ids`` None: anything may have changed. ``in_place``: chunks changed and kept their ids.
-        """
+        """Append one entry after the write that it describes, and return the new position. ``document_ids`` None:
+        anything may have changed. ``in_place``: chunks changed and kept their ids."""
         update: Json = {"$inc": {"position": 1, "epoch": int(in_place or document_ids is None)}}
         if document_ids is None:
             update["$set"] = {"recent": []}

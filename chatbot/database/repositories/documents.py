@@ -156,10 +156,8 @@ def _sorted(values: Iterable[Value | None]) -> list[Value]:
 
 
 def parts_inside(record: DocumentRecord, scope: Scope) -> Iterator[tuple[Part, dict[str, Value]]]:
-    """Yield the parts of a report that are in the scope, each with what scopes compare: metadata and the report's name.
-
-    A report in SEVERAL collections may be in any: which ones is not counted.
-    """
+    """Yield the parts of a report that are in the scope, each with what scopes compare: metadata and the report's
+    name. A report in SEVERAL collections may be in any: which ones is not counted."""
     if record.collection == SEVERAL or scope.holds(record.collection):
         for part in record.parts:
             values = {**part.metadata, NAME: record.name}

@@ -50,10 +50,8 @@ class FigurePage:
 
 @dataclass(frozen=True, slots=True)
 class FigureChange:
-    """What two versions of a report state differently: ``old`` or ``new`` is "" where one of them has no such figure.
-
-    ``at``: the time when the older version was removed, as ISO text.
-    """
+    """What two versions of a report state differently: ``old`` or ``new`` is "" where one of them has no such
+    figure. ``at``: the time when the older version was removed, as ISO text."""
 
     document_id: str
     subject: str
@@ -122,10 +120,8 @@ class FigureRepository:
     def find(
         self, scope: Scope, *, headings: Collection[str] = (), label: str | None = None, year: int | None = None
     ) -> list[ReportedFigure]:
-        """Return the figures in a scope in reading order, repeated ones too.
-
-        ``headings``, ``label`` and ``year`` (the figure's own) narrow them; case does not count. All are ``newest``.
-        """
+        """Return the figures in a scope in reading order, repeated ones too. ``headings``, ``label`` and ``year``
+        (the figure's own) narrow them; case does not count. All are ``newest``."""
         conditions = self._filter(scope)
         if headings:
             conditions["heading_key"] = {"$in": sorted({heading.casefold() for heading in headings})}
@@ -318,10 +314,8 @@ class GlossaryRepository:
         return self._state[1]
 
     def put(self, source: str, entries: Iterable[GlossaryEntry], *, replace_all: bool = False) -> None:
-        """Add entries of a source; one with the same term, heading and label is replaced.
-
-        ``replace_all``: its other entries are removed.
-        """
+        """Add entries of a source; one with the same term, heading and label is replaced. ``replace_all``: its other
+        entries are removed."""
         new = {_entry_id(entry): entry for entry in (replace(entry, source=source) for entry in entries)}
         old = {_entry_id(entry): entry for entry in self.entries() if entry.source == source}
         changed = [id for id, entry in new.items() if old.get(id) != entry]

@@ -81,9 +81,7 @@ class FileRepository:
 
     def keep_only(self, referenced: Callable[[], Collection[str]]) -> int:
         """Remove the files that nothing refers to and return how many; new ones stay for GRACE_SECONDS.
-
-        ``referenced`` is called after the list of files was read, so that a file stored later is not removed.
-        """
+        ``referenced`` is called after the list of files was read, so that a file stored later is not removed."""
         rows = list(self._files.find())
         kept = referenced()
         for row in rows:

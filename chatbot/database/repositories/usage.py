@@ -27,10 +27,8 @@ STAGE_PREFIX = "stages:"
 
 
 class Counters:
-    """Requests, open questions and tokens of each account, in the collection `counters`. Thread-safe.
-
-    A full disk stops no question: then this process counts for itself.
-    """
+    """Requests, open questions and tokens of each account, in the collection `counters`. Thread-safe. A full disk
+    stops no question: then this process counts for itself."""
 
     def __init__(self, database: Database) -> None:
         self._rows = database["counters"]
@@ -56,10 +54,7 @@ class Counters:
     @contextmanager
     def question(self, account: str, *, most: int, seconds: float) -> Iterator[None]:
         """Hold one of the ``most`` questions that an account may have open, for ``seconds`` if its process dies.
-
-        Raises:
-            TooManyRequestsError: that many are open.
-        """
+        Raises TooManyRequestsError: that many are open."""
         slot, now, id = f"{SLOT}{secrets.token_hex(6)}", time.time(), f"open {account}"
         try:
             change = {"$set": {slot: now + seconds, "until": now + DAY}}
@@ -91,15 +86,12 @@ class Counters:
         return int(row["count"]) if row else by
 
     def prune(self) -> int:
-        """Remove expired rows and return how many."""
         return self._rows.delete_many({"until": {"$lt": time.time()}})
 
 
 class UsageRepository:
-    """Collection `usage`, one row per day (UTC).
-
-    ``tokens`` is the meter's count of all paid tokens of the chat model. The rest is summed from the answers' ledgers.
-    """
+    """Collection `usage`, one row per day (UTC). ``tokens`` is the meter's count of all paid tokens of the chat
+    model. The rest is summed from the answers' ledgers."""
 
     def __init__(self, database: Database) -> None:
         self._days = database["usage"]
@@ -165,7 +157,6 @@ def increments(sums: Sums) -> dict[str, Any]:
 
 
 def read_sums(row: Mapping[str, Any]) -> Sums:
-    """Return the sums that a row has been increased by."""
     usage = Usage(**{part.name: int(row.get(part.name, 0)) for part in fields(Usage)})
     cost = round(float(row.get("cost", 0.0)), 10)
     return Sums(int(row.get("questions", 0)), usage, cost, int(row.get("unpriced_tokens", 0)))

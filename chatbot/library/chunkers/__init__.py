@@ -53,9 +53,7 @@ class Stretch:
 
 def page_stretches(document: Document) -> Iterator[Stretch]:
     """Yield consecutive sections with the same page and metadata, with their headings as in `schema.document_text`.
-
-    So a passage never spans two pages, nor two table rows that have metadata of their own.
-    """
+    So a passage never spans two pages, nor two table rows that have metadata of their own."""
     text = document_text(document.sections)
     start = 0
     for _, group in groupby(document.sections, key=lambda section: (section.page, dict(section.metadata))):
@@ -71,9 +69,7 @@ def page_stretches(document: Document) -> Iterator[Stretch]:
 
 class BaseChunker:
     """Implements `protocols.Chunker`. A passage with its title and section never exceeds what the embedder reads.
-
-    The strategy and the sizes are not stored in the chunks: the version in their ids stands for them.
-    """
+    The strategy and the sizes are not stored in the chunks: the version in their ids stands for them."""
 
     borders: ClassVar[tuple[Border, ...]]
     """Kinds of places to cut at, the best first, `words` last."""
@@ -85,10 +81,8 @@ class BaseChunker:
     ) -> None:
         """Size and overlap are in characters; the overlap counts inside the size.
 
-        ``known``: texts that have been embedded whole before, so their tokens need not be counted.
-
-        Raises:
-            InvalidRequestError: the size or the overlap is not possible.
+        ``known``: texts that have been embedded whole before, so their tokens need not be counted. Raises
+        InvalidRequestError: the size or the overlap is not possible.
         """
         if chunk_size < 1:
             raise InvalidRequestError.for_field("chunk_size", f"{chunk_size} is too small: at least 1 character.")
@@ -111,9 +105,7 @@ class BaseChunker:
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
     ) -> list[Chunk]:
         """Return the document's passages in reading order; ids are a function of document, version and position.
-
-        Page, section and metadata are those of the place where a passage starts.
-        """
+        Page, section and metadata are those of the place where a passage starts."""
         chunks: list[Chunk] = []
         sections = document.sections
         each = (Stretch(section.text, section.start, (section,), (len(section.text),)) for section in sections)
@@ -161,10 +153,8 @@ class BaseChunker:
         return max(by_length, self._embedder.count_tokens(part) / allowed)
 
     def _count_room(self, heading: str) -> int:
-        """Return the tokens of a passage below ``heading``, counted apart since no token spans the end of a line.
-
-        At least half of what the embedder reads is left for the text: a long heading would shred it.
-        """
+        """Return the tokens of a passage below ``heading``, counted apart since no token spans the end of a line. At
+        least half of what the embedder reads is left for the text: a long heading would shred it."""
         limit = self._embedder.max_tokens
         return max(limit - self._embedder.count_tokens(f"{heading}\n"), limit // 2) if heading else limit
 
@@ -212,10 +202,8 @@ class SlidingWindowChunker(BaseChunker):
 
 
 class RecursiveChunker(BaseChunker):
-    """Paragraphs, then lines, clauses, words, like LangChain's recursive character splitter.
-
-    Pieces of one kind are joined up to the size; the overlap is in whole pieces, none if they are longer.
-    """
+    """Paragraphs, then lines, clauses, words, like LangChain's recursive character splitter. Pieces of one kind are
+    joined up to the size; the overlap is in whole pieces, none if they are longer."""
 
     borders = (paragraphs, lines, clauses, words)
 
@@ -233,10 +221,8 @@ class SectionChunker(RecursiveChunker):
 
 
 class RowChunker(SectionChunker):
-    """A knowledge base in a table (seed 001, R-B1): each row is a passage with a column for its text.
-
-    The loader has made a section of each row.
-    """
+    """A knowledge base in a table (seed 001, R-B1): each row is a passage with a column for its text. The loader has
+    made a section of each row."""
 
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None

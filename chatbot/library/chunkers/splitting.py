@@ -88,10 +88,8 @@ class Splitter:
     keep: Collection[int] = ()
 
     def split(self, borders: Sequence[Border]) -> Iterator[Span]:
-        """Yield spans in order, stripped and not empty, with all of the text but white space.
-
-        A text that fits whole is not cut. The rest of a piece that is too long is not joined with the next piece.
-        """
+        """Yield spans in order, stripped and not empty, with all of the text but white space. A text that fits whole
+        is not cut. The rest of a piece that is too long is not joined with the next piece."""
         return self._split(0, len(self.text), [whole, *borders])
 
     def _split(self, start: int, end: int, borders: Sequence[Border]) -> Iterator[Span]:

@@ -84,10 +84,8 @@ def fetch(
 ) -> Fetched:
     """Download ``url`` into ``folder``, which must exist, under a name that fits its type.
 
-    ``seconds`` covers all redirects together.
-
-    Raises:
-        LoadError: it was refused, could not be fetched, or the fetch was cancelled. Nothing is left in ``folder``.
+    ``seconds`` covers all redirects together. Raises LoadError: it was refused, could not be fetched, or the fetch was
+    cancelled. Nothing is left in ``folder``.
     """
     deadline = Deadline(seconds, cancel)
     current = url = url.strip()
@@ -136,9 +134,7 @@ def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int) -> Fe
 
 def _file_name(headers: Mapping[str, str], kind: str, url: str) -> tuple[str, str]:
     """Return a stem that is safe on any file system (at most 100 bytes), and the suffix of the media type ``kind``.
-
-    Raises FetchProblem: no loader reads this type.
-    """
+    Raises FetchProblem: no loader reads this type."""
     disposition, parts = headers.get("content-disposition", ""), urlsplit(url)
     if extended := _EXTENDED_NAME.search(disposition):
         name = unquote(extended[1])
@@ -169,10 +165,8 @@ def _safe(stem: str) -> str:
 
 
 def _write_as_utf8(path: Path, headers: Mapping[str, str]) -> None:
-    """Rewrite a text in UTF-8: its encoding may be named in the header only, which a file does not have.
-
-    A file that is UTF-8 already, or does not match the header, stays as it is for the loader to judge.
-    """
+    """Rewrite a text in UTF-8: its encoding may be named in the header only, which a file does not have. A file that
+    is UTF-8 already, or does not match the header, stays as it is for the loader to judge."""
     charset = _CHARSET.search(headers.get("content-type", ""))
     name = charset[1].lower() if charset else ""
     if path.suffix not in _TEXTUAL or not _ENCODING.fullmatch(name):

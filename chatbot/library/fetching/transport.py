@@ -123,11 +123,8 @@ class Rules:
     ports: frozenset[int] | None = WEB_PORTS
 
     def addresses(self, target: Target) -> list[str]:
-        """Look the host up, once. Every address must be permitted, not only the one that is used.
-
-        Raises:
-            FetchProblem: one is not permitted, or there is none. OSError, UnicodeError: the lookup failed.
-        """
+        """Look the host up, once. Every address must be permitted, not only the one that is used. Raises
+        FetchProblem: one is not permitted, or there is none. OSError, UnicodeError: the lookup failed."""
         addresses = self.resolve(target.host, target.port)
         if not addresses:
             raise FetchProblem(f"the host {target.host} has no address. Check the spelling.")
@@ -230,9 +227,7 @@ class Deadline:
 
 class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
     """The network and the one connection of a request: to a permitted address, within a deadline and ``max_bytes``.
-
-    No wait is longer than a tick, so the end of the time and a cancellation are noticed in any state.
-    """
+    No wait is longer than a tick, so the end of the time and a cancellation are noticed in any state."""
 
     def __init__(self, target: Target, rules: Rules, deadline: Deadline, max_bytes: int) -> None:
         self._target = target
@@ -359,10 +354,8 @@ class PageResponse:
 
 @contextmanager
 def request_page(target: Target, rules: Rules, deadline: Deadline, max_bytes: int) -> Iterator[PageResponse]:
-    """Send a GET request; the response is valid within the ``with``. Raises FetchProblem.
-
-    The operating system's certificate authorities decide; OpenSSL takes a company's own from SSL_CERT_FILE.
-    """
+    """Send a GET request; the response is valid within the ``with``. Raises FetchProblem. The operating system's
+    certificate authorities decide; OpenSSL takes a company's own from SSL_CERT_FILE."""
     url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
     request = httpcore2.Request("GET", url, headers=[("Host", target.authority), *_HEADERS])
     network = CheckedNetwork(target, rules, deadline, max_bytes + max_bytes // 4 + _FRAMING)

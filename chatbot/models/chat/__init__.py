@@ -54,9 +54,7 @@ class EchoChatModel:
 
 class ManagedChatModel:
     """Implements `protocols.ChatModel`: a language model behind the cache of replies (R-B10) and the budgets (R-D9).
-
-    Only complete replies are stored. The call that crosses a limit of a day (UTC) is finished, the next is refused.
-    """
+    Only complete replies are stored. The call that crosses a limit of a day (UTC) is finished, the next is refused."""
 
     is_language_model = True
 
@@ -77,10 +75,8 @@ class ManagedChatModel:
         self.model_id = inner.model_id
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Yield the cached reply as one delta, without a call, else the model's reply.
-
-        Replies on attachments are not cached (R-A1). Raises BudgetExhaustedError, ChatModelError.
-        """
+        """Yield the cached reply as one delta, without a call, else the model's reply. Replies on attachments are
+        not cached (R-A1). Raises BudgetExhaustedError, ChatModelError."""
         if not request.cache or any(one.hit.chunk.collection == ATTACHMENTS for one in prompt.context.passages):
             yield from self._counted(prompt, request)
             return
@@ -122,6 +118,5 @@ class ManagedChatModel:
                 self._counters.add_tokens(who.account, usage.tokens)
 
     def close(self) -> None:
-        """Close the inner model's connections if it has any."""
         if close := getattr(self._inner, "close", None):
             close()

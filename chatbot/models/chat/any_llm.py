@@ -18,10 +18,8 @@ from .openai import MAX_CHARACTERS_PER_TOKEN
 
 
 class AnyLLMChatModel:
-    """Implements `protocols.ChatModel`. Thread-safe: the requests run in one event loop of their own.
-
-    JSON schemas are not sent: each maker knows others. The readers of replies do without.
-    """
+    """Implements `protocols.ChatModel`. Thread-safe: the requests run in one event loop of their own. JSON schemas
+    are not sent: each maker knows others. The readers of replies do without."""
 
     is_language_model = True
 
@@ -35,11 +33,8 @@ class AnyLLMChatModel:
         self._loop = None if model_id.startswith("bedrock:") else EventLoop()
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Stop reading, and give the request up, once ``request`` is cancelled or the reply exceeds its limit by far.
-
-        Raises:
-            ChatModelError
-        """
+        """Stop reading, and give the request up, once ``request`` is cancelled or the reply exceeds its limit by
+        far. Raises ChatModelError"""
         if request.cancelled:
             return
         chunks, written, finished = SimpleQueue[Any](), 0, ""

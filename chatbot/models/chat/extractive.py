@@ -85,10 +85,8 @@ class Statement:
 
 
 class ExtractiveChatModel:
-    """Implements `protocols.ChatModel` and `protocols.Quoter`. Deterministic.
-
-    Statements are embedded only by an embedder that runs in this process; with another one their words decide.
-    """
+    """Implements `protocols.ChatModel` and `protocols.Quoter`. Deterministic. Statements are embedded only by an
+    embedder that runs in this process; with another one their words decide."""
 
     model_id = "extractive"
     is_language_model = False
@@ -200,9 +198,7 @@ def _line(passage: Passage) -> tuple[object, ...]:
 
 def _in_order(passages: Sequence[Passage], *, asks_for_prose: bool) -> list[Passage]:
     """Return the passages in the order of the search, the editions of one line together, lone notes as its last.
-
-    Where prose is asked for, lines that have sentences come first.
-    """
+    Where prose is asked for, lines that have sentences come first."""
     first: dict[tuple[object, ...], int] = {}
     for place, passage in enumerate(passages):
         first.setdefault(_line(passage), place)

@@ -44,10 +44,8 @@ EMBEDDERS = _Embedders(
 
 
 def text_windows(text: str, size: int, count_tokens: Callable[[str], int]) -> list[str]:
-    """Split a text into pieces of at most ``size`` tokens by halving it, at white space if there is any.
-
-    A text that fits is returned as it is. At the cuts white space is dropped, nothing else.
-    """
+    """Split a text into pieces of at most ``size`` tokens by halving it, at white space if there is any. A text that
+    fits is returned as it is. At the cuts white space is dropped, nothing else."""
     if len(text) < 2 or count_tokens(text) <= size:
         return [text]
     middle = len(text) // 2

@@ -14,7 +14,6 @@ from ...domain.request import RequestContext
 from ...language import analyzer
 
 MODEL = "256"
-"""The number of dimensions."""
 
 
 class HashingEmbedder:

@@ -31,10 +31,8 @@ class Model:
 
 @dataclass(frozen=True)
 class Provider:
-    """``batch`` and ``request_tokens``: the most texts and tokens in one request.
-
-    ``query`` and ``document``: parameters of a request that say which kind of text it has.
-    """
+    """``batch`` and ``request_tokens``: the most texts and tokens in one request. ``query`` and ``document``:
+    parameters of a request that say which kind of text it has."""
 
     adapter: Literal["openai", "azure_openai", "nomic", "any_llm"]
     base_url: str | None = None
@@ -81,11 +79,8 @@ class Endpoint:
 
 
 def endpoint(settings: Settings, provider: str) -> Endpoint:
-    """Return the address and the key of a provider.
-
-    Raises:
-        SettingsError: a key or an address that this provider needs is not set.
-    """
+    """Return the address and the key of a provider. Raises SettingsError: a key or an address that this provider
+    needs is not set."""
     row, key, base_url = PROVIDERS[provider], settings.embedding_api_key, settings.embedding_base_url
     key_setting, url_setting = "EMBEDDING_API_KEY", "EMBEDDING_BASE_URL"
     # OpenAI's key goes to the address it was set for, never to another one.

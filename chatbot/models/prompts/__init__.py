@@ -94,10 +94,8 @@ _LOOK_ALIKES = str.maketrans(
 
 
 def inert(text: str, tag: str = "passage") -> str:
-    """Return the text without invisible characters and without this tag, in whatever spelling.
-
-    The other tags stay: "<" is "less than", too.
-    """
+    """Return the text without invisible characters and without this tag, in whatever spelling. The other tags stay:
+    "<" is "less than", too."""
     text = visible(text)
     return _OPENING.sub(lambda found: "(" if _reads_on_as(tag, text, found.end()) else found[0], text)
 

@@ -29,10 +29,8 @@ _TEXT = {"type": "string"}
 
 @dataclass(frozen=True)
 class Shape(Generic[T]):
-    """``schema``: a JSON schema within OpenAI's strict mode, with a ``title``; None for prose.
-
-    ``read`` returns None for an unreadable reply and never raises. ``repair`` is the second call's instruction.
-    """
+    """``schema``: a JSON schema within OpenAI's strict mode, with a ``title``; None for prose. ``read`` returns None
+    for an unreadable reply and never raises. ``repair`` is the second call's instruction."""
 
     schema: Mapping[str, Any] | None
     read: Callable[[str], T | None]
@@ -57,10 +55,8 @@ def shape_prompt(messages: Sequence[Message], question: str, shape: Shape[T]) ->
 def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestContext, *, stage: str) -> ParsedReply[T]:
     """Make one call, or two if the first reply cannot be read. The steps are called ``stage`` and `REPAIR`.
 
-    A failed call is returned, not raised: the caller has a fallback. Each call asks ``request.may_call`` first.
-
-    Raises:
-        BudgetExhaustedError: the day's tokens were used up before the first call.
+    A failed call is returned, not raised: the caller has a fallback. Each call asks ``request.may_call`` first. Raises
+    BudgetExhaustedError: the day's tokens were used up before the first call.
     """
     steps: list[StepTiming] = []
     for name in (stage, REPAIR):

@@ -35,20 +35,16 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A list or an object in a reply.
-
-    ``meant``: it is the model's answer, and not a reference such as [1] or the box of "- [ ] to do".
-    """
+    """A list or an object in a reply. ``meant``: it is the model's answer, and not a reference such as [1] or the
+    box of "- [ ] to do"."""
 
     value: object
     meant: bool
 
 
 def json_values(text: str) -> list[JsonValue]:
-    """Return every outermost list or object: those in fences first, then those alone on their lines.
-
-    So a reference such as [1] in the prose before a list is not taken for the list.
-    """
+    """Return every outermost list or object: those in fences first, then those alone on their lines. So a reference
+    such as [1] in the prose before a list is not taken for the list."""
     fences = [match.span(1) for match in _FENCE.finditer(text)]
     ranked: list[tuple[int, JsonValue]] = []
     end = 0
@@ -78,10 +74,7 @@ def json_values(text: str) -> list[JsonValue]:
 
 def _as_json(text: str, start: int) -> tuple[str, int, bool]:
     """Rewrite the list or object at ``start`` as JSON. Return it, its end, and whether the text ends within it.
-
-    Raises:
-        ValueError: what stands there is no JSON, or nested deeper than `MAX_DEPTH`.
-    """
+    Raises ValueError: what stands there is no JSON, or nested deeper than `MAX_DEPTH`."""
     parts: list[str] = []
     depth, place = 0, start
     while match := _TOKEN.match(text, place):

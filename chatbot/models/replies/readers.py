@@ -96,9 +96,7 @@ def normalise_names(fields: Mapping[str, object]) -> dict[str, object]:
 
 def read_queries(reply: str, most: int) -> list[str] | None:
     """Return at most ``most`` different questions. [] = the reply says that there are none, None = it lists nothing.
-
-    Read in this order: lists and objects; numbered or bulleted lines; lines that are questions; words for "none".
-    """
+    Read in this order: lists and objects; numbered or bulleted lines; lines that are questions; words for "none"."""
     text = readable(reply)
     values = json_values(text)
     lists = [_json_questions(one.value) for one in values]
@@ -117,10 +115,8 @@ def read_queries(reply: str, most: int) -> list[str] | None:
 
 
 def _json_questions(value: object) -> list[str] | None:
-    """Return the questions in a list, [] where it says that there are none, None where it lists something else.
-
-    The list of an object stands under one of `_QUESTION_LISTS`, or is its only list.
-    """
+    """Return the questions in a list, [] where it says that there are none, None where it lists something else. The
+    list of an object stands under one of `_QUESTION_LISTS`, or is its only list."""
     if isinstance(value, Mapping):
         fields = normalise_names(value)
         lists = [field for field in fields.values() if isinstance(field, list)]
@@ -190,10 +186,8 @@ def _plain(text: str) -> str:
 
 
 def read_follow_up(reply: str) -> str | None:
-    """Return the next question, "" if the passages are enough, or None.
-
-    Read an object, or "Enough: ..." and "Question: ..." on lines, or a question alone, or "Yes" alone.
-    """
+    """Return the next question, "" if the passages are enough, or None. Read an object, or "Enough: ..." and
+    "Question: ..." on lines, or a question alone, or "Yes" alone."""
     text = readable(reply)
     for one in json_values(text):
         if isinstance(one.value, Mapping):

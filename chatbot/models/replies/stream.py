@@ -37,10 +37,8 @@ _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 
 
 class Reply:
-    """The reply to one ``prompt`` so far. It outlives a failure in the middle.
-
-    ``truncated``: the model stopped at the limit of tokens.
-    """
+    """The reply to one ``prompt`` so far. It outlives a failure in the middle. ``truncated``: the model stopped at
+    the limit of tokens."""
 
     def __init__(self, prompt: Prompt) -> None:
         self.prompt = prompt
@@ -99,11 +97,8 @@ def completion(
     """Yield tokens, without thoughts, and return the whole reply.
 
     ``reply`` is filled and returned, for a caller that continues after a failure. ``above``: what the program says
-    before the model's first word; it is no part of the reply.
-
-    Raises:
-        ContextLengthError: the prompt is too long; nothing was written yet.
-        ChatModelError: the model failed.
+    before the model's first word; it is no part of the reply. Raises ContextLengthError: the prompt is too long;
+    nothing was written yet; ChatModelError: the model failed.
     """
     reply, visible = reply or Reply(prompt), ThoughtFilter()
     try:
@@ -165,10 +160,8 @@ def readable(reply: str) -> str:
 
 
 class ThoughtFilter:
-    """`without_thoughts` for a reply that is being written.
-
-    Text before a closing tag that was never opened has been shown by then; only the finished text is without it.
-    """
+    """`without_thoughts` for a reply that is being written. Text before a closing tag that was never opened has been
+    shown by then; only the finished text is without it."""
 
     def __init__(self) -> None:
         self._held_back = ""

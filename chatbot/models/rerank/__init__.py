@@ -46,10 +46,8 @@ class NoReranker:
 
 
 class DiversityReranker(NoReranker):
-    """Implements `protocols.Reranker`: one hit for each report in turn, in rank order (seed 001, R-B7).
-
-    So an answer does not rest on one report alone if there are more.
-    """
+    """Implements `protocols.Reranker`: one hit for each report in turn, in rank order (seed 001, R-B7). So an answer
+    does not rest on one report alone if there are more."""
 
     def candidates(self, top_k: int) -> int:
         """Return ten for three, as in the seed, and three times as many as requested beyond."""
@@ -70,10 +68,8 @@ RELEVANCE = 0.7
 
 
 class MmrReranker:
-    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): relevant and not yet said (R-B8).
-
-    Passages are compared by their words: no vector leaves the store for it.
-    """
+    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): relevant and not yet said (R-B8). Passages
+    are compared by their words: no vector leaves the store for it."""
 
     def __init__(self, *, language: str, relevance: float = RELEVANCE, **_: object) -> None:
         self._terms_of = analyzer(language).terms
@@ -168,10 +164,8 @@ class RerankerError(DependencyError, code="reranker_unavailable", dependency="re
 
 
 class CrossEncoderReranker(_ModelReranker):
-    """One model reads question and passage together. Equal scores keep the order of the search.
-
-    It needs the package sentence-transformers, which downloads the weights once.
-    """
+    """One model reads question and passage together. Equal scores keep the order of the search. It needs the package
+    sentence-transformers, which downloads the weights once."""
 
     def __init__(self, predict: Predict) -> None:
         self._predict = predict
@@ -189,10 +183,8 @@ class CrossEncoderReranker(_ModelReranker):
 
 
 class MongoReranker(_ModelReranker):
-    """The stage `$rerank` (Voyage; a preview, on Atlas with MongoDB 8.3+).
-
-    Hits without a score, and equal ones, keep the order of the search.
-    """
+    """The stage `$rerank` (Voyage; a preview, on Atlas with MongoDB 8.3+). Hits without a score, and equal ones,
+    keep the order of the search."""
 
     def __init__(self, *, store: Callable[[], Store], **_: object) -> None:
         self._store = store

@@ -46,7 +46,6 @@ class Selection:
 
     @cached_property
     def rows(self) -> Places:
-        """The rows that have a vector."""
         return np.flatnonzero(self.with_vector)
 
     @cached_property
@@ -109,7 +108,6 @@ class Segment:
 
     @property
     def live_rows(self) -> int:
-        """How many rows are not deleted."""
         return int(np.count_nonzero(self.alive))
 
     def live(self) -> Rows:
@@ -122,7 +120,6 @@ class Segment:
         return replace(self, alive=self.alive & ~doomed, _selections={}) if bool(doomed.any()) else self
 
     def selection(self, scope: Scope) -> Selection:
-        """Return the live rows inside the scope."""
         selection = self._selections.get(scope)
         if selection is None:
             mask = self.alive.copy()
@@ -212,10 +209,8 @@ class ChunkIndex:
         return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
 
     def replace_documents(self, documents: set[str], rows: Rows | None) -> ChunkIndex:
-        """Return the index without the documents' old rows, with ``rows`` in a segment that takes in those of its size.
-
-        So there are never many segments, and a row is copied a logarithmic number of times.
-        """
+        """Return the index without the documents' old rows, with ``rows`` in a segment that takes in those of its
+        size. So there are never many segments, and a row is copied a logarithmic number of times."""
         parts = [rows] if rows is not None else []
         size = len(rows.ids) if rows is not None else 0
         kept: list[Segment] = []
@@ -263,7 +258,6 @@ class ChunkIndex:
         return {chunk_id: score for part in scores for chunk_id, score in part.items()}
 
     def live_ids(self) -> dict[str, set[bytes]]:
-        """Return the ids of the live chunks by document."""
         ids: dict[str, set[bytes]] = {}
         for rows, alive in ((segment.rows, np.flatnonzero(segment.alive)) for segment in self.segments):
             codes = rows.documents.codes[alive].tolist()
@@ -272,7 +266,6 @@ class ChunkIndex:
         return ids
 
     def count(self, scope: Scope) -> int:
-        """Count the live rows inside the scope."""
         return sum(int(np.count_nonzero(segment.selection(scope).mask)) for segment in self.segments)
 
 

@@ -56,7 +56,6 @@ class Column:
         return np.isin(self.codes, [self._numbers[value] for value in values if value in self._numbers])
 
     def kept(self, mask: Mask) -> Column:
-        """Return the rows where ``mask`` is True."""
         return Column(self.values, self.codes[mask])
 
     @cached_property
@@ -81,7 +80,6 @@ class Rows:
     lengths: Ints
 
     def kept(self, mask: Mask) -> Rows:
-        """Return the rows where ``mask`` is True."""
         masks = {**dict.fromkeys(ARRAYS, mask), "terms": np.repeat(mask, self.lengths)}
         return Rows(
             documents=self.documents.kept(mask),
@@ -148,10 +146,8 @@ def read_rows(
 ) -> Rows | None:
     """Read all chunks, or those of some documents; None where there are none.
 
-    ``terms_of`` analyses a text, ``term_ids`` numbers its terms.
-
-    Raises:
-        EmbedderMismatchError: a stored vector has other dimensions than the configured model.
+    ``terms_of`` analyses a text, ``term_ids`` numbers its terms. Raises EmbedderMismatchError: a stored vector has
+    other dimensions than the configured model.
     """
     # One query for each document: only equality uses the index on every database.
     queries: list[Json] = [{}] if document_ids is None else [{"document_id": id} for id in document_ids]

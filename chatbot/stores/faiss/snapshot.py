@@ -56,10 +56,8 @@ Key = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An index as of ``position`` and ``epoch`` of the change log.
-
-    ``marker`` is `Collection.write_marker` of all collections.
-    """
+    """An index as of ``position`` and ``epoch`` of the change log. ``marker`` is `Collection.write_marker` of all
+    collections."""
 
     index: ChunkIndex
     position: int = -1
@@ -70,9 +68,7 @@ class Snapshot:
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
     """Let one process at a time build the index of this folder; the system releases the lock of one that dies.
-
-    Without effect where files cannot be locked: on Windows, where one process serves, or on a read-only disk.
-    """
+    Without effect where files cannot be locked: on Windows, where one process serves, or on a read-only disk."""
     with ExitStack() as stack:
         if sys.platform != "win32":
             import fcntl  # not on Windows
@@ -153,7 +149,6 @@ def _written(folder: Path, segment: Segment) -> Segment:
 
 
 def _read_segment(folder: Path, file: str) -> Segment:
-    """Return a segment of a file, with no row deleted."""
     header, arrays, offsets = _map(folder / file)
     columns = {name: Column(tuple(values), arrays[f"column/{name}"]) for name, values in header["columns"].items()}
     documents = Column(tuple(header["documents"]), arrays["documents"])
@@ -190,11 +185,8 @@ def _write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Array | P
 
 
 def _map(path: Path) -> tuple[dict[str, Any], dict[str, Array], dict[str, int]]:
-    """Return the header and the arrays of a file, and where each begins; an array is read when it is used.
-
-    Raises:
-        OSError, ValueError: it is damaged.
-    """
+    """Return the header and the arrays of a file, and where each begins; an array is read when it is used. Raises
+    OSError, ValueError: it is damaged."""
     with path.open("rb") as file:
         first = file.readline()
     described, offset = json.loads(first), len(first)

@@ -105,10 +105,8 @@ class Clusters:
         return centroids
 
     def near(self, vector: Vector, bitmap: NDArray[np.uint8] | None, sizes: Places, count: int) -> Places:
-        """Return at most ``count`` rows that are near by their codes.
-
-        ``bitmap``: one bit for each row in scope, None for all; ``sizes``: how many of them each cluster has.
-        """
+        """Return at most ``count`` rows that are near by their codes. ``bitmap``: one bit for each row in scope,
+        None for all; ``sizes``: how many of them each cluster has."""
         similar = self._centroids @ vector
         order = np.argsort(-similar)
         order = order[sizes[order] > 0]
@@ -133,10 +131,8 @@ class Clusters:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let FAISS compute in the calling thread alone: two that meet at the end wait for each other.
-
-    Measured at 10^5 on two busy cores: 1.4 ms by one, 6 to 12 by two.
-    """
+    """Let FAISS compute in the calling thread alone: two that meet at the end wait for each other. Measured at 10^5
+    on two busy cores: 1.4 ms by one, 6 to 12 by two."""
     before = faiss.omp_get_max_threads()  # of this thread, like the value that is set
     faiss.omp_set_num_threads(1)
     try:
@@ -168,10 +164,8 @@ class ShortVectors:
 
 
 def shortened(vectors: Matrix, steps: Floats, error: NDArray[np.float64]) -> Iterator[NDArray[np.int8]]:
-    """Yield the codes of some rows at a time, so that nobody has to hold them all; rows of zeros stay so.
-
-    ``steps``, shape (rows,), and ``error``, shape (1,), which begins as 0, are filled in meanwhile.
-    """
+    """Yield the codes of some rows at a time, so that nobody has to hold them all; rows of zeros stay so. ``steps``,
+    shape (rows,), and ``error``, shape (1,), which begins as 0, are filled in meanwhile."""
     for part in _parts(len(vectors)):
         whole = vectors[part]
         steps[part] = np.abs(whole).max(axis=1, initial=0.0) / MAX_CODE

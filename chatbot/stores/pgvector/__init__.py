@@ -86,10 +86,8 @@ def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
 def nearest(
     connection: Connection, table: ChunkTable, *, vector: Vector, scope: Scope, top_k: int, compare: int | None = None
 ) -> list[Row]:
-    """Return the ``top_k`` nearest of the scope, or all it has, best first, ties by id.
-
-    ``compare`` passages are compared one by one before the index is asked; None = as many as pays off.
-    """
+    """Return the ``top_k`` nearest of the scope, or all it has, best first, ties by id. ``compare`` passages are
+    compared one by one before the index is asked; None = as many as pays off."""
     condition, parameters = table.scope_condition(scope)
     indexed, kind = table.indexed
     distance = f"{table.embedding} <=> %(vector)s::vector AS distance"

@@ -58,10 +58,8 @@ class Connections:
     def transaction(self, settings: Mapping[str, str | int] | None = None) -> Iterator[Connection]:
         """Run a transaction and commit it at the end; PostgreSQL's own ``settings`` hold for it alone.
 
-        They are set inside the transaction, not on the connection, because of poolers between us and the server.
-
-        Raises:
-            SearchEngineError: the server is down, refuses, or takes too long.
+        They are set inside the transaction, not on the connection, because of poolers between us and the server. Raises
+        SearchEngineError: the server is down, refuses, or takes too long.
         """
         values = {"statement_timeout": int(self._timeout * 1000), **(settings or {})}
         if not self._free.acquire(timeout=self._timeout):

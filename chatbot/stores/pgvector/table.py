@@ -71,12 +71,8 @@ class ChunkTable:
         return f"({self.embedding}::{kind})", kind
 
     def prepare(self, connection: Connection) -> None:
-        """Create what is missing. Safe when several processes start at once.
-
-        Raises:
-            EmbedderMismatchError: the column holds vectors of another size.
-            SearchEngineError: the extension is missing or too old.
-        """
+        """Create what is missing. Safe when several processes start at once. Raises EmbedderMismatchError: the
+        column holds vectors of another size; SearchEngineError: the extension is missing or too old."""
         if (
             self._stored(self.embedding, connection) == self.dimensions
             and all(self._stored(name, connection) is not None for name in _ADDED)
@@ -180,10 +176,8 @@ class ChunkTable:
 
 
 def to_row(chunk: Chunk, terms: Sequence[str], vector: Vector, *, collection: str, language: str) -> dict[str, Any]:
-    """``terms`` are the chunk's index terms, ``language`` the one they are stemmed in.
-
-    A vector of zeros is no embedding: nothing can be near it.
-    """
+    """``terms`` are the chunk's index terms, ``language`` the one they are stemmed in. A vector of zeros is no
+    embedding: nothing can be near it."""
     metadata: Mapping[str, Any] = {"document_name": chunk.document_name, **chunk.metadata}
     return {
         **{_COLUMN_NAMES.get(part.name, part.name): clean(getattr(chunk, part.name)) for part in fields(Chunk)},
