@@ -7,6 +7,7 @@ import sys
 
 COMMANDS = {
     "house": "how the package is built, and the limits of its size (`--check`)",
+    "sample_vectors": "compute the vectors that ship with the sample reports",
     "recorded": "what a checkout answers to fixed requests, to be compared with another",
     "questions": "what a person who types a question gets",
     "abstention": "unrelated questions refused, answerable ones answered",

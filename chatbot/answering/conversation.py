@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -102,10 +102,10 @@ class Saved(Inlines):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatService:
-    """Answers questions and remembers them. ``agent`` opens the agent for as long as a question takes."""
+    """Answers questions and remembers them. ``agent`` is asked for at each question."""
 
     conversations: ConversationRepository
-    agent: Callable[[], AbstractContextManager[Agent]]
+    agent: Callable[[], Agent]
     condenser: Condenser
     understanding: Understanding
     accounting: UsageAccounting
@@ -138,7 +138,8 @@ class ChatService:
         if question.history:
             yield StepEvent("condense", "Reading the conversation")
         request = RequestContext(cancel, caller=caller, cache=question.cache, private=bool(question.history))
-        with self.agent() as agent, self.accounting.record(conversation_id, request.meter) as finish:
+        agent = self.agent()
+        with self.accounting.record(conversation_id, request.meter) as finish:
             budget = replace(question.budget, began=time.monotonic())
             spending = Spending(budget)
             with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:

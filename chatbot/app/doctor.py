@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..config.settings import is_loopback, misspelt_settings
 from ..database.core import Collection
 from ..database.repositories.documents import SEVERAL
-from ..database.rows import EMBEDDING_FIELD, decode_vector, embedding_field
-from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit, Vector
+from ..database.rows import EMBEDDING_FIELD, decode_vector
+from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
 from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
 from ..domain.protocols import ChatModel, Quoter, RerankingStore
 from ..domain.request import RequestContext
 from ..language import count_of, estimate_tokens
 from ..models.replies.stream import Reply
-from ..stores.atlas.errors import translate_refusals
 from ..stores.atlas.indexes import LEFT_OVER, IndexStatus, SearchTarget, index_kind, index_status
-from ..stores.atlas.pipelines import probe_search, vector_stage
+from ..stores.atlas.pipelines import probe_search
 
 if TYPE_CHECKING:
     from .services import Services
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
 Severity = Literal["ok", "warning", "error"]
 SAMPLED = 50
 """Vectors of each collection that are checked."""
-RECALL_QUESTIONS = 30
-"""The latest questions of people, or headings of passages if there are none."""
-CANDIDATES = (100, 200, 500, 1000, 2000, 5000, 10_000)
-SUFFICIENT_RECALL = 0.98
-"""The share of the exact result that the proposed number of candidates finds."""
 _PASSAGE = Passage(1, SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1), "The model answers.")
 FILLER = "This sentence only fills the prompt. "
 _PROMPT = Prompt((Message("user", "Answer with the word: yes."),), "Does the model answer?", Context((_PASSAGE,)))
@@ -189,8 +183,7 @@ def check_engine(services: Services) -> Iterator[Finding]:
                 remedy="Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.2+ with mongot.",
                 reason="no_search_engine",
             )
-        pipelines = "to see the aggregations of a question: python -m chatbot index pipeline QUESTION"
-        yield _ok("engine", f"{server.detail}; {pipelines}")
+        yield _ok("engine", server.detail)
         store = services.runtime.store
         if services.settings.reranker == "mongodb" and isinstance(store, RerankingStore):
             store.relevance("Does the server rerank?", ())
@@ -260,49 +253,6 @@ def _vector_field(definition: Mapping[str, Any], path: str = "") -> Mapping[str,
     return next((field for field in vectors if field.get("path") == path), vectors[0] if vectors else {})
 
 
-def check_recall(services: Services) -> Iterator[Finding]:
-    """Find the smallest sufficient NUM_CANDIDATES of each collection, on this installation's own questions."""
-    if not services.storage.engine.traits.has_search_indexes:
-        yield _ok("exact", f"{services.storage.engine.store} is measured by its own benchmarks")
-        return
-    database, names = services.storage.database, services.settings.chunk_collections
-    asked = database["messages"].find(
-        {"role": "user"}, {"content": 1}, sort=[("created_at", -1)], limit=RECALL_QUESTIONS
-    )
-    texts = [str(row["content"]) for row in asked]
-    if not texts:
-        rows = (row for name in names for row in database[name].find({}, {"document_title": 1}, limit=RECALL_QUESTIONS))
-        texts = [str(row.get("document_title") or "") for row in rows]
-    questions = [text for text in dict.fromkeys(texts) if text.strip()][:RECALL_QUESTIONS]
-    if not questions:
-        yield _found("no_questions")
-        return
-    vectors = [services.runtime.embedder.embed_query(text) for text in questions]
-    for target in services.runtime.index_plans:
-        if not target.optional and database[target.collection].estimated_count():
-            yield _measure_recall(services, target, vectors)
-
-
-def _measure_recall(services: Services, target: SearchTarget, vectors: Sequence[Vector]) -> Finding:
-    top_k, stored = services.settings.top_k, services.storage.facts.embedder()
-    path, collection = embedding_field(stored.slot if stored else ""), services.storage.database[target.collection]
-
-    def search(vector: Vector, candidates: int | None) -> set[str]:
-        query = {"index": target.index, "path": path, "vector": vector.tolist(), "scope": Scope(), "limit": top_k}
-        stage = vector_stage(**query, num_candidates=candidates)
-        with translate_refusals(target):
-            return {str(row["_id"]) for row in collection.search([stage, {"$project": {"_id": 1}}])}
-
-    exact = [search(vector, None) for vector in vectors]
-    for candidates in (size for size in CANDIDATES if size >= top_k):
-        near = [search(vector, candidates) for vector in vectors]
-        share = sum(len(a & b) for a, b in zip(near, exact, strict=True)) / max(1, sum(map(len, exact)))
-        if share >= SUFFICIENT_RECALL:
-            break
-    key = "enough" if share >= SUFFICIENT_RECALL else "too_little"
-    return _found(key, collection=target.collection, share=share, candidates=candidates)
-
-
 CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (
     ("settings", check_settings),
     ("database", check_database),
@@ -315,13 +265,13 @@ CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (
 )
 
 
-def diagnose(services: Services, *, recall: bool = False) -> Iterator[Finding]:
-    """Yield the findings of every check, and with ``recall`` of `check_recall`; a failed check is a finding itself.
+def diagnose(services: Services) -> Iterator[Finding]:
+    """Yield the findings of every check; a failed check is a finding itself.
 
     If the database or its search engine does not answer, the checks that need it are skipped: one cause, one finding.
     """
     down = False
-    for area, check in (*CHECKS, *([("recall", check_recall)] if recall else [])):
+    for area, check in CHECKS:
         if down and area != "chat_model":
             continue
         try:

@@ -240,12 +240,6 @@ class Collection:
         with self._search_driver(max_time_ms) as raw:
             return list(self._database.for_search(raw).aggregate(list(pipeline), **options))
 
-    def explain(self, pipeline: Sequence[Json]) -> Json:
-        """Run a pipeline of the search engine and return the server's explanation."""
-        with self._search_driver() as raw:
-            command = {"aggregate": self.name, "pipeline": list(pipeline), "cursor": {}}
-            return dict(raw.database.command({"explain": command, "verbosity": "executionStats"}))
-
     def search_indexes(self, name: str | None = None) -> list[Json]:
         """Return the search indexes (or the one with this ``name``) as `$listSearchIndexes` describes them."""
         with self._search_driver() as raw:

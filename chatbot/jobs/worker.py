@@ -9,7 +9,6 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -96,16 +95,14 @@ class IngestionWorker(Worker):
         service: Callable[[], IngestionService],
         fetch: Callable[[IngestionFile, Path, Cancellation], tuple[Path, str]],
         tidy: Callable[[], None] = lambda: None,
-        hold: Callable[[], AbstractContextManager[None]] = nullcontext,
         idle: Callable[[], object] = lambda: None,
     ) -> None:
-        """``tidy`` is called after each file, ``idle`` when there is none; both and the work run inside ``hold``."""
+        """``tidy`` is called after each file, ``idle`` when there is none."""
         super().__init__(IDLE_SECONDS)
         self._queue = queue
         self._service = service
         self._fetch = fetch
         self._tidy = tidy
-        self._hold = hold
         self._idle = idle
         self._cancellations: set[Cancellation] = set()
 
@@ -116,13 +113,12 @@ class IngestionWorker(Worker):
             cancel.cancel()
 
     def work_once(self) -> bool:
-        with self._hold():
-            file = self._queue.claim(uuid.uuid4().hex)
-            if file is None or not self._work(file):
-                self._idle()
-                return False
-            self._tidy()
-            return True
+        file = self._queue.claim(uuid.uuid4().hex)
+        if file is None or not self._work(file):
+            self._idle()
+            return False
+        self._tidy()
+        return True
 
     def _work(self, file: IngestionFile) -> bool:
         """Return False when the disk is full: the file is tried again later."""

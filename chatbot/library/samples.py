@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +36,16 @@ class SampleReports:
         leases: CorpusFacts,
         summary: Summary,
         glossary: GlossaryRepository | None = None,
-        hold: Callable[[], AbstractContextManager[None]] = nullcontext,
         warm: Callable[[], object] = lambda: None,
     ) -> None:
         """``glossary`` gets the terms of the folder's GLOSSARY_FILE, unless they were cleared. ``warm`` is called at
-        the end, so that the first question does not wait for the index. The thread works inside ``hold``."""
+        the end, so that the first question does not wait for the index."""
         self._folder = folder
         self._ingestor = ingestor
         self._loader = loader
         self._leases = leases
         self._summary = summary
         self._glossary = glossary
-        self._hold = hold
         self._stop = Cancellation()
         self._thread: threading.Thread | None = None
         self._warm = warm
@@ -86,7 +83,7 @@ class SampleReports:
 
     def _run(self) -> None:
         try:
-            with self._hold(), lease(self._leases, "sample_data", JobControl(cancel=self._stop)):
+            with lease(self._leases, "sample_data", JobControl(cancel=self._stop)):
                 self.load()
                 self._warm()
         except ChatbotError as error:

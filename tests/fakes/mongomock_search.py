@@ -62,13 +62,6 @@ class SearchDatabase(MockDatabase):  # type: ignore[misc]
     def watch(self, *arguments: Any, **options: Any) -> Any:
         raise failure("The $changeStream stage is only supported on replica sets", 40573, "Location40573")
 
-    def command(self, command: Any, *arguments: Any, **options: Any) -> Any:
-        if "explain" not in command:
-            return super().command(command, *arguments, **options)
-        pipeline = command["explain"]["pipeline"]
-        # as mongod says it of a pipeline: jstests/libs/query/analyze_plan.js reads `stages`
-        return {"explainVersion": "1", "stages": [{**stage, "nReturned": 0} for stage in pipeline], "ok": 1.0}
-
     def get_collection(self, name: str, **options: Any) -> SearchCollection:
         with self._client.lock:
             if name not in self._collection_accesses:

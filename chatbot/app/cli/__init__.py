@@ -33,7 +33,6 @@ COMMANDS = {
     "feedback": ("operation", "What people thought of answers: export."),
     "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV file,..."),
     "calibrate": ("evaluate", "Measure which scores mean something with the embedding model in..."),
-    "warm-cache": ("maintenance", "Compute the vectors that ship with the sample reports; existing..."),
     "index": ("maintenance", "The search indexes of MongoDB ($vectorSearch and $search)."),
     "doctor": ("operation", "Check keys, server, collections, indexes and models; exit status..."),
     "copy": ("maintenance", "Copy reports, passages, vectors and conversations between the..."),

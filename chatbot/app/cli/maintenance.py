@@ -1,24 +1,16 @@
-"""Work on a whole database: `copy`, `migrate`, `reembed`, `index`, and the vectors that are shipped."""
+"""Work on a whole database: `copy`, `migrate`, `reembed`, `index`."""
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
-from ...config import SAMPLE_DATA, WARM_CACHE
+from ...config import WARM_CACHE
 from ...database import Location
-from ...domain import Scope
 from ...domain.errors import DatabaseError, InvalidRequestError, SearchEngineError
-from ...domain.protocols import TracedStore
-from ...domain.request import Cancellation
-from ...library.derived import read_glossary
-from ...library.samples import GLOSSARY_FILE
-from ...models.caches import CachedEmbedder, WarmCache, write_warm_cache
+from ...models.caches import CachedEmbedder, WarmCache
 from ...models.embed import EMBEDDERS
 from ...stores import store_traits
 from ...stores.atlas.indexes import IndexStatus, Polling, SearchTarget, drop_indexes, ensure_indexes, index_status
@@ -30,8 +22,6 @@ from . import progress_bar
 
 if TYPE_CHECKING:
     from ..services import Services
-
-BATCH = 256
 
 
 @click.command()
@@ -164,40 +154,6 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
         )
 
 
-@click.command("warm-cache")
-@click.option("--output", type=click.Path(path_type=Path), default=WARM_CACHE, show_default=True)
-@click.pass_obj
-def warm_cache(services: Services, output: Path) -> None:
-    """Compute the vectors that ship with the sample reports; existing ones are kept.
-
-    Example: python -m chatbot warm-cache
-    """
-    settings = services.settings.override(embedding_provider="minilm", embedding_model=None)
-    embedder = EMBEDDERS.builder("minilm")(settings, model="all-minilm-l6-v2")
-    texts = sample_texts(services)
-    existing = WarmCache(output)
-    vectors = {text: vector for text in texts if (vector := existing.get(embedder.model_id, text)) is not None}
-    missing = [text for text in texts if text not in vectors]
-    with click.progressbar(range(0, len(missing), BATCH), label="Embedding") as bar:
-        for start in bar:
-            batch = missing[start : start + BATCH]
-            vectors.update(zip(batch, embedder.embed_documents(batch), strict=True))
-    write_warm_cache(output, embedder.model_id, texts, np.vstack([vectors[text] for text in texts]))
-    click.echo(f"{len(texts)} vectors in {output} ({output.stat().st_size / 1e6:.1f} MB)")
-
-
-def sample_texts(services: Services) -> list[str]:
-    """Return the texts that ingesting and asking the sample reports embeds, each once, sorted: passages, and the
-    headings and phrases of the index of indicators."""
-    samples, summary = services.ingesting.sample_reports(), services.ingesting.sample_summary
-    ingestor = services.ingesting.ingestor
-    chunks = [c for d in samples.documents() for c in ingestor.cut(d, summary.make(d, Cancellation()))]
-    entries = [entry for entry in read_glossary(SAMPLE_DATA / GLOSSARY_FILE) if entry.heading]
-    phrases = {text for entry in entries for text in (entry.term, *entry.other_words)}
-    names = {f"{entry.heading}: {entry.label}" for entry in entries if entry.label} | {c.heading for c in chunks}
-    return sorted({chunk.search_text for chunk in chunks} | phrases | names - {""})
-
-
 @click.group()
 def index() -> None:
     """The search indexes of MongoDB ($vectorSearch and $search)."""
@@ -256,27 +212,3 @@ def _index_plans(services: Services) -> list[SearchTarget]:
 def _print_status(status: IndexStatus) -> None:
     answers = "queryable" if status.queryable else "not queryable"
     click.echo(f"{status.collection}.{status.name:20} {status.kind:12} {status.state:16} {answers} {status.message}")
-
-
-@index.command("pipeline")
-@click.argument("question")
-@click.option("--limit", type=click.IntRange(1, 1000), help="Passages to find. Default: TOP_K.")
-@click.option("--explain", is_flag=True, help="Add the server's explanation.")
-@click.pass_obj
-def show_pipelines(services: Services, question: str, limit: int | None, explain: bool) -> None:
-    """Search for a question and print the aggregations that were sent, to paste into mongosh.
-
-    Example: python -m chatbot index pipeline "maize harvest in Kenya" --limit 5
-    """
-    _index_plans(services)
-    store, settings = services.runtime.store, services.settings
-    assert isinstance(store, TracedStore)
-    with store.traced() as sent:
-        services.runtime.retriever.retrieve(
-            question, top_k=limit or settings.top_k, scope=Scope(), method=settings.retrieval_method
-        )
-    for collection, pipeline in sent:
-        query: dict[str, Any] = {"collection": collection, "pipeline": pipeline}
-        if explain:
-            query["explain"] = services.storage.database[collection].explain(pipeline)
-        click.echo(json.dumps(query, indent=2, default=str))

@@ -63,16 +63,15 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@click.option("--recall", is_flag=True, help="Also compare approximate with exact search, and propose NUM_CANDIDATES.")
 @click.pass_context
-def doctor(context: click.Context, as_json: bool, recall: bool) -> None:
+def doctor(context: click.Context, as_json: bool) -> None:
     """Check keys, server, collections, indexes and models; exit status 1 if something is wrong.
 
     Example: python -m chatbot doctor
     """
     services: Services = context.obj
     findings: list[Finding] = []
-    for finding in diagnose(services, recall=recall):
+    for finding in diagnose(services):
         findings.append(finding)
         if not as_json:
             label = click.style(f"{finding.severity:8}", fg=COLOURS[finding.severity])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,8 @@ from .storage import Retention, Storage, close_lazy, lazy
 
 ATTACHMENT_READERS = 2
 """Processes that read attachments."""
+AFTER_BUDGET_SECONDS = 60.0
+"""A question that takes this much longer than its budget counts as ended: its process died."""
 
 
 class Services:
@@ -53,16 +54,15 @@ class Services:
         self._runtime: Runtime | None = None
         self._has_served = False
         """Whether the database had an embedding model before: another one then replaces it."""
-        self._holders: set[object] = set()
-        self._replaced: list[tuple[Runtime, set[object]]] = []
+        self._replaced: list[tuple[Runtime, threading.Timer]] = []
 
     @property
     def runtime(self) -> Runtime:
         """The runtime of the embedding model that the database has now.
 
         Reads one small document: `reembed` in another process may have changed the model. Take everything that a
-        request needs from one runtime, so that it fits together. Another thread closes a runtime that was replaced:
-        use it inside `hold` where several threads work.
+        request needs from one runtime, so that it fits together. A runtime that was replaced stays open for as long as
+        a question may take.
         """
         stored = self.storage.facts.embedder()
         with self._lock:
@@ -72,33 +72,13 @@ class Services:
             if self._runtime is None:
                 self._runtime = Runtime(self.storage, self.answering, stored)
             elif not self._runtime.serves(stored):
-                self._replaced.append((self._runtime, set(self._holders)))
+                closing = threading.Timer(self.settings.budget_seconds + AFTER_BUDGET_SECONDS, self._runtime.close)
+                closing.daemon = True
+                closing.start()
+                self._replaced.append((self._runtime, closing))
                 self._runtime = Runtime(self.storage, self.answering, stored, adopt=self._has_served)
-                self._close_replaced()
             self._has_served = self._has_served or stored is not None
             return self._runtime
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Keep what this block takes from `runtime` open until it ends: a request, a question, an ingestion. A
-        runtime that was replaced is closed when the last block ends that began before."""
-        holder = object()
-        with self._lock:
-            self._holders.add(holder)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._holders.discard(holder)
-                for _, holders in self._replaced:
-                    holders.discard(holder)
-                self._close_replaced()
-
-    def _close_replaced(self) -> None:
-        for runtime, holders in list(self._replaced):
-            if not holders:
-                self._replaced.remove((runtime, holders))
-                runtime.close()
 
     def check(self) -> None:
         """Build what a question needs, so that a wrong setting stops the start and not the first question.
@@ -129,9 +109,12 @@ class Services:
     def close(self) -> None:
         """Close what was opened, dependants first; the parts can be used again and open anew."""
         with self._lock:
-            runtimes = [*(old for old, _ in self._replaced), *([self._runtime] if self._runtime else [])]
+            replaced, runtime = self._replaced, self._runtime
             self._replaced, self._runtime = [], None
-        for runtime in runtimes:
+        for old, closing in replaced:
+            closing.cancel()
+            old.close()
+        if runtime is not None:
             runtime.close()
         self.ingesting.close()
         self.answering.close()
@@ -272,10 +255,8 @@ class Answering:
         except EmbeddingError:
             return False
 
-    @contextmanager
-    def agent(self) -> Iterator[Agent]:
-        with self._services.hold():
-            yield self._services.runtime.agent
+    def agent(self) -> Agent:
+        return self._services.runtime.agent
 
     def close(self) -> None:
         close_lazy(self, "_attachment_loader", "chat_model", "small_chat_model")

@@ -116,7 +116,6 @@ class Ingesting:
             leases=self._storage.facts,
             summary=self.sample_summary,
             glossary=self._storage.glossary,
-            hold=self._services.hold,
             warm=lambda: self._services.runtime.store.count(Scope()),
         )
 
@@ -196,7 +195,6 @@ class Ingesting:
             service=lambda: self.service,
             fetch=self.originals.fetch,
             tidy=self.originals.tidy,
-            hold=self._services.hold,
             idle=self.finish_deletions,
         )
 

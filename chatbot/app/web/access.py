@@ -24,7 +24,7 @@ from ...domain import Scope
 from ...domain.errors import DatabaseError, ForbiddenError, TooManyRequestsError, UnauthorizedError
 from ...domain.json import NOT_BLANK
 from ...domain.request import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
-from ..services import Services
+from ..services import AFTER_BUDGET_SECONDS, Services
 from ..services.library import Library
 from .routes import COLLECTIONS, Body, ScopeQuery, current_route, query_filters, route, services
 
@@ -32,8 +32,6 @@ log = logging.getLogger(__name__)
 sessions = Blueprint("sessions", __name__)
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
 """The role of callers without a key, by ACCESS."""
-AFTER_BUDGET_SECONDS = 60.0
-"""A question that takes this much longer than its budget counts as ended: its process died."""
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
 COOKIE_SECONDS = 400 * 86_400
 """The maximum that browsers allow."""

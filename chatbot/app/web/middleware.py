@@ -27,7 +27,6 @@ from ...database.core import begin_request, end_request
 from ...domain.errors import LONGEST_SHOWN, ChatbotError, DependencyError, ForbiddenHostError, ForbiddenOriginError
 from .access import count_request, finish_request, require_role
 from .monitoring import ObservedRequest, body_of, error_body
-from .routes import services
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -57,8 +56,6 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
     @app.before_request
     def begin() -> None:
         begin_request()
-        g.holding = services().hold()
-        g.holding.__enter__()
         g.request_id = uuid.uuid4().hex[:12]
         g.observed = ObservedRequest(g.request_id)
         if request.path != ALIVE:
@@ -78,8 +75,6 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
 
     @app.teardown_request
     def end(error: BaseException | None) -> None:
-        if holding := g.pop("holding", None):
-            holding.__exit__(None, None, None)
         end_request()
 
 

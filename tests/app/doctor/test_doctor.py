@@ -176,17 +176,6 @@ def test_an_engine_that_is_away_is_one_finding(deployment: Deployment) -> None:
     assert "cannot reach its search engine" in found.message
 
 
-def test_recall_is_measured_on_the_installations_own_words(deployment: Deployment) -> None:
-    deployment.index()
-    deployment.database["chatbot_data"].update_one({"_id": "doc-v-00000"}, {"$set": {"document_title": "Harvest"}})
-    findings = [finding for finding in diagnose(deployment.services(), recall=True) if finding.area == "recall"]
-    assert {(finding.severity, finding.remedy) for finding in findings} == {("ok", "NUM_CANDIDATES=100")}
-    assert all("100.0%" in finding.message for finding in findings)
-    stages = [pipeline[0].get("$vectorSearch", {}) for _, pipeline, _ in deployment.client.engine.asked]
-    assert any(stage.get("exact") for stage in stages)
-    assert any(stage.get("numCandidates") == 100 for stage in stages)
-
-
 def test_an_index_that_an_earlier_reembed_left_is_named_with_what_drops_it(deployment: Deployment) -> None:
     deployment.index()
     deployment.copy_vector_index("vector_index_b")

@@ -11,7 +11,6 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from chatbot.app.cli import main
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
@@ -118,30 +117,3 @@ def test_preset_adaptive_is_the_seeds_pipeline_to_the_letter(client: FlaskClient
                 {"$project": {"data_embedding": 0, "data_embedding_b": 0}},
             ]
         assert len({one["collection"] for one in trace["pipeline"]}) == len(trace["pipeline"]) == 2
-
-
-def test_the_command_line_prints_them_whole_and_explained(
-    app: Flask, engine_client: SearchClient, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, value in app.extensions["services"].settings.model_dump(exclude_defaults=True).items():
-        if value and not isinstance(value, tuple):
-            monkeypatch.setenv(name.upper(), str(value))
-    engine_client.engine.asked.clear()
-
-    def run(*arguments: str) -> str:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        assert not ended.value.code
-        return capsys.readouterr().out
-
-    printed = run("index", "pipeline", QUESTION, "--explain")
-    shown = json.loads("[" + printed.replace("\n}\n{", "\n},{") + "]")
-    sent = [
-        (name, asked)
-        for name, asked, _ in engine_client.engine.asked
-        if any(len(one) == 64 for one in vectors_in(asked))
-    ]
-    assert [(one["collection"], one["pipeline"]) for one in shown] == sent
-    assert all(len(one["explain"]["stages"]) == len(one["pipeline"]) for one in shown)
-    assert json.loads(run("ask", QUESTION, "--json"))["trace"]["pipeline"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot.app.cli.maintenance import sample_texts
+from benchmarks.sample_vectors import sample_texts
 from chatbot.app.services import Services
 from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
@@ -38,7 +38,7 @@ def test_every_passage_of_every_sample_report_is_in_the_shipped_cache(texts: lis
     cache = WarmCache(WARM_CACHE)
     missing = [text for text in texts if cache.get(MiniLMEmbedder.model_id, text) is None]
     assert len(texts) > 10_000
-    assert missing == [], "run: python -m chatbot warm-cache"
+    assert missing == [], "run: python -m benchmarks sample_vectors"
     with np.load(WARM_CACHE) as shipped:
         assert len(shipped["keys"]) == len(texts), "the cache holds vectors of texts that are no more"
 

@@ -1,0 +1,59 @@
+"""Compute the vectors that ship with the sample reports, after these reports, their glossary or the chunking changed.
+
+    python -m benchmarks sample_vectors [--output FILE]
+
+Existing vectors are kept, because the int8 model computes slightly different ones on another processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from chatbot.app.services import Services
+from chatbot.config import SAMPLE_DATA, WARM_CACHE
+from chatbot.config.settings import Settings
+from chatbot.domain.request import Cancellation
+from chatbot.library.derived import read_glossary
+from chatbot.library.samples import GLOSSARY_FILE
+from chatbot.models.caches import WarmCache, write_warm_cache
+
+BATCH = 256
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, default=WARM_CACHE)
+    output: Path = parser.parse_args().output
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data_dir=Path(folder), embedding_provider="minilm", sample_data="off")
+        with Services(settings) as services:
+            texts, embedder = sample_texts(services), services.runtime.embedder.uncached
+            existing = WarmCache(output)
+            vectors = {text: vector for text in texts if (vector := existing.get(embedder.model_id, text)) is not None}
+            missing = [text for text in texts if text not in vectors]
+            for start in range(0, len(missing), BATCH):
+                batch = missing[start : start + BATCH]
+                vectors.update(zip(batch, embedder.embed_documents(batch), strict=True))
+                print(f"{start + len(batch)} of {len(missing)} embedded")
+    write_warm_cache(output, embedder.model_id, texts, np.vstack([vectors[text] for text in texts]))
+    print(f"{len(texts)} vectors in {output} ({output.stat().st_size / 1e6:.1f} MB)")
+
+
+def sample_texts(services: Services) -> list[str]:
+    """Return the texts that ingesting and asking the sample reports embeds, each once, sorted: passages, and the
+    headings and phrases of the index of indicators."""
+    samples, summary = services.ingesting.sample_reports(), services.ingesting.sample_summary
+    ingestor = services.ingesting.ingestor
+    chunks = [c for d in samples.documents() for c in ingestor.cut(d, summary.make(d, Cancellation()))]
+    entries = [entry for entry in read_glossary(SAMPLE_DATA / GLOSSARY_FILE) if entry.heading]
+    phrases = {text for entry in entries for text in (entry.term, *entry.other_words)}
+    names = {f"{entry.heading}: {entry.label}" for entry in entries if entry.label} | {c.heading for c in chunks}
+    return sorted({chunk.search_text for chunk in chunks} | phrases | names - {""})
+
+
+if __name__ == "__main__":
+    main()
