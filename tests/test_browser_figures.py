@@ -26,12 +26,13 @@ def figure(subject: str, year: int | None, value: float, **fields: Any) -> Json:
 
 
 FIGURES = [figure(subject, year, value) for subject, years in RATES.items() for year, value in years.items()]
+STATED = "Kenya 4.5% [1], Somalia 6.8% [2]."
 REVISED = figure("Kenya", 2021, 5.9, edition=2023, newest=False)
 
 
-def show(page: Page, chat: ScriptedChat, figures: list[Json], **changed: bool) -> Any:
+def show(page: Page, chat: ScriptedChat, figures: list[Json], text: str = STATED, **changed: bool) -> Any:
     turn = ask(page)
-    name, answer = done("Kenya 4.5% [1], Somalia 6.8% [2].", source(1), source(2, country="Somalia"))
+    name, answer = done(text, source(1), source(2, country="Somalia"))
     answer["citations"][1]["supported"] = changed.get("supported", True)
     chat.say((name, {**answer, "figures": figures}))
     finished(page, turn)
@@ -42,8 +43,10 @@ def test_lines_over_the_years_with_their_gaps_and_revisions(browser: Page, chat:
     box = show(browser, chat, [*FIGURES, REVISED, figure("Kenya", None, 1.0)])
     expect(box.locator("h3")).to_have_text("Inflation rate")
     expect(box.locator(".legend li")).to_have_text(["Kenya", "Somalia"])
-    expect(box.locator(".line.series-0")).to_have_attribute("d", re.compile("^M[^M]+M[^M]+$"))  # 2022 is missing
+    expect(box.locator(".line.series-0:not(.gap)")).to_have_attribute("d", re.compile("^M[^M]+M[^M]+$"))
+    expect(box.locator(".gap")).to_have_count(1)  # Kenya's 2022 is missing
     expect(box.locator(".line.series-1")).to_have_attribute("d", re.compile("^M[^M]+$"))
+    expect(box.locator(".axis-note")).to_have_text("The axis starts at 4 %.")
     expect(box.locator(".point")).to_have_count(8)
     revised = box.locator(".point.revised")
     expect(revised).to_have_attribute(
@@ -74,6 +77,13 @@ def test_bars_of_one_year_and_nothing_of_what_no_source_bears(browser: Page, cha
     expect(box.locator(".point")).to_have_count(2)
     for figures, supported in (([of_2023[0]], True), (of_2023, False), ([], True)):
         expect(show(browser, chat, figures, supported=supported)).to_be_hidden()
+
+
+def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(browser: Page, chat: ScriptedChat) -> None:
+    sudan = [figure("Sudan", year, value, citation=1) for year, value in ((2020, 163.3), (2021, 359.1), (2022, 3.8))]
+    text = "1. Sudan: 3.8% (2022 est.) [1]\n2. Kenya: 4.5% (2024 est.) [1]\n3. Somalia: 6.8% (2022 est.) [2]"
+    bars = show(browser, chat, [*FIGURES, *sudan], text).locator(".point")
+    expect(bars).to_have_text([re.compile(f"{name}$") for name in (r"3.8% \(2022\)", r"4.5% \(2024\)", "2022\\)")])
 
 
 def test_the_keyboard_goes_from_point_to_point_and_opens_the_passage(browser: Page, chat: ScriptedChat) -> None:
@@ -107,10 +117,11 @@ def test_the_table_is_sorted_and_all_of_it_can_be_kept(browser: Page, chat: Scri
         kept[kind] = path
     assert [path.name for path in kept.values()] == ["Inflation rate.csv", "Inflation rate.svg", "Inflation rate.png"]
     table = kept["CSV"].read_text("utf-8-sig")
-    assert "Inflation rate,Kenya,2023,7.7,%,7.7%,2025,1" in table
+    assert "Inflation rate,Kenya,2023,7.7,%,7.7%,true,2025,Kenya: Country Report 2023,1,http" in table
     assert "'=HYPERLINK(1)" in table
     drawn = kept["SVG"].read_text("utf-8")
-    assert "Inflation rate: Kenya, Somalia" in drawn
+    for text in (">Kenya<", ">Somalia<", "Sources: Kenya: Country Report 2023"):
+        assert text in drawn
     assert "var(" not in drawn
     assert "class=" not in drawn
     assert kept["PNG"].read_bytes().startswith(base64.b64decode("iVBORw0KGgo="))

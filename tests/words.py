@@ -22,7 +22,7 @@ def in_templates() -> Iterator[str]:
     for path in TEMPLATES.glob("*.html"):
         for double, single in _IN_TEMPLATES.findall(path.read_text("utf-8")):
             yield double or single
-    for label, description in (*CHOICES["modes"].values(), *CHOICES["presets"].values()):
+    for label, description in CHOICES["modes"].values():
         yield from (label, description)
 
 

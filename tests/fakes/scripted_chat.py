@@ -125,7 +125,8 @@ class ScriptedChat:
         app = Flask("chatbot", template_folder="../templates", static_folder="../static")
         answering = SimpleNamespace(modes=lambda: self.modes, default_mode=lambda preset="": self.mode)
         storage = SimpleNamespace(cookie_secret=b"of this test")
-        services = SimpleNamespace(settings=Settings(), answering=answering, storage=storage)
+        runtime = SimpleNamespace(embedder=SimpleNamespace(multilingual=True))
+        services = SimpleNamespace(settings=Settings(), answering=answering, storage=storage, runtime=runtime)
         app.extensions["services"] = services
         app.config["MAX_CONTENT_LENGTH"] = MEGABYTE
         app.register_blueprint(pages)

@@ -17,11 +17,10 @@ from typing import Any
 from flask import Blueprint, Response, current_app, make_response, render_template, request, url_for
 
 from ...config import STATIC, TEMPLATES
-from ...config.settings_types import PRESETS
 from ...domain.chat import QUERY_CHARACTERS
-from ...language.words import ENGLISH, LANGUAGES, speaking
+from ...language.words import CODES, ENGLISH, LANGUAGES, speaking
 from ...library.loaders import suffixes
-from .access import with_owner
+from .access import caller, with_owner
 from .routes import PAGE, services
 
 pages = Blueprint("pages", __name__)
@@ -35,7 +34,9 @@ LANGUAGE_COOKIE = "language"
 """Set by the switch (static/js/common/choices.js)."""
 
 CHOICES: dict[str, Any] = tomllib.loads((TEMPLATES / "choices.toml").read_text("utf-8"))
-"""Words of the modes and presets, and example questions."""
+"""Words of the modes, and example questions."""
+MAIN_MODES = frozenset({"auto", "compare", "report"})
+"""Modes at the top of the menu; the others come under "More"."""
 
 
 @pages.get("/")
@@ -56,20 +57,24 @@ def shared(token: str) -> Response:
 
 
 def _chat(shared: str = "") -> Response:
-    answering = services().answering
+    answering, runtime = services().answering, services().runtime
     usable = answering.modes()
 
-    def choice(name: str, kind: str, mode: str) -> dict[str, str | bool]:
-        label, description = CHOICES[kind].get(name, (name.replace("_", " ").capitalize(), ""))
-        return {"name": name, "label": label, "description": description, "available": usable[mode]}
+    def choice(name: str) -> dict[str, str | bool]:
+        label, description = CHOICES["modes"].get(name, (name.replace("_", " ").capitalize(), ""))
+        mode = {"name": name, "label": label, "description": description}
+        return {**mode, "available": usable[name], "is_main": name in MAIN_MODES}
 
+    reports = services().settings.language
+    is_read = runtime.embedder.multilingual or CODES.get(reports, ENGLISH) == language()
     page = render_template(
         "chat.html",
         shared=shared,
         examples=CHOICES["examples"],
-        modes=[choice(name, "modes", name) for name in dict.fromkeys([*CHOICES["modes"], *usable]) if name in usable],
+        modes=[choice(name) for name in dict.fromkeys([*CHOICES["modes"], *usable]) if name in usable],
         quotes_only=not all(usable.values()),
-        presets=[choice(name, "presets", answering.default_mode(name)) for name in PRESETS],
+        is_admin=not shared and caller().may("admin"),
+        unread_language="" if is_read else reports.capitalize(),
         mode=answering.default_mode(),
         longest_question=QUERY_CHARACTERS,
     )

@@ -1,15 +1,35 @@
 /** Charts of the figures in an answer: which can be drawn, and their SVG. The style sheet has colours and sizes. */
+import { escaped } from "../common/passage.js";
 import { language, t } from "../common/words.js";
 
 const MAX_CHARTS = 3;
 const MAX_LINES = 6;
-const MAX_BARS = 12;
+const MAX_BARS = 30;
 const MIN_YEARS = 3;
+const MIN_RANKED = 3;
 
 /** Of one subject and year, draw the figure of the newest report, and older reports' figures that differ. */
-function pointOf(figures) {
+function pointOf(figures, response) {
   const [figure, ...older] = figures.toSorted((one, other) => (other.edition ?? 0) - (one.edition ?? 0));
-  return { figure, year: figure.year, value: figure.value, revised: older.filter(({ value }) => value !== figure.value) };
+  const revised = older.filter(({ value }) => value !== figure.value);
+  return { figure, year: figure.year, value: figure.value, at: statedAt(figure, response), revised };
+}
+
+/** Return where an answer states a figure ("4.5% (2024 est.) [1]"); -1 if nowhere. `response` has no backslashes. */
+function statedAt({ text, year, citation }, response) {
+  const cited = `(?:\\[[\\d, ]+\\])*?\\[(?:\\d+, ?)*${citation}\\b`;
+  const stated = new RegExp(`(?<![\\d.,])${escaped(text)}(?![\\d%])([^\\[\\]|\\n]{0,40})${cited}`, "g");
+  return [...response.matchAll(stated)].filter(([, between]) => !/\d{4}/.test(between) || between.includes(String(year)))
+    .map(({ index }) => index)[0] ?? -1;
+}
+
+/** Return bars for an answer that states one figure of each of several subjects, as a ranking does, in its order. */
+function statedBars(series) {
+  const bars = series.map(({ subject, points }) => ({ subject, points: points.filter(({ at }) => at >= 0) }));
+  if (bars.length < MIN_RANKED || bars.length > MAX_BARS || bars.some(({ points }) => points.length !== 1)) return null;
+  const years = new Set(bars.map(({ points: [{ year }] }) => year));
+  const sorted = bars.toSorted(({ points: [one] }, { points: [other] }) => one.at - other.at);
+  return { kind: "bars", year: years.size === 1 ? [...years][0] : null, series: sorted };
 }
 
 /** Return bars for the year that most subjects have, the latest of several. */
@@ -19,34 +39,40 @@ function barsOf(series) {
   const years = [...new Set(series.flatMap(({ points }) => points.map(({ year }) => year)))];
   const [year] = years.toSorted((one, other) => at(other).length - at(one).length || other - one);
   const bars = at(year);
-  return bars.length > 1 && bars.length <= MAX_BARS ? { kind: "bars", year, series: bars } : null;
+  return bars.length > 1 && bars.length <= MAX_BARS ? { kind: "bars", year, series: largestFirst(bars) } : null;
 }
 
-function chartOf(figures) {
+const largestFirst = (bars) => bars.toSorted((one, other) => other.points[0].value - one.points[0].value);
+
+function chartOf(figures, response) {
   const series = [...Map.groupBy(figures, ({ subject }) => subject)].map(([subject, group]) => ({
     subject,
-    points: [...Map.groupBy(group, ({ year }) => year).values()].map(pointOf).toSorted((one, other) => one.year - other.year),
+    points: [...Map.groupBy(group, ({ year }) => year).values()]
+      .map((same) => pointOf(same, response)).toSorted((one, other) => one.year - other.year),
   }));
   const { indicator, unit } = figures[0];
   const isLine = series.length <= MAX_LINES && series.some(({ points }) => points.length >= MIN_YEARS);
-  const chart = isLine ? { kind: "lines", series } : barsOf(series);
+  const chart = statedBars(series) ?? (isLine ? { kind: "lines", series } : barsOf(series));
   return chart && { ...chart, indicator, unit, figures: chart.series.flatMap(({ points }) =>
     points.flatMap(({ figure, revised }) => [figure, ...revised])) };
 }
 
 /** Return the charts of figures that have a year and that their source supports, those with most figures first. */
-export function chartsOf({ figures = [], citations }) {
+export function chartsOf({ figures = [], citations, response = "" }) {
   const supported = new Set(citations.filter((citation) => citation.supported !== false).map(({ number }) => number));
   const usable = figures.filter(({ year, citation, subject }) => year !== null && subject && supported.has(citation));
-  const charts = [...Map.groupBy(usable, ({ indicator, unit }) => `${indicator}\n${unit}`).values()].map(chartOf).filter(Boolean);
+  const plain = response.replaceAll("\\", "");
+  const charts = [...Map.groupBy(usable, ({ indicator, unit }) => `${indicator}\n${unit}`).values()]
+    .map((same) => chartOf(same, plain)).filter(Boolean);
   return charts.toSorted((one, other) => other.figures.length - one.figures.length).slice(0, MAX_CHARTS);
 }
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const TICKS = 4;
-const [TOP, BOTTOM, LEFT, RIGHT] = [12, 28, 52, 14];
+const [TOP, BOTTOM, LEFT, RIGHT] = [24, 28, 52, 14];
 const HEIGHT = 240;
 const LABEL_WIDTH = 46;
+const VALUE_WIDTH = 60;
 /** Subjects are told apart by shape as well as by colour. */
 const SHAPES = [
   "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0", "M-4-4h8v8h-8z", "M0-5.5 5 4.5h-10z", "M0-6 6 0 0 6-6 0z",
@@ -97,14 +123,26 @@ function dot(x, y, index, subject, { year, text, edition, citation, estimate }, 
   }, shape("title", { text: name }), shape("circle", { class: "target", r: 14 }), marker(index));
 }
 
-function drawLines({ series, unit }, width) {
+const axisOf = ({ figures }) => {
+  const values = figures.map(({ value }) => value);
+  return ticks(Math.min(...values), Math.max(...values));
+};
+
+/** Return a note that the axis of lines does not begin at zero; "" where it does, or where there is no axis. */
+export function axisNote(chart) {
+  const [first] = chart.kind === "lines" ? axisOf(chart) : [0];
+  return first > 0 ? t("The axis starts at {value}.", { value: amount(first, chart.unit) }) : "";
+}
+
+function drawLines(chart, width) {
+  const { series, unit } = chart;
   const points = series.flatMap((one) => one.points);
-  const values = points.flatMap(({ value, revised }) => [value, ...revised.map((figure) => figure.value)]);
   const years = points.map(({ year }) => year);
   const [first, last] = [Math.min(...years), Math.max(...years)];
-  const marks = ticks(Math.min(...values), Math.max(...values));
+  const marks = axisOf(chart);
   const y = scale(marks[0], marks.at(-1), HEIGHT - BOTTOM, TOP);
   const x = scale(first, last, LEFT + 12, width - RIGHT - 12);
+  const hasValues = series.length === 1 && points.length * VALUE_WIDTH <= width - LEFT - RIGHT;
   const every = Math.ceil((last - first + 1) / Math.max(2, Math.floor((width - LEFT - RIGHT) / LABEL_WIDTH)));
   return [
     ...marks.flatMap((value) => [
@@ -114,24 +152,27 @@ function drawLines({ series, unit }, width) {
     ...Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, index) => first + index * every)
       .map((year) => label(x(year), HEIGHT - 8, year)),
     ...series.flatMap(({ subject, points: line }, index) => [
-      // No line is drawn across a missing year.
       shape("path", { class: `line series-${index % SHAPES.length}`, d: line.map(({ year, value }, place) =>
         `${place && year - line[place - 1].year === 1 ? "L" : "M"}${x(year)} ${y(value)}`).join("") }),
+      // A dashed line bridges missing years.
+      ...line.slice(1).map((point, place) => [line[place], point]).filter(([one, other]) => other.year - one.year > 1)
+        .map(([one, other]) => shape("path", { class: `line gap series-${index % SHAPES.length}`,
+          d: `M${x(one.year)} ${y(one.value)}L${x(other.year)} ${y(other.value)}` })),
       ...line.flatMap(({ year, value, figure, revised }) => [
         ...revised.map((older) => dot(x(year), y(older.value), index, subject, older, true)),
         dot(x(year), y(value), index, subject, figure, false),
+        ...(hasValues ? [label(x(year), y(value) - 10, figure.text.length <= 9 ? figure.text : amount(value, unit))] : []),
       ]),
     ]),
   ];
 }
 
 /** Draw bars from left to right: a name then has the room of a line. */
-function drawBars({ series, unit }, width) {
-  const sorted = series.toSorted((one, other) => other.points[0].value - one.points[0].value);
-  const names = Math.min(width * 0.34, 10 + 7.5 * Math.max(...sorted.map(({ subject }) => subject.length)));
-  const values = [0, ...sorted.map(({ points }) => points[0].value)];
-  const x = scale(Math.min(...values), Math.max(...values), names, width - 84);
-  return sorted.map(({ subject, points: [{ figure, value }] }, row) => {
+function drawBars({ series, unit, year: shared }, width) {
+  const names = Math.min(width * 0.34, 10 + 7.5 * Math.max(...series.map(({ subject }) => subject.length)));
+  const values = [0, ...series.map(({ points }) => points[0].value)];
+  const x = scale(Math.min(...values), Math.max(...values), names, width - (shared ? 84 : 124));
+  return series.map(({ subject, points: [{ figure, value }] }, row) => {
     const y = TOP + 12 + row * 30;
     const [from, to] = [x(0), x(value)].toSorted((a, b) => a - b);
     const bar = dot(0, 0, 0, subject, figure, false);
@@ -139,7 +180,8 @@ function drawBars({ series, unit }, width) {
     bar.querySelector("path").replaceWith(shape("rect", {
       class: "bar series-0", x: from, y: y - 9, width: Math.max(1, to - from), height: 18, rx: 2,
     }));
-    const text = figure.text.length <= 12 ? figure.text : amount(value, unit);
+    const short = figure.text.length <= 12 ? figure.text : amount(value, unit);
+    const text = shared ? short : `${short} (${figure.year})`;
     bar.append(label(names - 8, y + 4, subject, "end"), label(Math.max(to, x(0)) + 6, y + 4, text, "start"));
     return bar;
   });

@@ -16,7 +16,7 @@ async function start() {
   if (shared) return openShared(shared);
   byId("examples").addEventListener("click", ({ target }) => {
     const { example } = target.closest("[data-example]")?.dataset ?? {};
-    if (example) askBelow(JSON.parse(example).question, JSON.parse(example).filters ?? {});
+    if (example) askBelow(example, {});
   });
   scope.addEventListener("counted", (event) => {
     if (!scope.entries().length) showStart(/** @type {CustomEvent} */ (event).detail);

@@ -1,16 +1,21 @@
 /** Charts below an answer: their points open passages, a table has the figures, and both can be downloaded. */
-import { chartsOf, draw, isMoney, marker, shape } from "./charts.js";
+import { axisNote, chartsOf, draw, isMoney, marker, shape } from "./charts.js";
+import { at } from "../common/api.js";
 import { element, showItems } from "../common/dom.js";
+import { sourceTitle, when } from "../common/format.js";
 import { t } from "../common/words.js";
 
 const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size"];
 const PICTURE_WIDTH = 720;
 const PICTURE_SCALE = 2;
 const HEAD_HEIGHT = 34;
+const LINE_HEIGHT = 18;
+/** Characters of small text on a line of a picture. */
+const LINE_CHARACTERS = 110;
 
 /** Name what nothing else in the chart shows: a single subject, the year of bars, a unit that is not on the axis. */
 function titleOf({ indicator, kind, year, unit, series: [first, ...others] }) {
-  const title = `${others.length ? "" : `${first.subject}: `}${indicator}${kind === "bars" ? `, ${year}` : ""}`;
+  const title = `${others.length ? "" : `${first.subject}: `}${indicator}${kind === "bars" && year ? `, ${year}` : ""}`;
   return !unit || unit === "%" || isMoney(unit) ? title : `${title} (${unit})`;
 }
 
@@ -55,21 +60,58 @@ function tableOf(chart) {
     element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body));
 }
 
-/** Return the figures as CSV. Text that a spreadsheet would take for a formula is marked as text. */
-function csvOf({ figures, indicator, unit }) {
-  const head = ["indicator", "subject", "year", "value", "unit", "text", "edition", "source"];
-  const rows = figures.map(({ subject, year, value, text, edition, citation }) =>
-    [indicator, subject, year, value, unit, text, edition, citation]);
+/** Return the figures as CSV, with their sources. Text that a spreadsheet would take for a formula is marked as text. */
+function csvOf({ figures, indicator, unit }, sources) {
+  const head = ["indicator", "subject", "year", "value", "unit", "text", "estimate", "edition", "report", "page", "link"];
+  const rows = figures.map(({ subject, year, value, text, estimate, edition, citation, document_id: id }) => {
+    const source = sources.get(citation);
+    const link = new URL(at(`/?document=${encodeURIComponent(id)}`), location.href).href;
+    return [indicator, subject, year, value, unit, text, estimate, edition, sourceTitle(source), source.page, link];
+  });
   return [head, ...rows].map((cells) => cells.map((value) => {
     const text = typeof value === "string" && /^[=+@\t\r-]/.test(value) ? `'${value}` : String(value ?? "");
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }).join(",")).join("\r\n");
 }
 
-/** Draw a chart for a slide: in light colours, on white, with its title and the styles of the page. */
-function pictureOf(chart, box) {
+/** Return words in lines of a picture. */
+function linesOf(text) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    if (lines.at(-1).length + word.length < LINE_CHARACTERS) lines.push(`${lines.pop()} ${word}`.trim());
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** Return the legend of a picture: each subject with its sign, in rows. */
+function legendOf({ kind, series }) {
+  let [x, y] = [8, 0];
+  if (kind !== "lines" || series.length < 2) return [];
+  return series.map(({ subject }, index) => {
+    const width = 34 + 7 * subject.length;
+    if (x + width > PICTURE_WIDTH) [x, y] = [8, y + LINE_HEIGHT];
+    const entry = shape("g", { transform: `translate(${x + 6} ${y + 10})`, "data-bottom": y + LINE_HEIGHT },
+      marker(index), shape("text", { x: 12, y: 4, text: subject }));
+    x += width;
+    return entry;
+  });
+}
+
+/** Draw a chart for a slide: in light colours, on white, with title, legend, sources, date and the styles of the page. */
+function pictureOf(chart, sources, box) {
   const holder = element("div", { className: "figures light off-page" });
   const plot = draw(chart, PICTURE_WIDTH, titleOf(chart));
+  const legend = legendOf(chart);
+  const legendHeight = Number(legend.at(-1)?.getAttribute("data-bottom") ?? 0);
+  const reports = [...new Set(chart.figures.map(({ citation }) => sourceTitle(sources.get(citation))))];
+  const notes = linesOf([axisNote(chart), `${t("Sources")}: ${reports.join("; ")}.`, when(new Date().toISOString())]
+    .filter(Boolean).join(" "));
+  const plotHeight = Number(plot.getAttribute("height"));
+  const [width, height] = [PICTURE_WIDTH, HEAD_HEIGHT + legendHeight + plotHeight + notes.length * LINE_HEIGHT + 8];
+  plot.append(
+    shape("g", { transform: `translate(0 ${-legendHeight - 4})` }, ...legend),
+    ...notes.map((text, line) => shape("text", { x: 8, y: plotHeight + (line + 1) * LINE_HEIGHT, text })));
   holder.append(plot);
   box.append(holder);
   for (const node of [plot, ...plot.querySelectorAll("*")]) {
@@ -78,15 +120,13 @@ function pictureOf(chart, box) {
   }
   holder.remove();
   for (const node of plot.querySelectorAll("*")) {
-    for (const name of ["class", "role", "tabindex", "aria-label", "data-citation"]) node.removeAttribute(name);
+    for (const name of ["class", "role", "tabindex", "aria-label", "data-citation", "data-bottom"]) node.removeAttribute(name);
   }
-  const [width, height] = [Number(plot.getAttribute("width")), Number(plot.getAttribute("height")) + HEAD_HEIGHT];
-  const subjects = chart.kind === "lines" && chart.series.length > 1 ? chart.series.map(({ subject }) => subject).join(", ") : "";
   return shape("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height },
     shape("rect", { width: "100%", height: "100%", fill: "#ffffff" }),
     shape("text", { "font-family": "sans-serif", fill: "#1d2024", x: 8, y: 22, "font-size": 16, "font-weight": 600,
-      text: [titleOf(chart), subjects].filter(Boolean).join(": ") }),
-    shape("g", { transform: `translate(0 ${HEAD_HEIGHT})` }, ...plot.childNodes));
+      text: titleOf(chart) }),
+    shape("g", { transform: `translate(0 ${HEAD_HEIGHT + legendHeight})` }, ...plot.childNodes));
 }
 
 const urlOf = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
@@ -101,12 +141,12 @@ async function pngOf(svg) {
   return canvas.toDataURL("image/png");
 }
 
-function downloads(chart, box) {
+function downloads(chart, sources, box) {
   const title = titleOf(chart);
   const kinds = {
-    PNG: () => pngOf(pictureOf(chart, box)),
-    SVG: () => urlOf(pictureOf(chart, box)),
-    CSV: () => `data:text/csv;charset=utf-8,${encodeURIComponent(`\ufeff${csvOf(chart)}`)}`,
+    PNG: () => pngOf(pictureOf(chart, sources, box)),
+    SVG: () => urlOf(pictureOf(chart, sources, box)),
+    CSV: () => `data:text/csv;charset=utf-8,${encodeURIComponent(`\ufeff${csvOf(chart, sources)}`)}`,
   };
   return element("div", { className: "figures-files" }, ...Object.entries(kinds).map(([kind, urlFor]) => {
     const button = element("button", { type: "button", className: "button quiet", text: kind,
@@ -138,7 +178,7 @@ function wireKeys(holder) {
   });
 }
 
-function figureOf(chart, box) {
+function figureOf(chart, sources, box) {
   const { kind, series } = chart;
   const title = titleOf(chart);
   const holder = element("div", { className: "plot-holder" });
@@ -157,12 +197,14 @@ function figureOf(chart, box) {
     caption.append(element("ul", { className: "legend" }, ...series.map(({ subject }, index) => element("li", {},
       shape("svg", { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" }, marker(index)), subject))));
   }
+  if (axisNote(chart)) caption.append(element("p", { className: "axis-note", text: axisNote(chart) }));
   const fold = element("details", { className: "figures-fold" }, element("summary", { text: t("Table") }), tableOf(chart));
   return element("figure", { className: "chart" }, caption, holder,
-    element("div", { className: "figures-bar" }, fold, downloads(chart, box)));
+    element("div", { className: "figures-bar" }, fold, downloads(chart, sources, box)));
 }
 
 /** Show the charts of an answer, if any. A click on a point opens its passage in the turn's own listener. */
 export function showFigures(box, answer) {
-  showItems(box, chartsOf(answer).map((chart) => figureOf(chart, box)));
+  const sources = new Map(answer.citations.map((citation) => [citation.number, citation]));
+  showItems(box, chartsOf(answer).map((chart) => figureOf(chart, sources, box)));
 }

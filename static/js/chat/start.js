@@ -6,9 +6,6 @@ import { count, t } from "../common/words.js";
 
 const EXAMPLES = 3;
 
-const isAvailable = ({ filters = {} }, facets) => Object.entries(filters).every(([field, values]) =>
-  values.every((value) => (facets[field] ?? []).some((facet) => String(facet.value) === String(value))));
-
 /** @param {any} facets of the whole library */
 export function showStart(facets) {
   byId("nothing").hidden = facets.documents > 0;
@@ -21,14 +18,15 @@ export function showStart(facets) {
     years.length > 1 && t("{first} to {last}", { first: years[0], last: years.at(-1) }),
   ].filter(Boolean).join(", ");
   const list = byId("examples");
-  for (const button of list.querySelectorAll("[data-example]")) {
-    if (!isAvailable(JSON.parse(button.dataset.example), facets)) button.closest("li").remove();
+  const names = new Set((facets.country_name ?? []).map(({ value }) => value));
+  for (const button of list.querySelectorAll("[data-needs]")) {
+    if (!JSON.parse(button.dataset.needs).every((name) => names.has(name))) button.closest("li").remove();
   }
   if (list.querySelector("[data-example]")) return;
-  const question = t("What are the main points?");
-  list.append(...(facets.document_name ?? []).slice(0, EXAMPLES).map(({ value }) => element("li", {}, element("button", {
-    type: "button", className: "example", "data-example": JSON.stringify({ question, filters: { document_name: [value] } }),
-  }, element("span", { className: "example-question", text: question }), element("span", { className: "example-scope", text: value })))));
+  list.append(...(facets.document_name ?? []).slice(0, EXAMPLES).map(({ value }) => {
+    const question = t("What is “{title}” about?", { title: value });
+    return element("li", {}, element("button", { type: "button", className: "example", text: question, "data-example": question }));
+  }));
 }
 
 /** Choose the document that a link names by its id ("Ask this document"). */
