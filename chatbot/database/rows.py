@@ -9,19 +9,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
+from uuid import UUID
 
 import numpy as np
-from bson import Decimal128, ObjectId
+from bson import Binary, Decimal128, ObjectId
 from pydantic import TypeAdapter
 
-from ..domain import NO_VALUE, Value, Vector
+from ..domain import Several, Value, Vector
+from ..domain.documents import NAMELESS
 from ..domain.errors import DatabaseError
 
 T = TypeVar("T")
+Json = dict[str, Any]
+UUID_TEXT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 EMBEDDING_FIELD = "data_embedding"
 SLOTS = ("", "_b")
 """Two fields for a chunk's vector, so that `reembed` can fill one while the other serves; suffixes of the names of the
@@ -52,11 +60,34 @@ def embedding_field(slot: str) -> str:
 
 
 def id_forms(ids: Iterable[str], *, embedded: bool = False) -> list[Any]:
-    """Return the forms that a lookup by ``_id`` has to try: each id as a string, and as the ObjectId it may mean.
-    The embedded database has no ObjectIds and refuses them."""
+    """Return the forms that a lookup by id has to try: each as a string, and as the ObjectId, UUID or int it may mean.
+
+    The embedded database has strings only, and refuses ObjectIds.
+    """
     if embedded:
         return list(ids)
-    return [form for id in ids for form in ((id, ObjectId(id)) if ObjectId.is_valid(id) else (id,))]
+    return [form for id in ids for form in _forms(id)]
+
+
+def _forms(id: str) -> Iterator[Any]:
+    yield id
+    if ObjectId.is_valid(id):
+        yield ObjectId(id)
+    elif UUID_TEXT.fullmatch(id):
+        yield from (Binary(UUID(id).bytes, subtype) for subtype in (4, 3))
+    elif id.isdecimal() and len(id) < 19:  # 64 bits
+        yield int(id)
+
+
+def id_text(id: Any) -> str:
+    """Return an id as a string; `id_forms` finds it again."""
+    return str(UUID(bytes=bytes(id))) if isinstance(id, bytes) and len(id) == 16 else str(id)
+
+
+def of_document(document_id: str, *, embedded: bool) -> Json:
+    """Return the filter for the rows of a report, whose id may be stored in any form."""
+    forms = id_forms([document_id], embedded=embedded)
+    return {"document_id": {"$in": forms} if len(forms) > 1 else document_id}
 
 
 def encode_payload(vector: Vector) -> bytes:
@@ -73,11 +104,23 @@ def decode_vector(value: Any) -> Vector:
         if len(value) % 4 == 0:
             return np.frombuffer(value, dtype="<f4")
     elif isinstance(value, (list, tuple)):
-        return np.asarray(value, dtype=np.float32)
+        with suppress(ValueError, TypeError):
+            vector = np.asarray(value, dtype=np.float32)
+            if vector.ndim == 1:
+                return vector
     raise DatabaseError(
         f"A stored embedding has the unexpected form {type(value).__name__}.",
         remedy="It must be an array of numbers or a float32 vector: ingest the document again.",
     )
+
+
+def usable_vector(value: Any, dimensions: int) -> Vector | None:
+    """Return the stored embedding; None where it is missing, no vector, of other dimensions, or not finite."""
+    with suppress(DatabaseError):
+        vector = None if value is None else decode_vector(value)
+        if vector is not None and len(vector) == dimensions and np.isfinite(vector).all():
+            return vector
+    return None
 
 
 def with_string_ids(value: Any) -> Any:
@@ -110,31 +153,92 @@ OLDER_PREFIX = "legacy-"
 RETIRED_PREFIX = "retired-"
 """Prefix of the report's id in rows that wait to be deleted."""
 UNREGISTERED = {"document_id": {"$exists": False}}
-"""Filter for rows that belong to no registered report."""
+"""Filter for rows that belong to no registered report, in the embedded database."""
+OTHER_IDS = ("objectId", "binData", "int", "long", "double")
+"""Types of a ``document_id`` that only other programs write."""
+
+
+def unregistered(*, embedded: bool) -> Json:
+    """Return the filter for rows that belong to no registered report."""
+    if embedded:
+        return UNREGISTERED
+    return {"$or": [{"document_id": None}, *({"document_id": {"$type": name}} for name in OTHER_IDS)]}
+
+
 KEY_FIELDS = ("document_name", "country_name", "year")
 """Fields that such rows share when they belong to one report."""
-NAMING = dict.fromkeys(("document_id", *KEY_FIELDS), 1)
-"""Projection for `document_id_of`."""
+SOURCES = ("file_name", "filename", "source", "file_path", "url")
+"""Fields in which other programs name the file or the page that a passage is from."""
+NAMING = dict.fromkeys(("document_id", *KEY_FIELDS, *SOURCES), 1)
+"""Projection for `document_id_of` and `document_name_of`."""
 
 
 def document_id_of(row: Mapping[str, Any]) -> str:
     """Return the id of the row's report; where none is stored, one that all rows of the report share."""
     if stored := row.get("document_id"):
-        return str(stored)
-    key = json.dumps([str(row.get(field) or "") for field in KEY_FIELDS])
-    return OLDER_PREFIX + hashlib.sha256(key.encode()).hexdigest()[:16]
+        return id_text(stored)
+    name, *others = (str(row.get(field) or "") for field in KEY_FIELDS)
+    name = name or "|".join(str(row[field]) for field in SOURCES if row.get(field))
+    return OLDER_PREFIX + hashlib.sha256(json.dumps([name, *others]).encode()).hexdigest()[:16]
 
 
-def filter_value(field: str, value: Any) -> Any:
-    """Return a metadata value as scopes compare it: years as ints; None = there is none."""
-    if value == NO_VALUE:
-        return None
-    if field == "year":
-        if isinstance(value, str) and value.strip().isdigit():
+def document_name_of(row: Mapping[str, Any]) -> str:
+    """Return the name of the row's report: its own, else that of its file or page."""
+    if name := filter_value("document_name", row.get("document_name")):
+        return name if isinstance(name, str) else str(name)
+    source = next((text for field in SOURCES if (text := text_value(row.get(field)))), "")
+    return source.replace("\\", "/").rstrip("/").rpartition("/")[2] or NAMELESS
+
+
+def page_of(row: Mapping[str, Any]) -> int | None:
+    """Return the row's page, counted from 1."""
+    stated = (number_value(row.get(field)) for field in ("document_page_number", "page_number"))
+    if (page := next((number for number in stated if number is not None), None)) is not None:
+        return page
+    # LangChain's loaders count from 0: langchain-community 0.4, document_loaders/parsers/pdf.py, `PyPDFParser`.
+    counted = number_value(row.get("page"))
+    return number_value(row.get("page_label")) if counted is None else counted + 1
+
+
+def filter_value(field: str, value: Any) -> Value | None:
+    """Return a stored value as scopes compare it, of whatever type it is; None = there is none.
+
+    Years are ints, also of dates and texts. A list means each of its values. An object is no value.
+    """
+    if isinstance(value, (list, tuple, set)):
+        each = dict.fromkeys(one for item in value if (one := filter_value(field, item)) is not None)
+        return Several(each) if len(each) > 1 else next(iter(each), None)
+    if isinstance(value, str):
+        if field == "year" and value.strip().isdecimal():
             return int(value)
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-    return value
+        return value or None
+    if isinstance(value, Decimal128):
+        value = value.to_decimal()
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return None if not math.isfinite(value) else int(value) if value == int(value) else str(value)
+    if isinstance(value, date):
+        return value.year if field == "year" else value.isoformat()[:10]
+    return None if value is None or isinstance(value, Mapping) else id_text(value)
+
+
+def text_value(value: Any) -> str:
+    """Return a stored value as a text; "" where it has none."""
+    if isinstance(value, str):
+        return value
+    known = filter_value("", value)
+    return "" if known is None else str(known)
+
+
+def number_value(value: Any) -> int | None:
+    """Return a stored value as a whole number from 0 on; None where it is none."""
+    known = filter_value("year", value)
+    return known if isinstance(known, int) and known >= 0 else None
+
+
+def list_value(value: Any) -> tuple[Value, ...]:
+    """Return a stored list, or the one value that stands for it."""
+    known = filter_value("", value)
+    return () if known is None else known.values if isinstance(known, Several) else (known,)
 
 
 def row_metadata(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Value]:

@@ -56,4 +56,14 @@ from .documents import (
     document_text,
     lay_out,
 )
-from .scope import NO_VALUE, YEAR_IN_REVIEW, Condition, Range, Scope, Value, Values
+from .scope import (
+    NO_VALUE,
+    YEAR_IN_REVIEW,
+    Condition,
+    Range,
+    Scope,
+    Several,
+    Value,
+    Values,
+    each_value,
+)

@@ -14,6 +14,8 @@ from .json import Hidden, Inlines
 from .scope import Value
 
 SECTION_SEPARATOR = " › "
+NAMELESS = "Without a name"
+"""The name and title of a passage of another program that states none."""
 PARAGRAPH = "\n\n"
 SUMMARY_ORDINAL = 99_999
 """Far from all other ordinals, so that a summary is no neighbour of a passage; ids have five digits for it."""
@@ -262,7 +264,7 @@ class Chunk:
     @property
     def search_text(self) -> str:
         """The text that is embedded and indexed for keywords: title, headings and passage."""
-        return "\n".join(part for part in (self.title, self.section, self.text) if part)
+        return "\n".join(part for part in (self.title, self.section, self.text) if part and part != NAMELESS)
 
     @property
     def is_summary(self) -> bool:

@@ -19,6 +19,32 @@ MOST_NUMBER = 2**31 - 1
 """Above every value of a numeric filter field."""
 
 
+class Several(str):
+    """The values of a field that has more than one: a condition matches any of them, people read all of them."""
+
+    values: tuple[Value, ...]
+
+    def __new__(cls, values: Iterable[Value]) -> Several:
+        each = tuple(values)
+        text = super().__new__(cls, ", ".join(map(str, each)))
+        text.values = each
+        return text
+
+    def __getnewargs__(self) -> tuple[tuple[Value, ...]]:  # type: ignore[override]  # for copies and pickles
+        return (self.values,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Several) and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash(self.values)
+
+
+def each_value(value: Value | None) -> tuple[Value | None, ...]:
+    """Return the values that a condition is compared with."""
+    return value.values if isinstance(value, Several) else (value,)
+
+
 @dataclass(frozen=True, slots=True)
 class Values:
     """Any of these values (OR within a field). Never empty. ``or_none``: passages without the field are inside too."""
@@ -27,7 +53,7 @@ class Values:
     or_none: bool = False
 
     def matches(self, value: Value | None) -> bool:
-        return self.or_none if value is None else value in self.values
+        return self.or_none if value is None else any(one in self.values for one in each_value(value))
 
     def to_mql(self) -> dict[str, Any]:
         return {"$eq": self.values[0]} if len(self.values) == 1 else {"$in": list(self.values)}
@@ -45,9 +71,8 @@ class Range:
     or_none: ClassVar[bool] = False
 
     def matches(self, value: Value | None) -> bool:
-        if not isinstance(value, int):
-            return False
-        return (self.gte is None or value >= self.gte) and (self.lte is None or value <= self.lte)
+        numbers = (one for one in each_value(value) if isinstance(one, int))
+        return any((self.gte is None or n >= self.gte) and (self.lte is None or n <= self.lte) for n in numbers)
 
     def to_mql(self) -> dict[str, Any]:
         # An upper bound always: SQLite takes text, as `NO_VALUE`, for greater than every number.

@@ -17,17 +17,24 @@ from ..config.settings import Settings
 from ..database.core import Collection, Database, Json
 from ..database.repositories.corpus import CorpusChanges
 from ..database.rows import (
-    KEY_FIELDS,
+    NAMING,
     OLDER_PREFIX,
     RETIRED_PREFIX,
     TEXT_FIELD,
-    UNREGISTERED,
     WITHOUT_EMBEDDING,
-    decode_vector,
     document_id_of,
+    document_name_of,
     embedding_field,
     id_forms,
+    id_text,
+    list_value,
+    number_value,
+    of_document,
+    page_of,
     row_metadata,
+    text_value,
+    unregistered,
+    usable_vector,
 )
 from ..domain import NO_VALUE, Chunk, Match, Matrix, Scope, Vector
 from ..domain.errors import EmbedderMismatchError, SearchEngineError
@@ -76,10 +83,11 @@ class MongoChunks:
         kept, deleted = set(keep), 0
         for collection in self._collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
-            both = {"document_id": {"$in": [document_id, f"{RETIRED_PREFIX}{document_id}"]}}
+            forms = id_forms([document_id], embedded=self._database.embedded)
+            both = {"document_id": {"$in": [*forms, f"{RETIRED_PREFIX}{document_id}"]}}
             ids = [row["_id"] for row in collection.find(both, {"_id": 1})]
             if document_id.startswith(OLDER_PREFIX):
-                older = collection.find(UNREGISTERED, dict.fromkeys(KEY_FIELDS, 1))
+                older = collection.find(unregistered(embedded=self._database.embedded), NAMING)
                 ids += [row["_id"] for row in older if document_id_of(row) == document_id]
             if doomed := [id for id in ids if id not in kept]:
                 deleted += collection.delete_many({"_id": {"$in": doomed}})
@@ -99,17 +107,17 @@ class MongoChunks:
         """Return the chunks with these ids that this collection has, by id."""
         ids = id_forms(chunk_ids, embedded=self._database.embedded)
         rows = collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING)
-        return {str(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}
+        return {id_text(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
         """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
         chunks: list[Chunk] = []
         vectors: list[Vector] = []
         for collection in self._collections():
-            for row in collection.find({"document_id": document_id}):
-                if (vector := row.get(self._embedding_field)) is not None:
+            for row in collection.find(of_document(document_id, embedded=self._database.embedded)):
+                if (vector := usable_vector(row.get(self._embedding_field), self._dimensions)) is not None:
                     chunks.append(self._chunk(row, collection.name))
-                    vectors.append(decode_vector(vector))
+                    vectors.append(vector)
         return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
@@ -172,6 +180,7 @@ ROW_NAMES = {
     "text": TEXT_FIELD,
 }
 """Seed 003's names for the fields of a chunk; the others are stored under their own."""
+TEXTS, PLACES = ("title", "text", "section", "description", "url"), ("ordinal", "start", "end")
 STORED = [part.name for part in dataclasses.fields(Chunk) if part.name not in {"metadata", "collection"}]
 
 
@@ -184,25 +193,19 @@ def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
 
 def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable[str]) -> Chunk:
     """Return a stored row as a chunk. Rows of older systems lack most fields, which are then empty."""
-    name = str(row.get("document_name") or "")
-    page = row.get("document_page_number")
+    name = document_name_of(row)
+    values: Json = {field: text_value(row.get(ROW_NAMES.get(field, field))) for field in TEXTS}
+    values |= {field: number_value(row.get(field)) or 0 for field in PLACES}
     return Chunk(
-        id=str(row["_id"]),
+        id=id_text(row["_id"]),
         document_id=document_id_of(row),
         document_name=name,
-        title=str(row.get("report_title") or name),
-        text=str(row.get(TEXT_FIELD) or ""),
-        section=str(row.get("document_title") or ""),
-        page=int(page) if page is not None and str(page).isdigit() else None,
-        ordinal=int(row.get("ordinal") or 0),
-        start=int(row.get("start") or 0),
-        end=int(row.get("end") or 0),
+        **{**values, "title": values["title"] or name},
+        page=page_of(row),
         metadata=row_metadata(row, fields),
         collection=collection,
-        labels=tuple(row.get("data_labels") or ()),
-        description=str(row.get("data_description") or ""),
-        figure_years=tuple(row.get("figure_years") or ()),
-        url=str(row.get("url") or ""),
+        labels=tuple(map(str, list_value(row.get("data_labels")))),
+        figure_years=tuple(year for year in list_value(row.get("figure_years")) if isinstance(year, int)),
     )
 
 

@@ -143,7 +143,7 @@ class Reembedding:
         field = embedding_field(slot)
         rows = rows_of(collection, ids, {field: {"$exists": False}}, WITHOUT_EMBEDDING)
         chunks = {row["_id"]: chunk_from_json(row, collection=collection.name, fields=()) for row in rows}
-        chunks = {id: chunk for id, chunk in chunks.items() if chunk.search_text.strip()}
+        chunks = {id: chunk for id, chunk in chunks.items() if chunk.text.strip()}
         if not chunks:
             return
         self._last = {chunk.document_id: [id] for id, chunk in chunks.items()}

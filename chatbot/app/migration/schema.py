@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -25,7 +26,7 @@ from ...database.rows import (
     filter_value,
 )
 from ...domain import NO_VALUE
-from ...domain.errors import SettingsError
+from ...domain.errors import DatabaseError, SettingsError
 
 FIRST_VERSION = 1
 """The version of a database that has none stored."""
@@ -172,14 +173,15 @@ class Mender:
         fields: Json = {name: NO_VALUE for name in self._fields if row.get(name) is None}
         self._mended.valueless += bool(fields)
         year = filter_value("year", row.get("year"))
-        if year is not None and year != row["year"]:
+        if isinstance(year, int) and year != row["year"]:
             fields["year"] = year
             self._mended.years += 1
         for name in (embedding_field(slot) for slot in SLOTS):
-            if isinstance(row.get(name), (list, tuple)):
-                fields[name] = self._database.encode_vector(decode_vector(row[name]))
-                self._mended.vectors += 1
-        if not row.get("document_id"):
+            with suppress(DatabaseError):  # the doctor counts what is no vector
+                if isinstance(row.get(name), (list, tuple)):
+                    fields[name] = self._database.encode_vector(decode_vector(row[name]))
+                    self._mended.vectors += 1
+        if not isinstance(row.get("document_id"), str) or not row["document_id"]:
             fields["document_id"] = document_id_of(row)
             self._mended.unregistered += 1
         return fields

@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from ...domain import Condition, DocumentRecord, Holdings, Part, Scope, Value, Values
+from ...domain import Condition, DocumentRecord, Holdings, Part, Scope, Value, Values, each_value
 from ..core import Database, Json
-from ..rows import KEY_FIELDS, OLDER_PREFIX, UNREGISTERED, document_id_of, from_row, now, row_metadata
+from ..rows import NAMING, OLDER_PREFIX, document_id_of, document_name_of, from_row, now, row_metadata, unregistered
 from .caches import cached, keep, refresh
 from .corpus import CATALOG, CorpusChanges
 
@@ -24,7 +25,6 @@ SEVERAL = ""
 NAME = "document_name"
 RULES = ("country_name", "year", "type", NAME)
 """Fields that rules ask for, whichever fields a request may name."""
-NAMELESS = "Without a name"
 Records = Mapping[str, DocumentRecord]
 Ids = frozenset[str]
 ByValue = Mapping[Value | None, Ids]
@@ -90,7 +90,11 @@ class ReportIndex:
         return Counter(
             pair
             for record in self.inside(scope)
-            for pair in {(values.get(one), values.get(other)) for _, values in parts_inside(record, scope)}
+            for pair in {
+                pair
+                for _, values in parts_inside(record, scope)
+                for pair in product(each_value(values.get(one)), each_value(values.get(other)))
+            }
         )
 
     def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
@@ -140,7 +144,8 @@ def _by_value(field: str, records: Iterable[DocumentRecord]) -> defaultdict[Valu
     everywhere = Scope()
     for record in records:
         for _, values in parts_inside(record, everywhere):
-            ids[values.get(field)].add(record.id)
+            for value in each_value(values.get(field)):
+                ids[value].add(record.id)
     return ids
 
 
@@ -175,7 +180,8 @@ def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
 
 
 def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
-    return {values[field] for _, values in parts_inside(record, scope) if values.get(field) is not None}
+    each = (one for _, values in parts_inside(record, scope) for one in each_value(values.get(field)))
+    return {value for value in each if value is not None}
 
 
 class DocumentRepository:
@@ -331,17 +337,17 @@ class OlderReports:
             return self._records
 
     def _group(self) -> Records:
-        projection = dict.fromkeys((*KEY_FIELDS, *self._fields), 1)
+        projection = {**NAMING, **dict.fromkeys(self._fields, 1)}
         first: dict[str, Json] = {}
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for collection in self._collections:
-            for row in collection.find(UNREGISTERED, projection):
+            for row in collection.find(unregistered(embedded=self._database.embedded), projection):
                 document_id = document_id_of(row)
                 first.setdefault(document_id, row)
                 counts[document_id][collection.name] += 1
         records = {}
         for document_id, row in first.items():
-            name, rows = str(row.get("document_name") or NAMELESS), counts[document_id]
+            name, rows = document_name_of(row), counts[document_id]
             records[document_id] = DocumentRecord(
                 id=document_id,
                 name=name,

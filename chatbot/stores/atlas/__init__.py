@@ -13,7 +13,7 @@ import numpy as np
 from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
 from ...database.repositories.corpus import CorpusChanges
-from ...database.rows import decode_vector, id_forms
+from ...database.rows import id_forms, id_text, usable_vector
 from ...domain import Chunk, Match, Scope, Vector
 from ...domain.documents import to_score
 from .. import StoreTraits
@@ -142,7 +142,7 @@ class AtlasStore(MongoChunks):
                 rows = self._database[name].search(rerank_pipeline(query, ids), max_time_ms=self._max_time_ms)
             except CommandError as error:
                 raise no_reranking(error) from error
-            scores |= {str(row["_id"]): float(row["score"]) for row in rows}
+            scores |= {id_text(row["_id"]): float(row["score"]) for row in rows}
         return scores
 
     def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
@@ -158,9 +158,9 @@ class AtlasStore(MongoChunks):
         scores: dict[str, float] = {}
         for collection in self._collections() if chunk_ids else ():
             for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, {field: 1}):
-                stored = decode_vector(row[field]) if row.get(field) is not None else None
-                if stored is not None and len(stored) == self._dimensions and np.any(stored):
-                    scores[str(row["_id"])] = to_score(float(_unit(stored) @ unit))
+                stored = usable_vector(row.get(field), self._dimensions)
+                if stored is not None and np.any(stored):
+                    scores[id_text(row["_id"])] = to_score(float(_unit(stored) @ unit))
         return scores
 
     def ping(self) -> str:
@@ -179,7 +179,7 @@ class AtlasStore(MongoChunks):
     def _best(self, rows: list[tuple[IndexedCollection, list[Json]]], top_k: int) -> list[Match]:
         return best_matches(
             (
-                Match(str(row["_id"]), float(row["score"]), self._chunk(row, one.name))
+                Match(id_text(row["_id"]), float(row["score"]), self._chunk(row, one.name))
                 for one, answer in rows
                 for row in answer
             ),

@@ -176,6 +176,7 @@ class FaissStore(MongoChunks):
         return read_rows(
             self._collections(),
             documents,
+            embedded=self._database.embedded,
             fields=self._fields,
             embedding_field=self._embedding_field,
             dimensions=self._dimensions,

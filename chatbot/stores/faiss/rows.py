@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import chain
@@ -12,12 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...database.core import Collection, Json
-from ...database.rows import NAMING, TEXT_FIELD, decode_vector, document_id_of, filter_value
-from ...domain import Matrix, Value
+from ...database.core import Collection
+from ...database.rows import (
+    NAMING,
+    TEXT_FIELD,
+    decode_vector,
+    document_id_of,
+    document_name_of,
+    filter_value,
+    id_text,
+    of_document,
+    text_value,
+    usable_vector,
+)
+from ...domain import Matrix, Value, each_value
 from ...domain.errors import EmbedderMismatchError
 from ..keywords import Ints
 
+log = logging.getLogger(__name__)
 Codes = NDArray[np.int32]
 Ids = NDArray[np.bytes_]
 """Chunk ids in UTF-8, which sorts like the text."""
@@ -53,14 +66,18 @@ class Column:
 
     def among(self, values: Iterable[Value]) -> Mask:
         """Return which rows have one of these few values, shape (rows,), without testing all other values."""
-        return np.isin(self.codes, [self._numbers[value] for value in values if value in self._numbers])
+        return np.isin(self.codes, [number for value in values for number in self._numbers.get(value, ())])
 
     def kept(self, mask: Mask) -> Column:
         return Column(self.values, self.codes[mask])
 
     @cached_property
-    def _numbers(self) -> dict[Value | None, int]:
-        return {value: number for number, value in enumerate(self.values)}
+    def _numbers(self) -> dict[Value | None, list[int]]:
+        numbers: dict[Value | None, list[int]] = {}
+        for number, value in enumerate(self.values):
+            for one in each_value(value):
+                numbers.setdefault(one, []).append(number)
+        return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +155,7 @@ def read_rows(
     collections: Sequence[Collection],
     document_ids: Sequence[str] | None = None,
     *,
+    embedded: bool,
     fields: Sequence[str],
     embedding_field: str,
     dimensions: int,
@@ -146,37 +164,45 @@ def read_rows(
 ) -> Rows | None:
     """Read all chunks, or those of some documents; None where there are none.
 
+<<<<<<< HEAD
     ``terms_of`` analyses a text, ``term_ids`` numbers its terms. Raises EmbedderMismatchError: a stored vector has
     other dimensions than the configured model.
+=======
+    ``terms_of`` analyses a text, ``term_ids`` numbers its terms. A vector that cannot be compared is left out.
+
+    Raises:
+        EmbedderMismatchError, DatabaseError: no stored vector is one of the configured model.
+>>>>>>> d01d2a46 (Read a row's fields of any type through one function)
     """
     # One query for each document: only equality uses the index on every database.
-    queries: list[Json] = [{}] if document_ids is None else [{"document_id": id} for id in document_ids]
+    queries = [{}] if document_ids is None else [of_document(id, embedded=embedded) for id in document_ids]
     ids: list[bytes] = []
     documents, places = _Codes(str), _Codes(str)
     columns = {name: _Codes(partial(filter_value, name)) for name in fields}
     vectors = bytearray()  # a million small arrays take several times the memory
+    unusable: list[Any] = []
     terms, lengths = array("i"), array("i")
     # No term, compound or accent reaches across a blank, so a text has the terms of its words, each analysed once.
     numbers = lru_cache(MAX_WORDS)(lambda word: tuple(term_ids(terms_of(word))))
     for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
-        ids.append(str(row["_id"]).encode())
+        ids.append(id_text(row["_id"]).encode())
         documents.rows.append(documents[document_id_of(row)])
         for name, column in columns.items():
-            column.rows.append(column[row.get(name)])
+            value = row.get(name) or (document_name_of(row) if name == "document_name" else None)
+            is_key = isinstance(value, Hashable) and not isinstance(value, float)  # nan is no key of a dict
+            column.rows.append(column[value if is_key else filter_value(name, value)])
         places.rows.append(places[collection])
         stored = row.get(embedding_field)
-        vector = np.zeros(dimensions, dtype=np.float32) if stored is None else decode_vector(stored)
-        if len(vector) != dimensions:
-            raise EmbedderMismatchError(
-                f"The stored passage {row['_id']} has an embedding of {len(vector)} dimensions, the configured model "
-                f"has {dimensions}. The collection was written with another embedding model: use that model, "
-                "or embed the reports again."
-            )
-        vectors += np.ascontiguousarray(vector, dtype="<f4").data
-        text = "\n".join([str(row.get(name) or "") for name in TEXT_FIELDS])
+        vector = usable_vector(stored, dimensions)
+        if vector is None and stored is not None:
+            unusable.append(stored)
+        vectors += np.ascontiguousarray(np.zeros(dimensions) if vector is None else vector, dtype="<f4").data
+        text = "\n".join([text_value(row.get(name)) for name in TEXT_FIELDS])
         of_text = [*chain.from_iterable(map(numbers, text.split()))]
         terms.fromlist(of_text)
         lengths.append(len(of_text))
+    if unusable and document_ids is None:
+        _report_unusable(unusable, len(ids), dimensions)
     if not ids:
         return None
     return Rows(
@@ -189,9 +215,21 @@ def read_rows(
     )
 
 
+def _report_unusable(unusable: Sequence[Any], rows: int, dimensions: int) -> None:
+    """Log how many vectors cannot be compared. Raises as `read_rows`: none can be."""
+    if len(unusable) < rows:
+        log.warning("%d of %d passages have no usable vector: see python -m chatbot doctor", len(unusable), rows)
+        return
+    stored = len(decode_vector(unusable[0]))
+    raise EmbedderMismatchError(
+        f"The stored passages have embeddings of {stored} dimensions, the configured model has {dimensions}. The "
+        "collection was written with another embedding model: use that model, or embed the reports again."
+    )
+
+
 def stored_ids(collections: Sequence[Collection]) -> dict[str, set[bytes]]:
     """Return the ids of all chunks by document, without reading the chunks."""
     ids: dict[str, set[bytes]] = {}
     for row in (row for collection in collections for row in collection.find({}, NAMING)):
-        ids.setdefault(document_id_of(row), set()).add(str(row["_id"]).encode())
+        ids.setdefault(document_id_of(row), set()).add(id_text(row["_id"]).encode())
     return ids

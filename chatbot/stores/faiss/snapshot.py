@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...domain import Several, Value
 from ..keywords import Postings
 from .index import ChunkIndex, Segment
 from .rows import ARRAYS, Column, Rows
@@ -140,7 +141,7 @@ def _written(folder: Path, segment: Segment) -> Segment:
             arrays |= {"short": codes, "steps": steps, "error": error}  # in the order in which they are known
     header = {
         "documents": rows.documents.values,
-        "columns": {name: column.values for name, column in rows.values.items()},
+        "columns": {name: list(map(_plain, column.values)) for name, column in rows.values.items()},
         "share": clusters.share if clusters else 0,
         "unclustered": segment.unclustered,
     }
@@ -148,9 +149,18 @@ def _written(folder: Path, segment: Segment) -> Segment:
     return replace(_read_segment(folder, file), alive=segment.alive)
 
 
+def _plain(value: Value | None) -> Any:
+    return value.values if isinstance(value, Several) else value
+
+
 def _read_segment(folder: Path, file: str) -> Segment:
     header, arrays, offsets = _map(folder / file)
-    columns = {name: Column(tuple(values), arrays[f"column/{name}"]) for name, values in header["columns"].items()}
+    columns = {
+        name: Column(
+            tuple(Several(value) if isinstance(value, list) else value for value in values), arrays[f"column/{name}"]
+        )
+        for name, values in header["columns"].items()
+    }
     documents = Column(tuple(header["documents"]), arrays["documents"])
     rows = Rows(documents=documents, values=columns, **{name: arrays[name] for name in ARRAYS})
     codes, short, dimensions = arrays.get("clusters"), arrays.get("short"), rows.vectors.shape[1]
