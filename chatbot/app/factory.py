@@ -72,7 +72,8 @@ def _start(app: Flask, services: Services) -> None:
     startup: Startup = app.extensions["startup"]
     services.check()
     services.prepare()
-    if services.storage.engine.traits.has_search_indexes and services.settings.create_indexes:
+    own = services.settings.create_indexes and not services.settings.schema
+    if own and services.storage.engine.traits.has_search_indexes:
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     services.ingesting.clear_up()
     if services.ingesting.finish_deletions() or services.storage.ingestions.unfinished():

@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import tomllib
+import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.resources import files
@@ -26,6 +27,7 @@ from ..domain.errors import SettingsError
 from . import settings_types as types
 from .settings_types import PRESETS
 
+warnings.filterwarnings("ignore", 'Field name "schema"', UserWarning)
 log = logging.getLogger(__name__)
 MEGABYTE = 1024 * 1024
 """The unit of settings whose names end in `_mb`."""
@@ -101,6 +103,9 @@ class Settings(BaseModel):
     collections: types.Collections = ()
     """More collections: name: description; name: description. A model may choose among those with a description
     (REPORT_COLLECTION can have one); the others and MONGODB_COLLECTION are always searched."""
+    schema: types.Schema = ()  # type: ignore[assignment]  # not BaseModel.schema, which is deprecated
+    """How another program wrote the collections of passages, which are then only read: langchain, llamaindex or
+    haystack, and paths of fields: langchain, country_name=country. Not set: they are this program's."""
     mongodb_timeout: float = Field(5.0, gt=0, le=60)
     """Seconds that one call to the database may take; a request may take half as long again."""
     postgres_uri: SecretStr | None = None
@@ -283,11 +288,13 @@ class Settings(BaseModel):
             size, overlap = (getattr(self, f"{name}_{part}".lower()) for part in ("size", "overlap"))
             if overlap >= size:
                 raise ValueError(f"{name}_OVERLAP={overlap} must be below {name}_SIZE={size}")
+        if self.schema and (self.mongodb_uri is None or self.sample_data == "on"):
+            raise ValueError("SCHEMA reads a collection of MongoDB: set MONGODB_URI, and SAMPLE_DATA not to on")
         names = [name for name, _ in self.collections]
         if len(set(names)) < len(names):
             raise ValueError("COLLECTIONS names a collection twice")
         try:
-            types.check_collection_names(self.chunk_collections)
+            types.check_collection_names(self.chunk_collections, () if self.schema else types.OWN_COLLECTIONS)
         except ValueError as error:
             raise ValueError(f"MONGODB_COLLECTION, REPORT_COLLECTION, COLLECTIONS: {error}") from error
         return self

@@ -9,6 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from importlib.resources import files
 from ipaddress import ip_network
 from typing import Annotated, Any
@@ -31,6 +32,7 @@ OWN_COLLECTIONS = frozenset({
 })  # fmt: skip
 """The program's own collections, which cannot hold passages."""
 MAX_COLLECTION_NAME = 120
+SCHEMAS = ("chatbot", "langchain", "llamaindex", "haystack")
 
 
 def query_time(name: str) -> dict[str, Any]:
@@ -91,6 +93,24 @@ def _check_index_options(text: str) -> str:
     return text
 
 
+def check_schema(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Check a layout's name, ``field=path`` pairs, or a name and pairs; return nothing for our own layout.
+
+    Raises ValueError: naming what is valid.
+    """
+    names = [part for part in parts if "=" not in part]
+    pairs = [part.partition("=") for part in parts if "=" in part]
+    if wrong := next((name for name in names if name not in SCHEMAS), None):
+        raise ValueError(f"{wrong!r} is no schema. Valid: {', '.join(SCHEMAS)}, and field=path")
+    if len(names) > 1 or not all(
+        name.strip() and re.fullmatch(r"[^\s.$][^$]*", path.strip()) for name, _, path in pairs
+    ):
+        raise ValueError("it should be one name, or field=path pairs, e.g. langchain, country_name=country")
+    if not names and not {"text", "embedding"} <= {name.strip() for name, _, _ in pairs} and pairs:
+        raise ValueError("without a name it must say where text and embedding are: text=body, embedding=vector")
+    return () if parts == ("chatbot",) else parts
+
+
 def read_collections(value: object) -> object:
     """Read ``name: description; name: description`` or a mapping as pairs; pydantic refuses anything else."""
     if isinstance(value, str):
@@ -99,15 +119,16 @@ def read_collections(value: object) -> object:
     return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
-def check_collection_names(names: Iterable[str]) -> None:
-    """Raises ValueError: naming the wrong name and what would be right. No two names may differ in capital letters
-    only: SQLite does not distinguish them."""
+def check_collection_names(names: Iterable[str], taken: AbstractSet[str] | tuple[()] = OWN_COLLECTIONS) -> None:
+    """Raises ValueError: naming the wrong name and what would be right. ``taken``: names of our own collections.
+
+    No two names may differ in capital letters only: SQLite does not distinguish them.
+    """
     by_lower: dict[str, str] = {}
     for name in names:
         what, lower = f"{name!r} cannot be the name of a collection of passages", name.casefold()
-        if lower in OWN_COLLECTIONS:
-            taken = ", ".join(sorted(OWN_COLLECTIONS))
-            raise ValueError(f"{what}: the program keeps its own {lower} there. Taken: {taken}")
+        if lower in taken:
+            raise ValueError(f"{what}: the program keeps its own {lower} there. Taken: {', '.join(sorted(taken))}")
         if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_COLLECTION_NAME:
             raise ValueError(f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, without spaces around them")
         if "$" in name or ".." in name or name.startswith(("system.", ".")) or name.endswith("."):
@@ -144,4 +165,5 @@ Origins = Annotated[
 ]
 Prices = Annotated[tuple[ModelPrice, ...], BeforeValidator(read_prices)]
 Proxies = Annotated[tuple[str, ...], BeforeValidator(_read_networks)]
+Schema = Annotated[CommaSeparated, AfterValidator(check_schema)]
 Url = Annotated[str, AfterValidator(_check_url)]

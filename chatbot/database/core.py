@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..domain import Vector
@@ -72,8 +73,13 @@ class Database(ABC):
     embedded: bool
     """True for the SQLite file, False for a MongoDB server."""
 
+    mapped: Mapping[str, Collection] = MappingProxyType({})
+    """Collections of other programs, by name (`mapped.MappedCollection`)."""
+    prefix = ""
+    """Before the names of our own collections."""
+
     def __getitem__(self, name: str) -> Collection:
-        return Collection(name, self)
+        return self.mapped.get(name) or Collection(name, self)
 
     @abstractmethod
     def raw(self, name: str) -> Any:
@@ -130,6 +136,8 @@ class Database(ABC):
 
 class Collection:
     """The PyMongo operations that are used. Names and arguments are PyMongo's."""
+
+    read_only = False
 
     def __init__(self, name: str, database: Database) -> None:
         self.name = name

@@ -153,7 +153,7 @@ class MongoDatabase(Database):
         return cls(client, settings.mongodb_db, seconds=settings.mongodb_timeout)
 
     def raw(self, name: str) -> Any:
-        return self._database[name]
+        return self._database[name if name in self.mapped else self.prefix + name]
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
@@ -200,7 +200,10 @@ class MongoDatabase(Database):
 
     def collection_names(self) -> list[str]:
         with self.translate_errors(), self.deadline(None):
-            return sorted(map(str, self._database.list_collection_names()))
+            names = map(str, self._database.list_collection_names())
+            return sorted(
+                name.removeprefix(self.prefix) for name in names if name in self.mapped or name.startswith(self.prefix)
+            )
 
     def encode_vector(self, vector: Vector) -> Any:
         """Return a vector as BSON's BinData of subtype 9, float32."""

@@ -125,6 +125,10 @@ class ConflictError(ChatbotError, code="conflict", status=409, retry_after=5):
     """Another request is changing it."""
 
 
+class ReadOnlyError(ChatbotError, code="read_only", status=409):
+    """The passages belong to another program, which alone changes them."""
+
+
 class SupersededError(ChatbotError, code="superseded", status=409):
     """A newer upload of the same file is registered and stays."""
 

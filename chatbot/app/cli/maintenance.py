@@ -80,6 +80,8 @@ def migrate(services: Services, dry_run: bool) -> None:
 
     Example: python -m chatbot migrate --dry-run
     """
+    services.storage.require_writable()
+    services.storage.require_own()
     version = require_known(services.storage.database)
     if not dry_run:
         migrate_schema(services.storage.database)
@@ -128,6 +130,7 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
         raise InvalidRequestError(
             "VECTOR_SEARCH=pgvector keeps the vectors in PostgreSQL: ingest the reports into another database instead."
         )
+    services.storage.require_writable()
     EMBEDDERS.check(provider, field="--provider")
     name = model or EMBEDDERS.default_model(provider)
     embedder = CachedEmbedder(EMBEDDERS.builder(provider)(services.settings, model=name), WarmCache(WARM_CACHE))
@@ -167,6 +170,7 @@ def create_indexes(services: Services, wait: float) -> None:
 
     Example: python -m chatbot index create --wait 600
     """
+    services.storage.require_writable()
     plans = _index_plans(services)
     services.prepare()
     click.echo(f"Waiting for {len(plans)} search indexes ...", err=True)
@@ -196,6 +200,8 @@ def remove_indexes(services: Services) -> None:
 
     Example: python -m chatbot index drop --yes
     """
+    services.storage.require_writable()
+    services.storage.require_own()
     dropped = drop_indexes(services.storage.database, _index_plans(services))
     click.echo("\n".join(f"dropped {name}" for name in dropped) or "There is no search index to drop.")
 

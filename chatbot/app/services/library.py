@@ -56,8 +56,11 @@ class Ingesting:
         return self.ingestor_for({})
 
     def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
-        """Return the ingestor that splits as ``overrides`` say, else as the settings do. Raises UnknownNameError,
-        InvalidRequestError, DatabaseError."""
+        """Return the ingestor that splits as ``overrides`` say, else as the settings do.
+
+        Raises UnknownNameError, InvalidRequestError, DatabaseError.
+        """
+        self._storage.require_writable()
         return self._services.runtime.ingestor(self._chunking(overrides))
 
     def _chunking(self, overrides: Mapping[str, Any]) -> Chunking:
@@ -227,6 +230,7 @@ class Library:
     def own_record(self, document_id: str) -> DocumentRecord:
         """Return a report that the caller may change. Raises NotFoundError, ForbiddenError."""
         record = self.record(document_id)
+        self.services.storage.require_writable()
         if not self.may_change(record):
             raise ForbiddenError("Only the person who added this report, or an administrator, may change it.")
         return record

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...config.settings import Settings
 from ...database import ensure_indexes, open_database
 from ...database.core import Database
+from ...database.layouts import LAYOUTS, guess_layout
+from ...database.mapped import map_collections
 from ...database.repositories.access import AuditLog, KeyRepository
 from ...database.repositories.answers import FeedbackRepository, UnfinishedRepository
 from ...database.repositories.caches import CacheRepository
@@ -21,11 +23,13 @@ from ...database.repositories.documents import DocumentRepository, OlderReports
 from ...database.repositories.figures import FigureRepository, GlossaryRepository
 from ...database.repositories.files import FileRepository
 from ...database.repositories.usage import Counters, UsageRepository
-from ...domain.errors import DependencyError
+from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
+from ...domain.errors import DependencyError, ReadOnlyError, SettingsError
 from ...jobs.queue import IngestionQueue
 from ...search.scope import KnowledgeCollection, ScopeResolver
 from ...stores import Engine, choose_engine
-from ...stores.chunks import ensure_ordinary_indexes
+from ...stores.atlas.indexes import VECTOR_INDEX, is_own_index
+from ...stores.chunks import ensure_ordinary_indexes, is_retired
 from ..migration.schema import migrate
 
 log = logging.getLogger(__name__)
@@ -38,6 +42,8 @@ AUDIT_DAYS = 365
 """Age at which entries of the audit log are deleted."""
 FIRST_PURGE_SECONDS = 60.0
 """Pause after a start, which is busy enough."""
+LOOKED_AT = 20
+"""Rows of a collection that say whose it is."""
 T = TypeVar("T")
 
 
@@ -84,6 +90,7 @@ class Storage:
         """``database`` stands in for the one that the settings name; it is closed with the rest."""
         self.settings = settings
         if database is not None:
+            map_collections(database, settings)
             vars(self)["database"] = database
 
     @lazy
@@ -158,13 +165,41 @@ class Storage:
         """Which vector search serves this database; asked of the server once."""
         return choose_engine(self.settings, self.database)
 
+    def require_writable(self) -> None:
+        """Raises ReadOnlyError: the passages belong to another program."""
+        if self.settings.schema:
+            schema = ",".join(self.settings.schema)
+            raise ReadOnlyError(f"The passages belong to another program (SCHEMA={schema}): they are only read.")
+
+    def require_own(self) -> None:
+        """Raises SettingsError: a collection of passages, or its search index, was made by another program."""
+        for name in () if self.database.embedded or self.settings.schema else self.settings.chunk_collections:
+            collection = self.database[name]
+            rows = list(collection.find({}, WITHOUT_EMBEDDING, limit=LOOKED_AT))
+            problem = "none of its rows has the fields of this program"
+            foreign = bool(rows) and not any(TEXT_FIELD in row or is_retired(row) for row in rows)
+            if not foreign and self.engine.traits.has_search_indexes:
+                foreign = not all(map(is_own_index, collection.search_indexes(VECTOR_INDEX)))
+                problem = f"its search index {VECTOR_INDEX!r} has no {EMBEDDING_FIELD}"
+            if foreign:
+                schema = guess_layout(rows) or f"{' or '.join(LAYOUTS)}, or text=FIELD,embedding=FIELD"
+                raise SettingsError(
+                    f"The collection {name!r} belongs to another program: {problem}. Nothing was changed. To read it "
+                    f"in place, set SCHEMA={schema}. To leave it alone, set MONGODB_COLLECTION and REPORT_COLLECTION "
+                    "to other names; its rows can be copied there: python -m chatbot import --help."
+                )
+
     def prepare(self) -> None:
         """Bring the schema up to date, and create the ordinary indexes that look-ups need; existing ones stay.
-        Raises DatabaseError: it does not answer; SettingsError: a newer program wrote it."""
+
+        Raises DatabaseError: it does not answer; SettingsError: a newer program wrote it, or another its passages.
+        """
+        self.require_own()
         migrate(self.database)
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
-        ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
+        own = [name for name in self.settings.chunk_collections if not self.database[name].read_only]
+        ensure_ordinary_indexes(self.database, own, fields)
         ensure_indexes(self.database)
 
     def close(self) -> None:

@@ -88,6 +88,7 @@ def add_documents() -> Response:
     `Location` is the address of the job.
     """
     storage, owner, mine = services().storage, caller().owner, library()
+    storage.require_writable()
     if is_form(most=MOST_FILES):
         files, fields = accept_files(), {name: value.strip() for name, value in request.form.items() if value.strip()}
         sent = parse(UploadFields, fields)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
-from ...database.rows import TEXT_FIELD, embedding_field
+from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING, embedding_field
 from ...domain.errors import SearchEngineError
 from .errors import FOLLOWED_BY, failure, has_no_room, not_queryable, translate_refusals
 
@@ -228,6 +228,13 @@ def ensure_indexes(database: Database, plans: Sequence[SearchTarget], polling: P
     return [_wait(database, target, polling, updated=updated) for target, updated in waiting] + left_out
 
 
+def is_own_index(described: Mapping[str, Any]) -> bool:
+    """Return whether a vector index has a vector of ours. One by our name that has none is another program's."""
+    fields = (described.get("latestDefinition") or {}).get("fields", ())
+    paths = {field.get("path") for field in fields if field.get("type") != "filter"}
+    return not paths or not paths.isdisjoint(WITHOUT_EMBEDDING)
+
+
 def _request(database: Database, target: SearchTarget, polling: Polling) -> bool:
     """Ask the server for the index; True when an existing one is being changed."""
     collection = database[target.collection]
@@ -249,6 +256,11 @@ def _request(database: Database, target: SearchTarget, polling: Polling) -> bool
         )
     if fits_definition(status.definition, target):
         return False
+    if target.kind == "vectorSearch" and not is_own_index({"latestDefinition": status.definition}):
+        raise SearchEngineError(
+            f"The {target.described} belongs to another program: it has no {EMBEDDING_FIELD}. It was not changed.",
+            remedy="Set SCHEMA to read its collection, or MONGODB_COLLECTION and REPORT_COLLECTION to other names.",
+        )
     collection.update_search_index(target.index, keep_extras(target, status.definition))
     return True
 

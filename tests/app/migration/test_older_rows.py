@@ -7,22 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bson import ObjectId
+from bson import ObjectId, json_util
 
 from chatbot.app.factory import create_app
 from chatbot.app.migration.schema import Mended, Mender
-from chatbot.app.services import Services
+from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
+from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
 from chatbot.domain import NO_VALUE, AnswerEvent, Question, Scope
 from chatbot.domain.request import RequestContext
 from chatbot.models.embed.hashing import HashingEmbedder
+from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
 
 DIMENSIONS = 64
 MENDED = Mended(years=3, vectors=4, unregistered=4, reports=3, valueless=4)
+ODD_ROWS = json_util.loads((Path(__file__).parent / "data" / "odd_rows.json").read_text(encoding="utf-8"))
 TEXTS = {
     ("Kenya 2023", "Kenya", "2023"): ["Coffee grows in the highlands.", "Nairobi is the capital."],
     ("Kenya 2022", "Kenya", "2022"): ["Tea is exported."],
@@ -127,14 +130,30 @@ def test_a_report_can_be_deleted(services: Services) -> None:
     assert services.ingesting.ingestor.delete(kenya) is False
 
 
-def test_the_api_lists_them(settings: Settings) -> None:
-    database = open_database(settings)
-    write_older_rows(database)
-    database.close()
-    app = create_app(settings.override(embedding_model=str(DIMENSIONS)))
-    reports = app.test_client().get("/api/reports?country_name=Kenya&year=2023").get_json()["reports"]
-    assert [(report["document_name"], report["chunks"]) for report in reports] == [("Kenya 2023", 2)]
-    app.extensions["services"].close()
+@pytest.mark.parametrize("case", ODD_ROWS, ids=[case["name"] for case in ODD_ROWS])
+def test_a_field_of_any_type_stops_neither_the_start_nor_a_question(
+    case: dict[str, Any], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, embedder = MongoDatabase(SearchClient(), "test"), HashingEmbedder(DIMENSIONS)
+    monkeypatch.setattr(storage, "open_database", lambda settings: database)
+    for country, thing in (("Gabon", "manganese"), ("Kenya", "tea")):
+        text = f"{country} {thing} exports were worth 1.4 billion dollars."
+        about = {"document_name": f"{country} 2023", "country_name": country, "year": 2023, "data": text}
+        row = {"_id": ObjectId(), **about, "data_embedding": [float(one) for one in embedder.embed_query(text)]}
+        database["report_chatting"].insert_one({**row, **(case["fields"] if country == "Kenya" else {})})
+    app = create_app(settings.override(embedding_model=str(DIMENSIONS), vector_search="faiss"))
+    client = app.test_client()
+    try:
+        for field, values in case["facet"].items():
+            assert [one["value"] for one in client.get(f"/api/facets?field={field}").get_json()[field]] == values
+        for filters in ({}, *case["scopes"]):
+            answer = client.post(
+                "/query", json={"query": "What were tea exports worth?", "filters": filters}
+            ).get_json()
+            assert "Kenya tea exports" in str(answer)
+        assert case.get("citation", {}).items() <= answer["citations"][0].items()
+    finally:
+        app.extensions["services"].close()
 
 
 def test_they_are_grouped_once_and_again_when_something_changes(services: Services) -> None:
@@ -184,9 +203,3 @@ def test_an_interrupted_mend_goes_on(services: Services) -> None:
     assert listed(services) == before
     mend(services)
     assert listed(services) == before
-
-
-def test_rows_with_a_registration_are_left_alone(settings: Settings) -> None:
-    with Services(settings) as services:
-        services.prepare()
-        assert not mend(services)
