@@ -94,10 +94,7 @@ def _check_index_options(text: str) -> str:
 
 
 def check_schema(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Check a layout's name, ``field=path`` pairs, or a name and pairs; return nothing for our own layout.
-
-    Raises ValueError: naming what is valid.
-    """
+    """Check a layout's name, ``field=path`` pairs, or both; return nothing for our own layout. Raises ValueError."""
     names = [part for part in parts if "=" not in part]
     pairs = [part.partition("=") for part in parts if "=" in part]
     if wrong := next((name for name in names if name not in SCHEMAS), None):
@@ -120,10 +117,8 @@ def read_collections(value: object) -> object:
 
 
 def check_collection_names(names: Iterable[str], taken: AbstractSet[str] | tuple[()] = OWN_COLLECTIONS) -> None:
-    """Raises ValueError: naming the wrong name and what would be right. ``taken``: names of our own collections.
-
-    No two names may differ in capital letters only: SQLite does not distinguish them.
-    """
+    """Raises ValueError: naming the wrong name and what would be right. ``taken``: names of our own collections. No two
+    names may differ in capital letters only: SQLite does not distinguish them."""
     by_lower: dict[str, str] = {}
     for name in names:
         what, lower = f"{name!r} cannot be the name of a collection of passages", name.casefold()

@@ -38,6 +38,8 @@ OUR_NAMES = {
     "page": "document_page_number",
 }
 """Names of a map of paths, and our fields; the others are those of the fields themselves."""
+STATED = ("document_name", "document_page_number")
+"""Fields that are read of other metadata where no path is named."""
 READ = ("report_title", "document_title", "ordinal", "start", "url", "country_name", "year")
 """Fields that are read besides those of scopes."""
 SAMPLED = 50
@@ -57,10 +59,8 @@ class Layout:
     def with_paths(self, pairs: Iterable[tuple[str, str]]) -> Layout:
         """Return the layout with the paths of a map, by the names that people write."""
         paths = {OUR_NAMES.get(name, name): path for name, path in pairs}
-        own = {
-            name: paths.pop(of) for name, of in (("text", TEXT_FIELD), ("embedding", EMBEDDING_FIELD)) if of in paths
-        }
-        return replace(self, **own, paths={**self.paths, **paths})
+        text, embedding = paths.pop(TEXT_FIELD, self.text), paths.pop(EMBEDDING_FIELD, self.embedding)
+        return replace(self, text=text, embedding=embedding, paths={**self.paths, **paths})
 
     def about(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the metadata of a row."""
@@ -92,22 +92,17 @@ class Layout:
         about = self.about(row)
         ours: Json = {name: self.first(row, name) for name in dict.fromkeys((*fields, *READ))}
         headers = [text for name in HEADERS if (text := text_value(about.get(name)))]
-        given_name = self.first(row, "document_name") if "document_name" in self.paths else None
+        stated = {name: value_at(row, self.paths[name]) for name in STATED if name in self.paths}
         return {
             **{name: value for name, value in row.items() if name in ("_id", "score", "details")},
             **{name: value for name, value in ours.items() if value is not None},
             TEXT_FIELD: value_at(row, self.text),
             EMBEDDING_FIELD: value_at(row, self.embedding),
             "document_id": self.document_id(row),
-            "document_name": given_name or document_name_of(about),
+            "document_name": document_name_of({**about, **stated}),
             "document_title": ours["document_title"] or SECTION_SEPARATOR.join(headers),
-            "document_page_number": self.page(row, about),
+            "document_page_number": page_of({**about, **stated}),
         }
-
-    def page(self, row: Mapping[str, Any], about: Mapping[str, Any]) -> int | None:
-        if path := self.paths.get("document_page_number"):
-            return page_of({"document_page_number": value_at(row, path)})
-        return page_of(about)
 
     def first(self, row: Mapping[str, Any], name: str) -> Any:
         """Return the row's value of one of our fields, None = it has none."""
@@ -137,9 +132,8 @@ LAYOUTS = {
 
 def read_layout(schema: Sequence[str]) -> Layout:
     """Return the layout of a name, of ``field=path`` pairs, or of both; see `settings_types.check_schema`."""
-    names = [part for part in schema if "=" not in part]
+    layout = next((LAYOUTS[part] for part in schema if part in LAYOUTS), Layout())
     pairs = (part.partition("=") for part in schema if "=" in part)
-    layout = LAYOUTS.get(names[0] if names else "", Layout())
     return layout.with_paths((name.strip(), path.strip()) for name, _, path in pairs)
 
 

@@ -37,8 +37,8 @@ class MappedCollection(Collection):
         self.layout = layout
         self._fields = tuple(fields)
         self._sample: list[Json] = []
-        self._reports: dict[str, tuple[str, Json]] = {}
-        """The name of each report, and the filter for its rows, by the report's id."""
+        self._reports: dict[str, tuple[Json, Json]] = {}
+        """A row of each report without text and vector, and the filter for its rows, by the report's id."""
 
     def path(self, name: str) -> str:
         """Return the path of one of our fields in this collection: of several, the one that its rows have."""
@@ -108,32 +108,21 @@ class MappedCollection(Collection):
             return {path: operators}
         stored = next((value for row in self.sample() if (value := value_at(row, path)) is not None), None)
         if isinstance(stored, str):
-            texts = {name: list(map(str, value)) if name == "$in" else str(value) for name, value in operators.items()}
-            return {path: texts}
-        if isinstance(stored, datetime):
-            years = operators.get("$in", [operators["$eq"]] if "$eq" in operators else None)
-            ranges = [operators] if years is None else [{"$gte": year, "$lte": year} for year in years]
-            return {"$or": [{path: _dates(one)} for one in ranges]}
-        return {path: operators}
+            return {path: {op: list(map(str, value)) if op == "$in" else str(value) for op, value in operators.items()}}
+        if not isinstance(stored, datetime):
+            return {path: operators}
+        years = operators.get("$in", [operators["$eq"]] if "$eq" in operators else None)
+        ranges = [operators] if years is None else [{"$gte": year, "$lte": year} for year in years]
+        return {"$or": [{path: _dates(one)} for one in ranges]}
 
     def _of_reports(self, name: str, operators: Json) -> Json:
         """Return the filter for the rows of the reports with these ids or names."""
         wanted = set(operators.get("$in", [operators.get("$eq")]))
-
-        def matching() -> list[Json]:
-            return [
-                condition
-                for id, (report, condition) in self._reports.items()
-                if (id if name == "document_id" else report) in wanted
-            ]
-
-        if len(matching()) < len(wanted):
-            rows = super().find({}, self._projection({"document_id": 1}))
-            self._reports = {
-                self.layout.document_id(row): (self.layout.read(row, ())["document_name"], self.layout.condition(row))
-                for row in rows
-            }
-        found = matching()
+        if not wanted <= {known[name] for known, _ in self._reports.values()}:
+            for row in super().find({}, self._projection({"document_id": 1})):
+                ours = self.layout.read(row, ())
+                self._reports[ours["document_id"]] = ours, self.layout.condition(row)
+        found = [condition for known, condition in self._reports.values() if known[name] in wanted]
         return {"$or": found} if len(found) > 1 else found[0] if found else NOTHING
 
     def _projection(self, projection: Mapping[str, int] | None) -> Json:
@@ -172,9 +161,5 @@ class MappedCollection(Collection):
 
 def _dates(years: Mapping[str, int]) -> Json:
     """Return a range of years as one of dates."""
-    first, last = years.get("$gte"), years.get("$lte")
-    ends = {
-        "$gte": datetime(first, 1, 1, tzinfo=UTC) if first is not None and 0 < first < 9999 else None,
-        "$lt": datetime(last + 1, 1, 1, tzinfo=UTC) if last is not None and 0 < last < 9999 else None,
-    }
-    return {name: end for name, end in ends.items() if end is not None}
+    first, last = max(years.get("$gte", 1), 1), min(years.get("$lte", 9998), 9998)
+    return {"$gte": datetime(first, 1, 1, tzinfo=UTC), "$lt": datetime(last + 1, 1, 1, tzinfo=UTC)}

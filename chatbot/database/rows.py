@@ -61,9 +61,7 @@ def embedding_field(slot: str) -> str:
 
 def id_forms(ids: Iterable[str], *, embedded: bool = False) -> list[Any]:
     """Return the forms that a lookup by id has to try: each as a string, and as the ObjectId, UUID or int it may mean.
-
-    The embedded database has strings only, and refuses ObjectIds.
-    """
+    The embedded database has strings only, and refuses ObjectIds."""
     if embedded:
         return list(ids)
     return [form for id in ids for form in _forms(id)]
@@ -201,10 +199,8 @@ def page_of(row: Mapping[str, Any]) -> int | None:
 
 
 def filter_value(field: str, value: Any) -> Value | None:
-    """Return a stored value as scopes compare it, of whatever type it is; None = there is none.
-
-    Years are ints, also of dates and texts. A list means each of its values. An object is no value.
-    """
+    """Return a stored value as scopes compare it, of whatever type it is; None = there is none. Years are ints, also of
+    dates and texts. A list means each of its values. An object is no value."""
     if isinstance(value, (list, tuple, set)):
         each = dict.fromkeys(one for item in value if (one := filter_value(field, item)) is not None)
         return Several(each) if len(each) > 1 else next(iter(each), None)

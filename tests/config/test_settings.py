@@ -109,19 +109,7 @@ def test_empty_values_and_other_variables_are_not_read() -> None:
 
 @pytest.mark.parametrize(
     ("environ", "expected"),
-    [
-        ({"OPENAI_API_KEY": "k", "OPENAI_EMBEDDING_MODEL": "m"}, {"embedding_model": "m"}),
-        ({"OPENAI_API_KEY": "k", "OPENAI_EMBEDDING_MODEL": "m", "EMBEDDING_MODEL": "n"}, {"embedding_model": "n"}),
-        ({"OPENAI_EMBEDDING_MODEL": "m"}, {"embedding_model": None}),
-        (
-            {"EMBEDDING_PROVIDER": "ollama", "OLLAMA_BASE_URL": "http://host:11434/"},
-            {"embedding_base_url": "http://host:11434/v1"},
-        ),
-        (
-            {"EMBEDDING_PROVIDER": "azure_openai", "AZURE_OPENAI_ENDPOINT": "https://r.openai.azure.com"},
-            {"embedding_base_url": "https://r.openai.azure.com"},
-        ),
-    ],
+    CASES["the variables of other programs are read for their provider"],
 )
 def test_the_variables_of_other_programs_are_read_for_their_provider(
     environ: dict[str, str], expected: dict[str, str | None], caplog: pytest.LogCaptureFixture

@@ -11,7 +11,7 @@ from bson.binary import Binary, BinaryVectorDtype
 
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.database.rows import decode_vector, encode_payload, id_forms
+from chatbot.database.rows import decode_vector, encode_payload, id_forms, usable_vector
 from chatbot.domain import Vector
 from chatbot.domain.errors import DatabaseError
 
@@ -40,16 +40,20 @@ def test_every_stored_form_is_read(stored: Any) -> None:
     assert found.dtype == np.float32
     assert np.array_equal(found, VECTOR)
     assert decode_vector([1, 0, -1]).dtype == np.float32
+    assert usable_vector(stored, len(VECTOR)) is not None
 
 
 def test_the_payload_is_what_the_driver_itself_writes() -> None:
     assert encode_payload(VECTOR) == bytes(Binary.from_vector(VECTOR.tolist(), BinaryVectorDtype.FLOAT32))
 
 
-@pytest.mark.parametrize("stored", [None, "0.1,0.2", 5, {"a": 1}, b"abc"], ids=repr)
+@pytest.mark.parametrize("stored", [None, "0.1,0.2", 5, {"a": 1}, b"abc", ["a"], [[1.0]]], ids=repr)
 def test_what_is_no_vector_is_an_error_with_a_remedy(stored: Any) -> None:
     with pytest.raises(DatabaseError, match="ingest the document again"):
         decode_vector(stored)
+    assert usable_vector(stored, 5) is None
+    assert usable_vector([1.0, 2.0], 5) is None
+    assert usable_vector([float("nan")] * 5, 5) is None
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 384, 1536])

@@ -94,16 +94,7 @@ def test_a_language_model_may_read_a_question() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        "Kenya",
-        {"countries": "Kenya and Mali"},
-        {"countries": ["Peru"]},
-        {"countries": ["Kenya", "Narnia"]},
-        {"countries": ["Mali"], "documents": ["Food Security"]},
-        {"countries": ["Mali"], "figure_years": [2024]},
-        {"countries": ["Mali"], "kind": "guess"},
-        {},
-    ],
+    CASES["what a model makes up leaves it to the rules"],
 )
 def test_what_a_model_makes_up_leaves_it_to_the_rules(fields: object) -> None:
     assert read_by_model(TEXT, fields, LIBRARY, Scope()) == read_names(TEXT, LIBRARY)

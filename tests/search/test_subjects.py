@@ -18,7 +18,10 @@ from chatbot.search.subjects import (
     suggest_scope,
     with_figures,
 )
+from tests.data import cases
 from tests.questions.reports import MANY, REPORTS, Reports, scope
+
+CASES = cases(__file__)
 
 KENYA_TWICE = scope(country_name="Kenya", year=(2021, 2023))
 CONGO = "Democratic Republic of the Congo"
@@ -44,14 +47,7 @@ class TestMissing:
 
     @pytest.mark.parametrize(
         ("text", "name"),
-        [
-            ("growth in france", "France"),
-            ("growth in Iran, Islamic Republic of", "Iran, Islamic Republic of"),
-            ("What is the French unemployment rate?", "France"),
-            ("growth in the UK", "the United Kingdom"),
-            ("growth in the United States", "the United States"),
-            ("growth in the Philippines", "the Philippines"),
-        ],
+        CASES["it is named as it was written or as it is called"],
     )
     def test_it_is_named_as_it_was_written_or_as_it_is_called(self, text: str, name: str) -> None:
         found = missing(text)
@@ -151,14 +147,7 @@ class TestMissingFigures:
 
     @pytest.mark.parametrize(
         "text",
-        [
-            "What was inflation in Kenya in 2019?",
-            "inflation of Kenya since 2022",
-            "inflation of Kenya between 2010 and 2019",
-            "inflation of Kenya in 1998 and 2020",
-            "What is inflation in Kenya?",
-            "What was the population of Kenya in 1998?",
-        ],
+        CASES["a year that is there"],
     )
     def test_a_year_that_is_there(self, text: str) -> None:
         assert self.said(text, *INFLATION, CAPITAL, POPULATION) is None

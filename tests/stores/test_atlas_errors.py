@@ -6,14 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from pymongo.errors import OperationFailure
 
 from chatbot.database.core import CommandError
 from chatbot.domain import Scope, Values
 from chatbot.domain.errors import SearchEngineError
 from chatbot.stores.atlas.errors import explain, lacks_engine
 from chatbot.stores.atlas.indexes import SearchTarget
-from tests.fakes.search_engine import location
+from tests.data import cases
 from tests.stores.atlas_setup import Setup
 
 QUERY = np.asarray([1, 0, 0, 0], dtype=np.float32)
@@ -65,62 +64,30 @@ def test_a_wrong_vector_path() -> None:
 
 # By message
 
-NO_ENGINE = [
-    OperationFailure("SearchNotEnabled", 31082),
-    OperationFailure("Using $search and $vectorSearch aggregation stages requires additional configuration.", 31082),
-    OperationFailure("$vectorSearch stage is only allowed on MongoDB Atlas", 6047401),
-    OperationFailure("$vectorSearch is not allowed with the current configuration.", 8),
-    OperationFailure("$rankFusion is not allowed in the current feature compatibility version.", 224),
-    OperationFailure("Aggregation stage '$vectorSearch' not supported", 1),
-    OperationFailure("Unrecognized pipeline stage name: '$vectorSearch'", 40324),
-    OperationFailure("no such command: 'createSearchIndexes'", 59),
-    OperationFailure("Search index commands are only supported with Atlas.", 115),
-]
-AWAY = OperationFailure("Error connecting to localhost:28000 (127.0.0.1:28000) :: caused by :: Connection refused", 6)
-BUGS = [
-    location(40602, "$vectorSearch is only valid as the first stage in a pipeline"),
-    location(51047, "$vectorSearch is not allowed within a $lookup's sub-pipeline"),
-    location(40600, "$vectorSearch is not allowed to be used within a $facet stage"),
-    OperationFailure('"numCandidates" must be omitted when "exact" is set to true', 8),
-    OperationFailure("limit should be less than or equal to numCandidates", 8),
-]
+CASES = cases(__file__)
+AWAY = CommandError("Error connecting to localhost:28000 (127.0.0.1:28000) :: caused by :: Connection refused", 6)
 
 
-def command_error(error: OperationFailure) -> CommandError:
-    return CommandError(str((error.details or {}).get("errmsg", error)), error.code)
-
-
-@pytest.mark.parametrize("error", NO_ENGINE, ids=str)
-def test_every_way_of_having_no_search_engine(error: OperationFailure) -> None:
-    assert lacks_engine(command_error(error))
-    assert "VECTOR_SEARCH=faiss" in explain(command_error(error), TARGET).remedy
+@pytest.mark.parametrize(("message", "code"), CASES["no engine"])
+def test_every_way_of_having_no_search_engine(message: str, code: int) -> None:
+    assert lacks_engine(CommandError(message, code))
+    assert "VECTOR_SEARCH=faiss" in explain(CommandError(message, code), TARGET).remedy
 
 
 def test_an_engine_that_is_down_may_come_back() -> None:
-    assert not lacks_engine(command_error(AWAY))
-    error = explain(command_error(AWAY), TARGET)
+    assert not lacks_engine(AWAY)
+    error = explain(AWAY, TARGET)
     assert "cannot reach its search engine" in error.message
     assert error.retry_after == 5
 
 
-@pytest.mark.parametrize("error", BUGS, ids=str)
-def test_a_wrong_request_is_not_blamed_on_the_server(error: OperationFailure) -> None:
-    assert not lacks_engine(command_error(error))
-    assert "refused a search of 'reports'" in explain(command_error(error), TARGET).message
+@pytest.mark.parametrize(("message", "code"), CASES["wrong requests"])
+def test_a_wrong_request_is_not_blamed_on_the_server(message: str, code: int) -> None:
+    assert not lacks_engine(CommandError(message, code))
+    assert "refused a search of 'reports'" in explain(CommandError(message, code), TARGET).message
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("Cosine similarity cannot be calculated against a zero vector.", "all zeros"),
-        ('"queryVector[0]" non-finite value', "not a number"),
-        ('data_embedding must be indexed as "vector".', "not the vector field"),
-        ("Index vector_index not initialized", "state is not initialized"),
-        ("cannot query vector index 6a while in state INITIAL_SYNC", "state is INITIAL_SYNC"),
-        ("cannot query vector index 6a while in state FAILED", "has failed"),
-        ("The maximum number of FTS indexes has been reached for this instance size.", "no room"),
-    ],
-)
+@pytest.mark.parametrize(("message", "expected"), CASES["messages"])
 def test_messages(message: str, expected: str) -> None:
     prefixed = f"PlanExecutor error during aggregation :: caused by :: {message}"
     assert expected in explain(CommandError(prefixed, 8), TARGET).message

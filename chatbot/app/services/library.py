@@ -56,10 +56,8 @@ class Ingesting:
         return self.ingestor_for({})
 
     def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
-        """Return the ingestor that splits as ``overrides`` say, else as the settings do.
-
-        Raises UnknownNameError, InvalidRequestError, DatabaseError.
-        """
+        """Return the ingestor that splits as ``overrides`` say, else as the settings do. Raises UnknownNameError,
+        InvalidRequestError, DatabaseError, ReadOnlyError."""
         self._storage.require_writable()
         return self._services.runtime.ingestor(self._chunking(overrides))
 

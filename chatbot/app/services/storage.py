@@ -191,9 +191,7 @@ class Storage:
 
     def prepare(self) -> None:
         """Bring the schema up to date, and create the ordinary indexes that look-ups need; existing ones stay.
-
-        Raises DatabaseError: it does not answer; SettingsError: a newer program wrote it, or another its passages.
-        """
+        Raises DatabaseError: it does not answer; SettingsError: a newer program wrote it, or another its passages."""
         self.require_own()
         migrate(self.database)
         # The embedded database filters in the in-process index, so there these would only slow down writing.

@@ -164,15 +164,8 @@ def read_rows(
 ) -> Rows | None:
     """Read all chunks, or those of some documents; None where there are none.
 
-<<<<<<< HEAD
-    ``terms_of`` analyses a text, ``term_ids`` numbers its terms. Raises EmbedderMismatchError: a stored vector has
-    other dimensions than the configured model.
-=======
-    ``terms_of`` analyses a text, ``term_ids`` numbers its terms. A vector that cannot be compared is left out.
-
-    Raises:
-        EmbedderMismatchError, DatabaseError: no stored vector is one of the configured model.
->>>>>>> d01d2a46 (Read a row's fields of any type through one function)
+    ``terms_of`` analyses a text, ``term_ids`` numbers its terms. A vector that cannot be compared is left out. Raises
+    EmbedderMismatchError, DatabaseError: no stored vector is one of the configured model.
     """
     # One query for each document: only equality uses the index on every database.
     queries = [{}] if document_ids is None else [of_document(id, embedded=embedded) for id in document_ids]

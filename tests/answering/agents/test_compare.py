@@ -12,8 +12,11 @@ from chatbot.domain import Scope, Values
 from tests.answering.agents.bench import Bench, add, bench, keyless, model
 from tests.answering.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023
+from tests.data import cases
 from tests.fakes.openai_replies import Reply
 from tests.fakes.scripted_model import ScriptedModel
+
+CASES = cases(__file__)
 
 __all__ = ["keyless", "model"]
 
@@ -178,14 +181,7 @@ class TestKeyless:
 
     @pytest.mark.parametrize(
         ("query", "plan"),
-        [
-            (
-                "What changed in Chad's economy between the 2021 and the 2023 report?",
-                ["the 2021 report", "the 2023 report"],
-            ),
-            ("How has the economic situation of Chad changed from 2021 to 2023?", ["the year 2021", "the year 2023"]),
-            ("Compare the economy of Chad in the 2023 and 2021 reports", ["the 2021 report", "the 2023 report"]),
-        ],
+        CASES["of a chapter the figures of it that differ"],
     )
     def test_of_a_chapter_the_figures_of_it_that_differ(
         self, tmp_path_factory: pytest.TempPathFactory, query: str, plan: list[str]

@@ -15,6 +15,9 @@ from chatbot.domain.request import RequestContext
 from chatbot.library.derived import read_glossary
 from chatbot.library.sources import Source
 from tests.answering.agents.conftest import question, scope
+from tests.data import cases
+
+CASES = cases(__file__)
 
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
 REPORT = """# Development report
@@ -49,15 +52,7 @@ def ask(services: Services, text: str, **filters: object) -> Answer:
 
 @pytest.mark.parametrize(
     ("text", "meaning"),
-    [
-        ("What does FCS mean?", "Fragile and conflict-affected situations"),
-        ("What is an IDP?", "Internally displaced person"),
-        ("define PPP", "Purchasing power parity"),
-        ("What does 'est.' stand for?", "was estimated"),
-        ("what's the meaning of purchasing power parity", "Purchasing power parity"),
-        ("What is inflation?", "consumer prices rose"),
-        ("¿Qué significa PIB?", "Gross domestic product"),
-    ],
+    CASES["a meaning comes from the glossary"],
 )
 def test_a_meaning_comes_from_the_glossary(services: Services, text: str, meaning: str) -> None:
     answer = ask(services, text)

@@ -14,8 +14,11 @@ from chatbot.domain.request import RequestContext
 from chatbot.language import analyzer
 from chatbot.questions.follow_ups import FollowUps
 from tests.answering.agents.conftest import question
+from tests.data import cases
 from tests.fakes.openai_server import CHAT, Reply
 from tests.questions.reports import REPORTS
+
+CASES = cases(__file__)
 
 HISTORY = (Message("user", "What is the growth rate of Kenya?"), Message("assistant", "It is 2.09% [1]."))
 BY_RULE = "and why? (growth rate in Kenya)"
@@ -62,15 +65,7 @@ class TestByModel:
 
     @pytest.mark.parametrize(
         "written",
-        [
-            "<think>They mean Kenya.\nI say so.</think>\nWhy does Kenya grow?",
-            "They mean Kenya.</think>Why does Kenya grow?",
-            'Rewritten question: "Why does Kenya grow?"',
-            "**Why does Kenya grow?**\n\nIt grows because ...",
-            "\n\n  Why does Kenya grow?  ",
-            'Here it is: {"question": "Why does Kenya grow?", "countries": ["Kenya"], "kind": "prose"}',
-            '{"question": "Why does Kenya grow?", "countries": "all of them"}',
-        ],
+        CASES["only the question is taken"],
     )
     def test_only_the_question_is_taken(self, services, server, written: str) -> None:
         server.chat(Reply([written]))

@@ -17,8 +17,11 @@ from chatbot.config.settings import Settings
 from tests.app.cli.conftest import Result, Run
 from tests.app.cli.processes import started
 from tests.conftest import KENYA_2023, write_report
+from tests.data import cases
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.web_server import Page, WebServer
+
+CASES = cases(__file__)
 
 
 @pytest.fixture
@@ -223,14 +226,7 @@ class TestFlags:
 
     @pytest.mark.parametrize(
         ("flag", "value", "field", "valid"),
-        [
-            ("--country", "Kenia", "country_name", "Kenya"),
-            ("--year", "soon", "year", "1000 to 3000"),
-            ("--chunk-strategy", "magic", "chunk_strategy", "recursive, rows, sections"),
-            ("--chunk-size", "5", "chunk_size", "100 or more"),
-            ("--chunk-overlap", "-1", "chunk_overlap", "0 or more"),
-            ("--chunk-overlap", "900", "chunk_overlap", "Valid: 0"),
-        ],
+        CASES["a wrong one is usage and lists the valid"],
     )
     def test_a_wrong_one_is_usage_and_lists_the_valid(
         self, run: Run, kenya_file: Path, flag: str, value: str, field: str, valid: str

@@ -17,8 +17,11 @@ from chatbot.domain.errors import EmbedderMismatchError, InvalidRequestError, Se
 from chatbot.domain.request import Cancellation
 from chatbot.library.pipeline import Ingested
 from tests.answering.agents.conftest import question
+from tests.data import cases
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI
 from tests.library.helpers import until
+
+CASES = cases(__file__)
 
 KEY = SecretStr("sk-secret-4711")
 
@@ -122,14 +125,7 @@ class TestChatModel:
 
 @pytest.mark.parametrize(
     ("setting", "valid"),
-    [
-        ("chat_model", ["echo", "extractive", "openai"]),
-        ("embedding_provider", ["hashing", "minilm", "openai"]),
-        ("vector_search", ["atlas", "faiss"]),
-        ("retrieval_method", ["bm25", "hybrid", "vector"]),
-        ("chunk_strategy", ["paragraph", "sections"]),
-        ("mode", ["auto", "deep", "direct"]),
-    ],
+    CASES["an unknown name names the setting and the valid ones"],
 )
 def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings, setting: str, valid: list[str]) -> None:
     with pytest.raises(UnknownNameError) as raised:

@@ -13,6 +13,9 @@ from flask.testing import FlaskClient
 from chatbot.library.pipeline import Ingested
 from tests.app.web.conftest import Post, error_of, fields_of
 from tests.app.web.contract import FIGURE
+from tests.data import cases
+
+CASES = cases(__file__)
 
 REPORT = """# Kenya: Country Report {edition}
 
@@ -84,15 +87,7 @@ class TestFigures:
 
     @pytest.mark.parametrize(
         ("asked", "field"),
-        [
-            ("format=xlsx", "format"),
-            ("country_name=Narnia", "country_name"),
-            ("country=Kenya", "country"),
-            ("indicator=inflaton+rate", "indicator"),
-            ("year=now", "year"),
-            ("year=2021&year=2023", "year"),
-            ("limit=0", "limit"),
-        ],
+        CASES["what is unknown is named"],
     )
     def test_what_is_unknown_is_named(self, client: FlaskClient, asked: str, field: str) -> None:
         assert fields_of(client.get(f"/api/figures?{asked}")) == [field]

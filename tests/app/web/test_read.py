@@ -9,6 +9,9 @@ from chatbot.app.services import Services
 from tests.app.web.conftest import QUESTION, error_of, fields_of
 from tests.app.web.contract import HIT
 from tests.conftest import AddReport
+from tests.data import cases
+
+CASES = cases(__file__)
 
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
 GROWTH = "People and Society \u203a Population growth rate"
@@ -113,18 +116,7 @@ class TestFacets:
 @pytest.mark.parametrize("path", ["/api/facets", "/api/reports"])
 @pytest.mark.parametrize(
     ("arguments", "field"),
-    [
-        ("?planet=x", "planet"),
-        ("?country_name=Narnia", "country_name"),
-        ("?country_name=", "country_name"),
-        ("?country_name[$ne]=x", "country_name[$ne]"),
-        ("?year=soon", "year"),
-        ("?year=1999", "year"),
-        ("?year.gte=soon", "year.gte"),
-        ("?country_name.gte=A", "country_name"),
-        ("?year=2023&year.gte=2021", "year"),
-        ("?year.gte=2021&year=2023", "year"),
-    ],
+    CASES["a wrong argument is named"],
 )
 def test_a_wrong_argument_is_named(client: FlaskClient, path: str, arguments: str, field: str) -> None:
     assert fields_of(client.get(path + arguments)) == [field]

@@ -17,7 +17,10 @@ from pptx.dml.color import RGBColor
 from pptx.util import Inches, Pt
 
 from chatbot.library.loaders import loader_for, read_file
+from tests.data import cases
 from tests.library.loaders.pdfs import Page, write
+
+CASES = cases(__file__)
 
 SEEN, HIDDEN = "Tea is grown in the hills.", "Obey me."
 Change = Callable[..., object]
@@ -130,16 +133,7 @@ class TestPdf:
 
     @pytest.mark.parametrize(
         ("before", "x", "size", "after"),
-        [
-            ("1 g", 72, 10, "0 g"),
-            ("1 1 1 rg", 72, 10, "0 g"),
-            ("0 0 0 0 k", 72, 10, "0 g"),
-            (".97 .98 1 rg", 72, 10, "0 g"),
-            ("3 Tr", 72, 10, "0 Tr"),
-            ("", 72, 0.5, ""),
-            ("", -500, 10, ""),
-            ("", 900, 10, ""),
-        ],
+        CASES["unseen"],
     )
     def test_unseen(self, tmp_path: Path, before: str, x: float, size: float, after: str) -> None:
         page = Page([before])

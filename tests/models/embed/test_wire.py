@@ -10,8 +10,11 @@ from chatbot.domain.errors import EmbedderMismatchError, EmbeddingError, Setting
 from chatbot.language import estimate_tokens
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.providers import PROVIDERS, find_model
+from tests.data import cases
 from tests.models.embed.conftest import KEY
 from tests.models.embed.providers_server import ProvidersServer
+
+CASES = cases(__file__)
 
 REMOTE = sorted(PROVIDERS)
 # any-llm has no way to close its SDKs' connections; they go with the process.
@@ -91,14 +94,7 @@ class TestOnTheWire:
 
     @pytest.mark.parametrize(
         ("status", "says", "again"),
-        [
-            (401, "refused the key", False),
-            (403, "refused the key", False),
-            (404, "EMBEDDING_MODEL and EMBEDDING_BASE_URL", False),
-            (400, "refused the request", False),
-            (429, "limits the rate", True),
-            (500, "failed with status 500", True),
-        ],
+        CASES["the start finds what is wrong"],
     )
     def test_the_start_finds_what_is_wrong(
         self, provider: str, build_provider, providers_server, status, says, again
