@@ -124,9 +124,9 @@ class Layout:
 
 
 LAYOUTS = {
-    "langchain": Layout("text", "embedding"),
     "llamaindex": Layout("text", "embedding", "metadata"),
     "haystack": Layout("content", "embedding", "meta"),
+    "langchain": Layout("text", "embedding"),
 }
 
 
@@ -139,13 +139,8 @@ def read_layout(schema: Sequence[str]) -> Layout:
 
 def guess_layout(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return the name of the layout that these rows seem to have; "" = none that is known."""
-    for row in rows:
-        for name in ("llamaindex", "haystack"):
-            if LAYOUTS[name].text in row and isinstance(row.get(LAYOUTS[name].metadata), Mapping):
-                return name
-        if "text" in row and "embedding" in row:
-            return "langchain"
-    return ""
+    fitting = (name for row in rows for name, one in LAYOUTS.items() if one.text in row and one.about(row))
+    return next(fitting, "")
 
 
 def value_at(row: Mapping[str, Any], path: str) -> Any:

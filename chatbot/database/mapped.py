@@ -77,9 +77,6 @@ class MappedCollection(Collection):
         stages = [self._stage(stage) for stage in pipeline]
         return [self.layout.read(row, self._fields) for row in super().search(stages, max_time_ms=max_time_ms)]
 
-    def explain(self, pipeline: Sequence[Json]) -> Json:
-        return super().explain([self._stage(stage) for stage in pipeline])
-
     def _refuse(self, *arguments: object, **options: object) -> NoReturn:
         raise ReadOnlyError(f"The collection {self.name!r} belongs to another program (SCHEMA): it is only read.")
 

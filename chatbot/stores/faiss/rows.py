@@ -195,7 +195,13 @@ def read_rows(
         terms.fromlist(of_text)
         lengths.append(len(of_text))
     if unusable and document_ids is None:
-        _report_unusable(unusable, len(ids), dimensions)
+        if len(unusable) == len(ids):
+            raise EmbedderMismatchError(
+                f"The stored passages have embeddings of {len(decode_vector(unusable[0]))} dimensions, the configured "
+                f"model has {dimensions}. The collection was written with another embedding model: use that model, or "
+                "embed the reports again."
+            )
+        log.warning("%d of %d passages have no usable vector: see python -m chatbot doctor", len(unusable), len(ids))
     if not ids:
         return None
     return Rows(
@@ -205,18 +211,6 @@ def read_rows(
         *_unit_rows(vectors, dimensions),
         np.asarray(terms, dtype=np.int32),
         np.asarray(lengths, dtype=np.int32),
-    )
-
-
-def _report_unusable(unusable: Sequence[Any], rows: int, dimensions: int) -> None:
-    """Log how many vectors cannot be compared. Raises as `read_rows`: none can be."""
-    if len(unusable) < rows:
-        log.warning("%d of %d passages have no usable vector: see python -m chatbot doctor", len(unusable), rows)
-        return
-    stored = len(decode_vector(unusable[0]))
-    raise EmbedderMismatchError(
-        f"The stored passages have embeddings of {stored} dimensions, the configured model has {dimensions}. The "
-        "collection was written with another embedding model: use that model, or embed the reports again."
     )
 
 
