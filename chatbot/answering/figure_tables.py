@@ -31,6 +31,7 @@ MOST_THINGS = 6
 _AND = re.compile(
     r"\s*(?:[,;/&+]|\b(?:and|or|as well as|plus|versus|vs\.?)\b)\s*(?:\b(?:the|its|their)\b\s*)?", re.IGNORECASE
 )
+_WORD = re.compile(r"\w[\w'’.%-]*")
 Terms = Callable[[str], Sequence[str]]
 
 
@@ -104,7 +105,8 @@ class FigureTables:
         """
         for inside in [scope] if newest is None else [newest, scope]:
             pairs = self._pairs(inside, least=SUBJECTS if of_all else 1)
-            parts = [topic] if of_all else self._things(topic, pairs, request)
+            # What a ranking leaves of its sentence is no sentence: "are" and "these" would count.
+            parts = [self._telling(topic)] if of_all else self._things(topic, pairs, request)
             meant = {part: self._meant(part, pairs, request) for part in parts}
             if any(meant.values()):
                 every = self._pairs(scope)
@@ -165,6 +167,9 @@ class FigureTables:
             if old is not None and new is not None and old.value != new.value:
                 pairs.append((old, new))
         return sorted(pairs, key=lambda pair: (bool(pair[1].label), -_distance(*pair)))
+
+    def _telling(self, topic: str) -> str:
+        return " ".join(word for word in _WORD.findall(topic) if self._terms(word)) or topic
 
     def _things(self, topic: str, pairs: Mapping[str, Counter[str]], request: RequestContext | None) -> Sequence[str]:
         """The parts of a list, where at least two of them surely mean different indicators; else the whole."""

@@ -12,14 +12,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate, pairwise
+from functools import cache, lru_cache
 from math import log
 from threading import Lock
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..domain import Chunk, Matrix, Scope
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
@@ -32,13 +30,12 @@ WORDS = 0.5
 """Weight of equal words beside a cosine."""
 SURE = 1.0
 """The score from which words alone name a heading."""
-KEPT_LABELS = 20_000
-"""Labels of the data whose words are kept."""
+KEPT_LABELS, KEPT_PHRASES = 20_000, 20_000
+"""Labels of the data whose words are kept, and phrases of headings whose vectors are: 30 MB at 384 dimensions."""
 ALMOST_SAID, SAID = 0.95, 0.5
 """The cosine from which the question says a phrase itself, and what that adds to its score."""
 LABEL_LEAD = 0.05
 """By how much a label's phrase must be nearer to the question than its heading's own to be meant instead of it."""
-_WORD = re.compile(r"\w[\w'’.%-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,43 +58,26 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The phrases of one heading or label: their words, and their vectors in rows."""
+    """The phrases of one heading or label: the words of each and of all, and the row of the first one's vector."""
 
     terms: Sequence[frozenset[str]]
-    vectors: Matrix
+    every: frozenset[str]
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is asked for, as it is compared: as it is written, and its telling words alone."""
+    """The words that are asked for, and how much each word weighs."""
 
-    vectors: NDArray[np.float32]
-    """Shape (dimensions, 1 or 2)."""
     terms: frozenset[str]
-    counts: Mapping[str, int]
-    """In the phrases of how many headings each word is."""
-    headings: int
-
-    def best(self, groups: Sequence[_Group]) -> list[Near]:
-        """Compare with the phrases of each group, all at once: one by one takes four times as long."""
-        if not groups:
-            return []
-        cosines = (np.concatenate([group.vectors for group in groups]) @ self.vectors).max(axis=1)
-        words = [self.shared(terms) for group in groups for terms in group.terms]
-        scores, found = cosines + WORDS * np.array(words), list[Near]()
-        for start, end in pairwise([0, *accumulate(len(group.terms) for group in groups)]):
-            place = start + int(scores[start:end].argmax())
-            found.append(Near(float(cosines[place]), words[place]))
-        return found
+    weight: Callable[[str], float]
 
     def shared(self, terms: frozenset[str]) -> float:
         """Return the weight of the common words as a share of that of all words (Jaccard)."""
         if self.terms.isdisjoint(terms):
             return 0.0
-        return self._weight(self.terms & terms) / self._weight(self.terms | terms)
-
-    def _weight(self, terms: Iterable[str]) -> float:
-        return sum(log(2 + self.headings / (1 + self.counts.get(term, 0))) for term in sorted(terms))
+        common, every = (sum(map(self.weight, sorted(some))) for some in (self.terms & terms, self.terms | terms))
+        return common / every
 
 
 class _Phrases:
@@ -109,6 +89,8 @@ class _Phrases:
     def __init__(self, entries: Sequence[GlossaryEntry], terms: Callable[[str], Sequence[str]]) -> None:
         self.entries = entries
         self.groups: dict[tuple[str, str | None], _Group] = {}
+        self.vectors: Matrix = np.empty((0, 0), np.float32)
+        self._terms = terms
         self._phrases: dict[tuple[str, str], list[str]] = defaultdict(list)
         for entry in entries:
             if entry.heading:
@@ -116,6 +98,17 @@ class _Phrases:
         self.headings = frozenset(heading for heading, _ in self._phrases)
         words = ({term for text in self.of(heading, None) for term in terms(text)} for heading in self.headings)
         self.counts = Counter(term for own in words for term in own)
+
+    def add(self, keys: Sequence[tuple[str, str | None]], embedder: Embedder) -> None:
+        """Embed the phrases of these headings and labels. Raises EmbeddingError."""
+        texts = {key: self.of(*key) for key in keys}
+        vectors, start = embedder.embed_documents([text for own in texts.values() for text in own]), len(self.vectors)
+        # Another matrix, of which all rows are there: other threads may be reading this one.
+        self.vectors = np.concatenate([self.vectors, vectors]) if start else vectors
+        for key, own in texts.items():
+            terms = [frozenset(self._terms(text)) for text in own]
+            self.groups[key] = _Group(terms, frozenset().union(*terms), start)
+            start += len(own)
 
     def of(self, heading: str, label: str | None) -> list[str]:
         """Return what is said for a label, "" for the heading alone, None for all of its labels."""
@@ -156,10 +149,9 @@ class IndicatorIndex:
         ``labels``: those of each heading in the data, compared by words alone. None for an empty heading. Raises
         EmbeddingError.
         """
-        asked, groups = self._compared(topic, [(name, None) for name in headings if name], request)
-        names = list(dict.fromkeys(filter(None, headings)))
+        asked, compared = self._compared(topic, [(name, None) for name in headings if name], request)
         found: dict[str, Near] = {}
-        for name, near in zip(names, asked.best([groups[name, None] for name in names]), strict=True):
+        for (name, _), near in compared.items():
             named = [self._named(name, label) for label in labels.get(name, ())]
             found[name] = Near(near.cosine, max([near.words, *map(asked.shared, named)]))
         return [found.get(name) for name in headings]
@@ -171,9 +163,8 @@ class IndicatorIndex:
         Raises EmbeddingError.
         """
         default = "" if "" in labels else max(labels, key=lambda one: (labels[one], -len(one)))
-        asked, groups = self._compared(topic, [(heading, label) for label in labels], request)
-        compared = asked.best([groups[heading, label] for label in labels])
-        near = {label: one.score for label, one in zip(labels, compared, strict=True)}
+        _, compared = self._compared(topic, [(heading, label) for label in labels], request)
+        near = {label: compared[heading, label].score for label in labels}
         best = max(near, key=lambda label: (near[label], labels[label]))
         return best if near[best] > near[default] + LABEL_LEAD else default
 
@@ -182,46 +173,56 @@ class IndicatorIndex:
 
         Raises EmbeddingError.
         """
-        whole = dict.fromkeys((name, None) for name in [*headings, *self._current().headings, beside])
-        asked, groups = self._compared(words, [(beside, ""), *whole])
-        best = max((near.score for near in asked.best([groups[key] for key in whole])), default=0.0)
+        whole = [(name, None) for name in [*headings, *self._current().headings, beside]]
+        _, compared = self._compared(words, [*whole, (beside, "")])
+        best = max(compared[key].score for key in whole)
         if best < SURE or not beside:
             return best >= SURE
-        own, part = (near.score for near in asked.best([groups[beside, label] for label in ("", None)]))
+        own, part = (compared[beside, label].score for label in ("", None))
         return part <= own or part < best - LABEL_LEAD
 
     def _current(self) -> _Phrases:
         """Return the phrases of the glossary as it is now."""
         entries = self._glossary()
         with self._lock:
-            if entries is not self._phrases.entries:
+            if entries is not self._phrases.entries or len(self._phrases.vectors) > KEPT_PHRASES:
                 self._phrases = _Phrases(entries, self._terms)
             return self._phrases
 
     def _compared(
         self, topic: str, keys: Sequence[tuple[str, str | None]], request: RequestContext | None = None
-    ) -> tuple[_Asked, Mapping[tuple[str, str | None], _Group]]:
-        """Return what is asked and the groups of these keys.
+    ) -> tuple[_Asked, Mapping[tuple[str, str | None], Near]]:
+        """Return what is asked, and how near the best phrase of each key is to it.
 
         Words are weighed by the headings of the glossary and of ``keys``, so the same question always weighs the same.
         """
         phrases = self._current()
         with self._lock:
-            if new := {key: phrases.of(*key) for key in keys if key not in phrases.groups}:
-                vectors = self._embedder.embed_documents([text for texts in new.values() for text in texts])
-                for key, texts in new.items():
-                    terms = [frozenset(self._terms(text)) for text in texts]
-                    phrases.groups[key], vectors = _Group(terms, vectors[: len(texts)]), vectors[len(texts) :]
-        groups = {key: phrases.groups[key] for key in keys}
-        own = [name for name, label in groups if label is None and name not in phrases.headings]
-        counts = Counter(phrases.counts)
-        counts.update(term for name in own for term in frozenset().union(*groups[name, None].terms))
-        without_years = YEAR_PATTERN.sub("", topic)  # which no heading names
-        topic = without_years if self._terms(without_years) else topic
-        telling = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
-        ways = dict.fromkeys(filter(None, [topic, telling]))
-        asked = np.stack([self._embedder.embed_query(text, request=request) for text in ways], axis=1)
-        return _Asked(asked, frozenset(self._terms(topic)), counts, len(phrases.headings) + len(own)), groups
+            if new := [key for key in dict.fromkeys(keys) if key not in phrases.groups]:
+                phrases.add(new, self._embedder)
+            groups, vectors = {key: phrases.groups[key] for key in keys}, phrases.vectors
+        topic = self.compared_text(topic)
+        own = [group for (name, label), group in groups.items() if label is None and name not in phrases.headings]
+        counts, headings = Counter(term for group in own for term in group.every), len(phrases.headings) + len(own)
+        weight = cache(lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term])))
+        asked = _Asked(frozenset(self._terms(topic)), weight)
+        # All at once: group by group takes four times as long.
+        cosines = vectors @ self._embedder.embed_query(topic, request=request)
+        found: dict[tuple[str, str | None], Near] = {}
+        for key, group in groups.items():
+            own_cosines, shared = cosines[group.start : group.start + len(group.terms)], [0.0] * len(group.terms)
+            scores = own_cosines
+            if not asked.terms.isdisjoint(group.every):
+                shared = list(map(asked.shared, group.terms))
+                scores = own_cosines + WORDS * np.array(shared)
+            place = int(scores.argmax())
+            found[key] = Near(float(own_cosines[place]), shared[place])
+        return asked, found
+
+    def compared_text(self, topic: str) -> str:
+        """Return what of a topic is embedded: not its years, which no heading names."""
+        without_years = YEAR_PATTERN.sub("", topic)
+        return without_years if self._terms(without_years) else topic
 
 
 Definition = tuple[GlossaryEntry, Chunk | None]

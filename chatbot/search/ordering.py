@@ -116,7 +116,7 @@ class Refiner:
 
     def embedded(self, text: SearchText) -> tuple[str, ...]:
         """What of a question is embedded until its passages are in order."""
-        return (text.question, text.topic) if self._index else (text.question,)
+        return (text.question, self._index.compared_text(text.topic)) if self._index else (text.question,)
 
     def order(
         self, text: SearchText, hits: Sequence[SearchHit], scope: Scope, request: RequestContext | None
