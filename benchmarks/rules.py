@@ -20,7 +20,7 @@ import numpy as np
 from chatbot.questions import english
 
 QUESTIONS = ["wording", "spelling", "names", "reading", "sides", "kinds", "overview", "follow_ups"]
-SEARCH = ["search_text", "subjects", "ordering", "relevance"]
+SEARCH = ["subjects", "ordering", "relevance"]
 MODULES = [importlib.import_module(f"chatbot.questions.{name}") for name in QUESTIONS]
 MODULES += [importlib.import_module(f"chatbot.search.{name}") for name in SEARCH]
 MODULES += [importlib.import_module("chatbot.models.chat.extractive")]
@@ -46,7 +46,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ordering.by_edition": lambda hits, asked, scope, terms: list(hits),
     "ordering._is_older": lambda hits: np.zeros(len(hits)),
     "subjects.missing_figures": lambda *_: None,
-    "relevance.Judge._doubt": lambda self, question, hits: 0.0,
+    "relevance.Judge._doubts": lambda self, question, said, said_first: 0.0,
 }
 """What stands in for a function that is switched off."""
 TABLES = english._RULES.tables

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Protocol
 
 from ..domain import Condition, Scope, Value
-from ..domain.figures import ReportedFigure
+from ..domain.figures import Indicators, ReportedFigure
 from ..domain.request import RequestContext
 from ..search.indicators import IndicatorIndex
 
@@ -38,8 +38,8 @@ Terms = Callable[[str], Sequence[str]]
 class Figures(Protocol):
     """The table of figures in the database."""
 
-    def indicators(self, scope: Scope) -> Sequence[tuple[str, str, int]]:
-        """Headings and labels with the number of subjects that have them."""
+    def indicators(self, scope: Scope) -> Indicators:
+        """The labels of each heading in a scope, with the number of subjects that have each."""
 
     def find(self, scope: Scope, *, headings: Collection[str] = ()) -> Sequence[ReportedFigure]:
         """The figures in a scope under these headings, in reading order."""
@@ -104,12 +104,15 @@ class FigureTables:
         indicators are preferred. ``of_all``: one indicator, that several subjects have. Raises DependencyError.
         """
         for inside in [scope] if newest is None else [newest, scope]:
-            pairs = self._pairs(inside, least=SUBJECTS if of_all else 1)
+            pairs = self._figures.indicators(inside)
+            if of_all:
+                several = {name: {one: n for one, n in own.items() if n >= SUBJECTS} for name, own in pairs.items()}
+                pairs = {name: own for name, own in several.items() if own}
             # What a ranking leaves of its sentence is no sentence: "are" and "these" would count.
             parts = [self._telling(topic)] if of_all else self._things(topic, pairs, request)
             meant = {part: self._meant(part, pairs, request) for part in parts}
             if any(meant.values()):
-                every = self._pairs(scope)
+                every = self._figures.indicators(scope)
                 found = {pair: self._measured(*pair, every, scope, subjects) for pair in meant.values() if pair}
                 rows = [found[pair] if pair else IndicatorFigures(part, "", {}) for part, pair in meant.items()]
                 return [one for one in rows if one.by_subject or len(rows) > 1]
@@ -137,20 +140,12 @@ class FigureTables:
         for pair, chunk_id in shared.items():
             by_chapter[of_chunk.get(chunk_id, "")].append(pair)
         in_turn = [pair for row in zip_longest(*by_chapter.values()) for pair in row if pair is not None]
-        pairs = self._pairs(scope)
+        pairs = self._figures.indicators(scope)
         return [self._measured(name, label, pairs, scope, subjects) for name, label in in_turn[:KEY_FIGURES]]
 
     def things(self, topic: str, scope: Scope, request: RequestContext | None = None) -> Sequence[str]:
         """Return the things that a topic lists, where each of them alone surely means an indicator; else the topic."""
-        return self._things(topic, self._pairs(scope), request)
-
-    def _pairs(self, scope: Scope, least: int = 1) -> dict[str, Counter[str]]:
-        """The labels of each heading, with the number of subjects that have them, ``least`` or more."""
-        pairs: dict[str, Counter[str]] = defaultdict(Counter)
-        for name, label, count in self._figures.indicators(scope):
-            if name and count >= least:
-                pairs[name][label] += count
-        return pairs
+        return self._things(topic, self._figures.indicators(scope), request)
 
     def changed(self, scope: Scope, first: int, last: int) -> list[tuple[ReportedFigure, ReportedFigure]]:
         """Return what two editions of one subject state differently, the largest changes first, headings before parts.
@@ -171,7 +166,7 @@ class FigureTables:
     def _telling(self, topic: str) -> str:
         return " ".join(word for word in _WORD.findall(topic) if self._terms(word)) or topic
 
-    def _things(self, topic: str, pairs: Mapping[str, Counter[str]], request: RequestContext | None) -> Sequence[str]:
+    def _things(self, topic: str, pairs: Indicators, request: RequestContext | None) -> Sequence[str]:
         """The parts of a list, where at least two of them surely mean different indicators; else the whole."""
         parts = [part for part in _AND.split(topic) if self._terms(part)]
         if pairs and 1 < len(parts) <= MOST_THINGS:
@@ -181,7 +176,7 @@ class FigureTables:
         return [topic]
 
     def _meant(
-        self, topic: str, pairs: Mapping[str, Counter[str]], request: RequestContext | None, least: float = LEAST
+        self, topic: str, pairs: Indicators, request: RequestContext | None, least: float = LEAST
     ) -> tuple[str, str] | None:
         """The heading and label that a topic surely means."""
         if not pairs:
@@ -192,7 +187,7 @@ class FigureTables:
         return (name, self._index.label(topic, name, pairs[name], request)) if score >= least else None
 
     def _measured(
-        self, heading: str, label: str, pairs: Mapping[str, Counter[str]], scope: Scope, subjects: Collection[str]
+        self, heading: str, label: str, pairs: Indicators, scope: Scope, subjects: Collection[str]
     ) -> IndicatorFigures:
         own = self._words(heading)
         near = [name for name in pairs if name == heading or self._words(name) <= own or self._words(name) >= own]

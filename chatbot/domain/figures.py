@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated
@@ -12,6 +12,8 @@ from pydantic import PlainSerializer, computed_field
 from .json import Hidden
 from .scope import Value
 
+Indicators = Mapping[str, Mapping[str, int]]
+"""The labels of each heading, with the number of subjects that have each; the label "" is the heading's own figure."""
 Number = Annotated[
     Decimal,
     PlainSerializer(lambda value: int(value) if value == value.to_integral_value() else float(value), int | float),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -46,6 +47,8 @@ _INVISIBLE = re.compile(f"(?!(?<={_JOINING_SCRIPTS})[\u200c\u200d]{_JOINING_SCRI
 _MAYBE_INVISIBLE = re.compile(f"[{_IGNORABLE}{_CONTROLS}]")
 """A quick first look, which takes a third of the time."""
 _BLANK = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2800]")
+KEPT_SHORT_TEXTS, MAX_SHORT_CHARACTERS = 16_384, 100
+"""Words, headings and phrases recur in questions: their terms are kept, some 5 MB."""
 MAX_ABBREVIATION_CHARACTERS = 12
 """Searching the whole sentence for one would take minutes on a page of initials."""
 
@@ -83,6 +86,7 @@ class Analyzer:
         self._stem = Stemmer.Stemmer(language).stemWords
         self._stop_words = STOP_WORDS[language]
         self._capitals = _TURKISH_CAPITALS if language == "turkish" else {}
+        self._terms_of_short = lru_cache(KEPT_SHORT_TEXTS)(self._terms_of)
 
     def terms(self, text: str) -> list[str]:
         """Return the index terms in text order. A number keeps its decimals: 2.09 is one term.
@@ -90,12 +94,15 @@ class Analyzer:
         A compound such as maxRetries or max_retries gives itself and its parts, like Lucene's WordDelimiterGraph with
         the original preserved (measured on questions about code: benchmarks/README.md).
         """
+        return list(self._terms_of_short(text) if len(text) <= MAX_SHORT_CHARACTERS else self._terms_of(text))
+
+    def _terms_of(self, text: str) -> Sequence[str]:
         if _SEAM_HINT.search(text):  # most texts have none, and looking is cheaper than replacing
             text = _COMPOUND.sub(lambda compound: f"{compound[0]} {_SEAM.sub(' ', compound[0])}", text)
         # An accent that is a character of its own (NFD, in some PDFs) would end a word.
         text = unicodedata.normalize("NFC", text).translate(self._capitals).lower()
         words = [word for word in _TERM.findall(text) if word not in self._stop_words]
-        stems: list[str] = self._stem(words)
+        stems: Sequence[str] = self._stem(words)
         return stems
 
 

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +223,7 @@ class AnswerCache:
         if generation is None:
             return ""
         # The budget is no part of the key: an answer that it ended early is not stored.
-        parts = asdict(replace(question, query=normalise(question.query), budget=Budget(), reading=None))
+        parts = replace(question, query=normalise(question.query), budget=Budget(), reading=None)
         return cache_key(generation, to_jsonable_python(parts), request.cached_for)
 
     def get(self, key: str, request: RequestContext) -> Answer | None:
@@ -235,4 +235,4 @@ class AnswerCache:
         trace = answer.trace
         complete = not (trace.stopped_by or trace.truncated or any(step.failed for step in trace.path))
         if answer.answered and complete and not request.cancelled:
-            self._cache.put("query", key, to_jsonable_python(asdict(answer)))
+            self._cache.put("query", key, to_jsonable_python(answer))

@@ -47,6 +47,7 @@ SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
 """Short names of two countries: whichever the reports have is meant."""
 
 
+@lru_cache(maxsize=4096)
 def find_countries(
     text: str, also: tuple[str, ...] = (), codes: frozenset[str] = frozenset()
 ) -> tuple[NamedCountry, ...]:
@@ -80,7 +81,6 @@ def country_key(name: str) -> str:
     return country_code(name) or normalise(name)
 
 
-@lru_cache(maxsize=4096)
 def keys_in(text: str) -> frozenset[str]:
     """Return the keys of all countries that a text names."""
     return frozenset(key for country in find_countries(text) for key in country.keys)

@@ -78,14 +78,16 @@ class Judge:
         closeness = (nearness - bounds.floor) / (bounds.threshold - bounds.floor)
         if not is_own_language:
             return "answers" if closeness >= ANSWERS else "closest"
-        if (doubts := self._doubts(question, hits, hits)) and closeness - DOUBT * doubts < CLOSEST:
+        said = self._said(hits)
+        if (doubts := self._doubts(question, said, said)) and closeness - DOUBT * doubts < CLOSEST:
             return "nothing"
-        return "answers" if closeness - DOUBT * self._doubts(question, hits, hits[:1]) >= ANSWERS else "closest"
+        doubts = self._doubts(question, said, self._said(hits[:1]))
+        return "answers" if closeness - DOUBT * doubts >= ANSWERS else "closest"
 
-    def _doubts(self, question: Reading, hits: Sequence[SearchHit], about: Sequence[SearchHit]) -> float:
-        """Return the share of words that no hit has, and 1 for each of the other doubts; less where all names are said.
+    def _doubts(self, question: Reading, said: set[str], said_first: set[str]) -> float:
+        """Return the share of words that are not in ``said``, and 1 for each of the other doubts.
 
-        ``about``: the hits that have to have the names of the question.
+        Less where ``said_first`` has all names of the question.
         """
         terms, topic = analyzer(self.language).terms, remove_names(question.text, question.names)
         asking = [one for one in sentences(topic) if one.endswith("?")] or [topic]
@@ -94,11 +96,11 @@ class Judge:
         names = {word for one in every for word in one[1:] if word.istitle() and word in words}
         if 2 * len(names) > sum(map(len, every)):  # a title, or a language with capitals for nouns
             names = set()
-        said, said_of_it = self._said(hits), self._said(about)
         missing = [word for word in words if not said.issuperset(terms(word))]
         doubts = len(missing) / max(len(words), MIN_WORDS)
         if names:
-            doubts = max(doubts - NAMES_SAID, 0) if all(map(said_of_it.issuperset, map(terms, names))) else doubts + 1
+            is_said = all(said_first.issuperset(terms(name)) for name in names)
+            doubts = max(doubts - NAMES_SAID, 0) if is_said else doubts + 1
         return doubts + asks_for_advice(question.text)
 
     def _said(self, hits: Sequence[SearchHit]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ import pytest
 from chatbot.answering.figure_tables import FigureTables
 from chatbot.answering.figure_words import render, render_changes
 from chatbot.domain import Range, Scope, Values
-from chatbot.domain.figures import GlossaryEntry, ReportedFigure
+from chatbot.domain.figures import GlossaryEntry, Indicators, ReportedFigure
 from chatbot.language import analyzer
 from chatbot.language.words import in_english
 from chatbot.models.embed.hashing import HashingEmbedder
@@ -31,11 +32,11 @@ class Rows:
     def __init__(self, *figures: ReportedFigure) -> None:
         self._figures = figures
 
-    def indicators(self, scope: Scope) -> Sequence[tuple[str, str, int]]:
-        subjects: dict[tuple[str, str], set[str]] = {}
-        for one in self._inside(scope):
-            subjects.setdefault((one.heading, one.label), set()).add(one.subject)
-        return [(heading, label, len(names)) for (heading, label), names in subjects.items()]
+    def indicators(self, scope: Scope) -> Indicators:
+        labels: dict[str, Counter[str]] = {}
+        for heading, label, _ in {(one.heading, one.label, one.subject) for one in self._inside(scope)}:
+            labels.setdefault(heading, Counter())[label] += 1
+        return labels
 
     def find(self, scope: Scope, *, headings: Collection[str] = ()) -> Sequence[ReportedFigure]:
         return [one for one in self._inside(scope) if not headings or one.heading in headings]

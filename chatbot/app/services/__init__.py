@@ -14,7 +14,7 @@ from ...config.settings import Settings
 from ...config.settings_types import PRESETS, query_time
 from ...database.core import Database
 from ...database.repositories.caches import refresh
-from ...domain import Budget, Document, QuerySettings, Scope
+from ...domain import Budget, Document, QuerySettings
 from ...domain.errors import EmbeddingError, InvalidRequestError, SettingsError, UnknownNameError
 from ...domain.protocols import Agent, ChatModel, Quoter
 from ...domain.request import Cancellation
@@ -249,7 +249,7 @@ class Answering:
 
     def _names_a_thing(self, words: str, headings: Sequence[str]) -> bool:
         """Whether words name a heading of the reports; no where the embedder fails, so that the thing is carried on."""
-        known = {heading for heading, _, _ in self._storage.figures.indicators(Scope()) if heading}
+        known = self._storage.figures.indicators()
         try:
             return self._services.runtime.indicators.names_one(words, known, headings[0] if headings else "")
         except EmbeddingError:

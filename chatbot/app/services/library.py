@@ -276,7 +276,7 @@ class Library:
         wanted = " ".join(indicator.split()).casefold()
         if page.total or not wanted:
             return page
-        known = {heading.casefold(): heading for heading, _, _ in figures.indicators(scope) if heading}
+        known = {heading.casefold(): heading for heading in figures.indicators(scope)}
         if wanted.partition(": ")[0] in known:
             return page
         near = [name for name in known if wanted in name] or difflib.get_close_matches(wanted, known, cutoff=0.5)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.errors import InvalidRequestError
-from ...domain.figures import GlossaryEntry, ReportedFigure, newest_marked
+from ...domain.figures import GlossaryEntry, Indicators, ReportedFigure, newest_marked
 from ...domain.scope import NO_VALUE
 from ...language.reported_figures import figures_of
 from ..core import Database, Json
@@ -194,14 +194,17 @@ class FigureRepository:
             texts[key] = f"{texts[key]}; {figure.text}" if key in texts else figure.text
         return texts
 
-    def indicators(self, scope: Scope = Scope()) -> Sequence[tuple[str, str, int]]:  # noqa: B008  # frozen and empty
-        """Return the headings and labels in a scope, each with the number of subjects that have it."""
+    def indicators(self, scope: Scope = Scope()) -> Indicators:  # noqa: B008  # frozen and empty
+        """Return the labels of each heading in a scope, with the number of subjects that have each."""
         condition = self._filter(scope)
 
-        def read() -> list[tuple[str, str, int]]:
-            series = (one.split(SEPARATOR) for one in self._rows.distinct("series", condition))
-            subjects = Counter((heading, label) for heading, label, _ in series)
-            return [(*pair, count) for pair, count in sorted(subjects.items())]
+        def read() -> Indicators:
+            pairs: defaultdict[str, Counter[str]] = defaultdict(Counter)
+            for one in sorted(self._rows.distinct("series", condition)):
+                heading, label, _ = one.split(SEPARATOR)
+                if heading:
+                    pairs[heading][label] += 1
+            return dict(pairs)
 
         return self._keep({"indicators": condition}, read)
 

@@ -36,8 +36,8 @@ SNAPSHOT_ROWS = 2_000
 """Rows loaded since the last snapshot that make a new one worth writing."""
 RELOAD_PAUSE = 5.0
 """Pause between two comparisons with the database, in multiples of the time that one takes."""
-MAX_KEPT_PASSAGES = 4_000
-"""About 10 MB."""
+MAX_KEPT_PASSAGES = 10_000
+"""About 25 MB. A question reads some 70: those found, and their neighbours."""
 
 
 class FaissStore(MongoChunks):

@@ -79,11 +79,9 @@ class TestFinding:
         assert library.find(Scope().within(["elsewhere"])) == []
 
     def test_indicators_count_subjects_and_follow_writes(self, library: FigureRepository) -> None:
-        assert library.indicators(scope(year=2023)) == [
-            ("Inflation", "", 1), ("Median age", "", 1), ("Median age", "male", 1),
-        ]  # fmt: skip
+        assert library.indicators(scope(year=2023)) == {"Inflation": {"": 1}, "Median age": {"": 1, "male": 1}}
         write(library, passage("5% (2023)", "Peru", 2023, heading="Inflation"))
-        assert library.indicators(scope(year=2023))[0] == ("Inflation", "", 2)
+        assert library.indicators(scope(year=2023))["Inflation"] == {"": 2}
 
     def test_of_a_report_in_two_versions_only_the_visible_one(self, database: Database) -> None:
         visible: dict[str, str] = {}

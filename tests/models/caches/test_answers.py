@@ -81,7 +81,7 @@ class TestRepeated:
         second = answer(again)
         assert (second.response, second.citations, second.scope) == (first.response, first.citations, first.scope)
         assert (first.trace.cached, second.trace.cached) == (False, True)
-        assert first.trace.caches == {"query miss": 1, "embedding miss": 2, "response miss": 1}
+        assert first.trace.caches == {"query miss": 1, "embedding miss": 1, "response miss": 1}
         assert second.trace.caches == {"query hit": 1}
         assert (second.trace.usage.calls, second.trace.usage.embedding_tokens) == (0, 0)
         assert [type(event) for event in again] == [SourcesEvent, TokenEvent, AnswerEvent]
