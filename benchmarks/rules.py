@@ -19,7 +19,7 @@ import numpy as np
 
 from chatbot.questions import english
 
-QUESTIONS = ["wording", "spelling", "names", "reading", "sides", "kinds", "overview", "follow_ups"]
+QUESTIONS = ["wording", "spelling", "names", "reading", "sides", "kinds", "follow_ups"]
 SEARCH = ["subjects", "ordering", "relevance"]
 MODULES = [importlib.import_module(f"chatbot.questions.{name}") for name in QUESTIONS]
 MODULES += [importlib.import_module(f"chatbot.search.{name}") for name in SEARCH]
@@ -37,8 +37,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "kinds.series_words": lambda text: "",
     "kinds.is_small_talk": lambda text: False,
     "kinds.asks_for_prose": lambda text: False,
-    "overview.asks_of_all": lambda question: False,
-    "overview.asks_what_it_is_about": lambda question, names: False,
+    "kinds.asks_of_all": lambda question: False,
+    "kinds.asks_what_it_is_about": lambda question, names: False,
     "follow_ups.FollowUps.by_rule": lambda self, query, history, scope: query,
     "follow_ups.FollowUps._compared": lambda self, asked, reading, rest, state: "",
     "follow_ups.FollowUps._replaced": lambda self, full, old, new, state: f"{full} ({new})",

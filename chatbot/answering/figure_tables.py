@@ -109,7 +109,8 @@ class FigureTables:
                 several = {name: {one: n for one, n in own.items() if n >= SUBJECTS} for name, own in pairs.items()}
                 pairs = {name: own for name, own in several.items() if own}
             # What a ranking leaves of its sentence is no sentence: "are" and "these" would count.
-            parts = [self._telling(topic)] if of_all else self._things(topic, pairs, request)
+            words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
+            parts = [words or topic] if of_all else self._things(topic, pairs, request)
             meant = {part: self._meant(part, pairs, request) for part in parts}
             if any(meant.values()):
                 every = self._figures.indicators(scope)
@@ -162,9 +163,6 @@ class FigureTables:
             if old is not None and new is not None and old.value != new.value:
                 pairs.append((old, new))
         return sorted(pairs, key=lambda pair: (bool(pair[1].label), -_distance(*pair)))
-
-    def _telling(self, topic: str) -> str:
-        return " ".join(word for word in _WORD.findall(topic) if self._terms(word)) or topic
 
     def _things(self, topic: str, pairs: Indicators, request: RequestContext | None) -> Sequence[str]:
         """The parts of a list, where at least two of them surely mean different indicators; else the whole."""

@@ -1,6 +1,7 @@
 """What kind of request a question is, told by closed classes of words: superlatives, bounds, words for time and number.
 
-Nothing here knows what reports are about: which figure is meant is the business of the index of indicators.
+Nothing here knows what reports are about: which figure is meant is the business of the index of indicators. Small talk
+and overviews, which no passage answers, are read as bags of words: all their words are of kinds that ask nothing else.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from ..domain.scope import Kind, NamedYears, Reading
-from ..language import WORD_PATTERN
+from ..domain.scope import Kind, Named, NamedDocument, NamedYears, Reading
+from ..language import LETTERS_PATTERN, WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
-from .english import words
+from .english import pattern, words
 from .wording import remove_names
 
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
@@ -198,3 +199,38 @@ def is_small_talk(text: str) -> bool:
     """Return whether a message says hello, thanks or goodbye, and nothing else: "ok thanks, bye!"."""
     said = WORD_PATTERN.findall(text.lower())
     return bool(said) and _GREETING_WORDS.issuperset(said)
+
+
+_OVERVIEW, _SAYING, _ORIGIN = words("overview_words"), words("content_words"), words("origin_words")
+_OF_FORM = words("idle_words") | words("form_words")
+"""Say which document, and in what form: they ask for nothing in it."""
+_OWN = pattern(r"\b(?:this|that|these|those|my|our|attached|following|above)\s+(?:\w+\s+)?{edition_noun}s?\b")
+_REPORTS = pattern(r"\b{edition_noun}(?P<several>s)?\b")
+
+
+def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]:
+    text = remove_names(question, names).replace("’", "'").replace("'s", " is ")
+    return set(LETTERS_PATTERN.findall(text.lower())) - {"s"}
+
+
+def asks_of_all(question: str) -> bool:
+    """Return whether no single passage, or only the first page, says what a question asks for."""
+    asked = _words_of(question, ())
+    is_origin = not asked.isdisjoint(_ORIGIN) and asked <= _OF_FORM | _SAYING | _ORIGIN
+    return not asked.isdisjoint(_OVERVIEW) or is_origin or asks_what_it_is_about(question, ())
+
+
+def asks_what_it_is_about(question: str, names: Sequence[Named | NamedDocument]) -> bool:
+    """Return whether a question asks for an overview of what it names, and for nothing in it: "Tell me about Kenya"."""
+    asked = _words_of(question, names)
+    has_subject = bool(names) or not asked.isdisjoint(_OVERVIEW | _SAYING)
+    return has_subject and asked <= _OF_FORM | _OVERVIEW | _SAYING
+
+
+def asks_of_reports(question: str, *, names: bool) -> bool:
+    """Return whether a question about what is attached to it speaks of the library's reports, too.
+
+    "The report" alone may be what is attached. ``names``: whether it, or its scope, names a country or a report.
+    """
+    said = _REPORTS.search(_OWN.sub(" ", question))
+    return said is not None and (names or said["several"] is not None)

@@ -17,7 +17,7 @@ from ..domain.errors import CancelledError, LoadError
 from ..domain.protocols import Chunker, Embedder, Store
 from ..domain.request import RequestContext
 from ..language import Analyzer
-from ..questions.overview import asks_of_all
+from ..questions.kinds import asks_of_all
 from .pipeline import Retrieval, with_rank
 
 MAX_PASSAGES = 2000

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from chatbot.domain.scope import Reading
-from chatbot.questions.kinds import is_small_talk, read_request
+from chatbot.questions.kinds import asks_of_all, asks_what_it_is_about, is_small_talk, read_request
 from chatbot.questions.names import find_countries, find_years
-from chatbot.questions.overview import asks_of_all, asks_what_it_is_about
 from tests.data import cases
 
 CASES = cases(__file__)

@@ -11,7 +11,7 @@ from textwrap import shorten
 from ...checking.answer import prompt_for
 from ...domain import Event, Scope, ScopeSummary
 from ...language import escape_markdown
-from ...questions.overview import asks_of_reports
+from ...questions.kinds import asks_of_reports
 from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
 from ...search.scope import summarise

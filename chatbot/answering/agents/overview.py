@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...domain import SECTION_SEPARATOR, Chunk, Context, DocumentRecord, Passage, Quotation, Scope, SearchHit, Values
 from ...language import escape_markdown, quotation_item
 from ...models.chat.extractive import statements
-from ...questions.overview import asks_what_it_is_about
+from ...questions.kinds import asks_what_it_is_about
 from ...questions.reading import COUNTRY, YEAR
 from ...questions.sides import DOCUMENT
 from ...search.pipeline import SummarySentence, of_whole_report, with_rank

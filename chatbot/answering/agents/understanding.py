@@ -36,8 +36,7 @@ from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
 from ...language.words import CODES, Say, in_english, speaking
 from ...models.replies.stream import Reply, completion
-from ...questions.kinds import is_small_talk
-from ...questions.overview import asks_what_it_is_about
+from ...questions.kinds import asks_what_it_is_about, is_small_talk
 from ...questions.reading import read_names, values_of
 from ...questions.wording import list_in_words, name_in_words
 from ...search.indicators import Definition, Glossary
