@@ -266,10 +266,8 @@ CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (
 
 
 def diagnose(services: Services) -> Iterator[Finding]:
-    """Yield the findings of every check; a failed check is a finding itself.
-
-    If the database or its search engine does not answer, the checks that need it are skipped: one cause, one finding.
-    """
+    """Yield the findings of every check. A failed check is a finding, and where the database or its search engine does
+    not answer, the checks that need it are skipped."""
     down = False
     for area, check in CHECKS:
         if down and area != "chat_model":

@@ -34,11 +34,8 @@ MAX_BODY_BYTES = 1_000_000
 
 
 def create_app(settings: Settings | None = None) -> Flask:
-    """Build the application. Load the sample reports in the background if the settings say so.
-
-    The application starts without its database: questions get a 503 until the database answers. Raises SettingsError,
-    UnknownNameError, EmbedderMismatchError: it cannot serve with these settings.
-    """
+    """Build the application, which also starts without its database: questions then get a 503. Raises SettingsError,
+    UnknownNameError, EmbedderMismatchError: it cannot serve with these settings."""
     settings = settings or Settings.from_env()
     app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES

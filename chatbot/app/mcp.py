@@ -1,7 +1,5 @@
-"""The reports for agents: tools and resources of the Model Context Protocol, over HTTP and stdio.
-
-The official SDK's server runs them; `web/mcp.py` puts it behind HTTP. Each tool takes a typed scope.
-"""
+"""Tools and resources of the Model Context Protocol, run by the official SDK's server over stdio, or over HTTP by
+`web/mcp.py`."""
 
 from __future__ import annotations
 

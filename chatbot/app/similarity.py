@@ -1,7 +1,5 @@
-"""The two functions of seed 003 (R-D1, R-D3), for programs that call this package instead of asking its server.
-
-Settings come from the environment; any store serves. On MongoDB the search is the seed's pipeline to the letter.
-"""
+"""The two functions of seed 003 (R-D1, R-D3), for programs that call this package. Settings come from the environment;
+any store serves. On MongoDB the search is the seed's pipeline to the letter."""
 
 from __future__ import annotations
 
@@ -30,11 +28,8 @@ def _services() -> Services:
 
 
 def create_embedding(text: str) -> list[float]:
-    """Return the text's embedding by the model of the database, or by EMBEDDING_MODEL where the database is new.
-
-    Raises InvalidRequestError: the text is empty; SettingsError, EmbedderMismatchError, EmbeddingError, DatabaseError:
-    see the message.
-    """
+    """Return the text's embedding by the model of the database, or by EMBEDDING_MODEL where the database is new. Raises
+    InvalidRequestError: the text is empty; SettingsError, DependencyError, EmbedderMismatchError."""
     if not text.strip():
         raise InvalidRequestError.for_field("text", "is empty.")
     numbers: list[float] = _services().runtime.embedder.embed_query(text).tolist()
@@ -46,9 +41,8 @@ def similarity_search(
 ) -> list[dict[str, Any]]:
     """Return the passages nearest to ``query``, best first, with the fields of the seed's documents and ``score``.
 
-    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Embeddings are left out. Raises
-    InvalidRequestError: no query, a limit out of bounds, an unknown context, country, year or collection;
-    DependencyError, EmbedderMismatchError: as `create_embedding`, and where nothing can be searched.
+    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Raises InvalidRequestError: no query, a
+    limit out of bounds, an unknown context, country, year or collection; otherwise as `create_embedding`.
     """
     if not 1 <= limit <= MAX_CANDIDATES:
         raise InvalidRequestError.for_field("limit", f"must be from 1 to {MAX_CANDIDATES}.")

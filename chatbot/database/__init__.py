@@ -1,7 +1,5 @@
-"""PyMongo's API over MongoDB and over one embedded SQLite file. The only package that imports either driver.
-
-This module opens databases: that of the settings, and those that `copy` gets as a URI.
-"""
+"""PyMongo's API over MongoDB and over one embedded SQLite file: opening the database of the settings, or one that
+`copy` gets as a URI. The only package that imports either driver."""
 
 from __future__ import annotations
 

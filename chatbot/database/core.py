@@ -225,11 +225,8 @@ class Collection:
             return int(raw.estimated_document_count())
 
     def write_marker(self) -> int:
-        """Return a number that changes with writes which bypass the change log, where that is cheap.
-
-        Other programs may write to a server, where the estimated count is metadata. Only this product writes to the
-        embedded file, where counting scans the table.
-        """
+        """Return a number that changes with writes by other programs, which bypass the change log; 0 for the embedded
+        file, which no other program writes."""
         return 0 if self._database.embedded else self.estimated_count()
 
     def distinct(self, field: str, filter: Mapping[str, Any] | None = None) -> list[Any]:

@@ -1,7 +1,5 @@
-"""MongoDB through PyMongo: calls with time limits, pauses between retries, and exceptions as DatabaseError.
-
-The time limits keep a request from hanging on a server that is down, frozen or slow.
-"""
+"""MongoDB through PyMongo: calls with time limits, so that no request hangs on a server that is down, frozen or slow;
+pauses between retries, and exceptions as DatabaseError."""
 
 from __future__ import annotations
 

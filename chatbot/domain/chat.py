@@ -92,10 +92,9 @@ class QuerySettings:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A checked request. ``history`` is oldest first, without the question itself.
-
-    With ``attachments`` the question is about them instead of the reports. ``standalone`` is the question completed
-    from the history, "" if it needs nothing. ``auto_scope``: apply the scope found in it.
+    """A checked request. ``history`` is oldest first, without the question; ``standalone`` is the question completed
+    from it, "" if it needs nothing. ``attachments`` take the place of the reports. ``auto_scope``: apply the scope
+    found in it.
     """
 
     query: str
@@ -225,9 +224,8 @@ class Mark:
 class Unsupported:
     """A clause of the answer that its cited passages, ``numbers``, do not support.
 
-    ``unknown`` are numbers without a passage; ``figures`` (also dates), ``quotations`` and ``names`` (countries, quoted
-    people) were not found; ``contradicted`` differ in the passages. ``no_source``: it has a figure or a name and cites
-    nothing.
+    ``unknown`` numbers have no passage; ``figures`` (also dates), ``quotations`` and ``names`` were not found;
+    ``contradicted`` differ in the passages. ``no_source``: it has a figure or a name and cites nothing.
     """
 
     sentence: str

@@ -1,8 +1,5 @@
-"""The context of one request in all layers: caller, cancellation, deadline, and usage; and API keys as they are stored.
-
-The context is an argument, so that each signature says what can be cancelled and is counted. Where nobody waits and
-nothing is counted (an ingestion, a command), it is None.
-"""
+"""The context of one request: caller, cancellation, deadline, and usage; and API keys as they are stored. It is an
+argument, so that each signature says what can be cancelled and is counted."""
 
 from __future__ import annotations
 

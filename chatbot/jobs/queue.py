@@ -174,11 +174,8 @@ class IngestionQueue:
         return self.get(ingestion_id, uploader)
 
     def claim(self, owner: str) -> IngestionFile | None:
-        """Give ``owner`` the next free file for LEASE_SECONDS; None when there is none.
-
-        A file waits for unfinished older uploads of its identity. The jobs take turns: the one with the fewest files
-        in progress, then with the fewest before, then the oldest.
-        """
+        """Give ``owner`` the next free file for LEASE_SECONDS; None when there is none. Older unfinished uploads of its
+        identity go first; then the job with the fewest files in progress, with the fewest before, the oldest."""
         unfinished, now = self.unfinished(), time.time()
         oldest: dict[str, IngestionFile] = {}
         for file in sorted(unfinished, key=lambda file: (file.upload_number, file.id)):

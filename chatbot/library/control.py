@@ -23,10 +23,7 @@ POLL_SECONDS = 0.5
 @dataclass(frozen=True, slots=True)
 class JobControl:
     """``progress(done, total)`` counts stored passages, ``indexing(done, total)`` those that searches know;
-    ``waiting(reason)`` says why nothing happens at the moment.
-
-    ``patience``: seconds that the searches may take to follow.
-    """
+    ``waiting(reason)`` says why nothing happens. ``patience``: seconds that the searches may take to follow."""
 
     progress: Callable[[int, int], None] = lambda done, total: None
     waiting: Callable[[str], None] = lambda reason: None
@@ -101,9 +98,8 @@ def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[N
 def lease(leases: CorpusFacts, name: str, control: JobControl, *, longest: float | None = None) -> Iterator[JobControl]:
     """Wait for the lease, at most ``longest`` seconds (None = without limit), and keep it for the block.
 
-    Raises CancelledError: cancelled while waiting; ConflictError: another worker still has it.
-
-    The control it yields also stops the work when another worker has the lease: this process slept too long.
+    The control that it yields also stops the work when another worker has the lease. Raises CancelledError: cancelled
+    while waiting; ConflictError: another worker still has it.
     """
     owner, began, waited, lost = uuid.uuid4().hex, time.monotonic(), False, threading.Event()
     while not leases.acquire_lease(name, owner, LEASE_SECONDS):

@@ -114,9 +114,7 @@ class Ingestor(VersionWriter):
         """Make a document searchable. After an error the previous version, if any, is served.
 
         Raises LoadError: the document has no text; InvalidRequestError: no question searches that collection;
-        DependencyError: the embedder, the chat model or the database failed, also when called again;
-        EmbedderMismatchError: the database has another embedding model by now; CancelledError: ``control`` was
-        cancelled.
+        DependencyError; EmbedderMismatchError: the database has another embedding model by now; CancelledError.
         """
         control = control or JobControl()
         known = self.documents.get(document.id)
@@ -261,11 +259,9 @@ class IngestionService:
         """Read a file and make it searchable; repeating it changes nothing.
 
         ``overrides`` (see `check_overrides`) hold until others are given. A new report belongs to ``owner``; a known
-        one keeps its owner. ``upload_number``: when it was sent, None = now; see `DocumentRecord`.
-
-        Raises SupersededError: a newer upload of this file is registered; LoadError: the file cannot be read as a
-        document; InvalidRequestError: an invalid chunk size or collection; DependencyError, EmbedderMismatchError,
-        CancelledError: see `Ingestor.ingest`.
+        one keeps its owner. ``upload_number``: when it was sent, None = now. Raises SupersededError: a newer upload of
+        this file is registered; InvalidRequestError: an invalid chunk size or collection; otherwise as
+        `Ingestor.ingest`.
         """
         change = self._change(source, overrides or {}, file_id, upload_number)
         if isinstance(change, Ingested):
@@ -336,11 +332,8 @@ class IngestionService:
                 self.ingestors({}).undo(known, known, CancelledError("Given up."))
 
     def edit(self, document_id: str, stated: Mapping[str, Any]) -> DocumentRecord:
-        """Apply checked overrides (`check_overrides`) to a report, and store them with it.
-
-        Raises NotFoundError: no such report; ConflictError: another worker reads or edits it; InvalidRequestError: it
-        is not ready to be edited; DependencyError: the previous version is visible.
-        """
+        """Apply checked overrides to a report, and store them with it. Raises NotFoundError; ConflictError: another
+        worker reads or edits it; InvalidRequestError: it is not ready to be edited; DependencyError."""
         patient = JobControl(patience=EDIT_PATIENCE)
         with lease(self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT) as control:
             known = self.documents.get(document_id)

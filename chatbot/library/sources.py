@@ -131,11 +131,8 @@ class Overrides(About, Cutting):
 
 
 def check_overrides(stated: About | Cutting, *, countries: Sequence[Value]) -> dict[str, Any]:
-    """Return the given fields as they are stored, a country as the data spells it. None = the report has none.
-
-    ``countries``: those in the data. Raises InvalidRequestError, UnknownNameError: an unknown country or chunk
-    strategy; lists similar or valid ones.
-    """
+    """Return the given fields as they are stored, a country as the data (``countries``) spells it. None = the report
+    has none. Raises InvalidRequestError, UnknownNameError: an unknown country or chunk strategy."""
     given = stated.model_dump(include=set(Overrides.model_fields), exclude_unset=True)
     checked = {name: value for name, value in given.items() if value is not None or name not in NEEDED}
     if country := checked.get("country_name"):
@@ -180,11 +177,8 @@ class Source:
 
 
 def folder_sources(folder: Path, *, prefix: str | None = None, pattern: str = "**/*") -> list[Source]:
-    """Return the files below a folder that match a glob pattern, sorted and described by its manifest.
-
-    With a manifest only the listed files are returned. ``prefix`` replaces the folder in identities, so that these do
-    not depend on where the folder lies.
-    """
+    """Return the files below a folder that match a glob pattern, or those that its manifest lists, described by it.
+    ``prefix`` replaces the folder in identities, so that these do not depend on where the folder lies."""
     entries = read_manifest(folder)
     files = {
         path.relative_to(folder).as_posix()
@@ -210,11 +204,8 @@ def folder_sources(folder: Path, *, prefix: str | None = None, pattern: str = "*
 def make_document(
     source: Source, loaded: Loaded, *, overrides: Mapping[str, Any] | None = None, countries: Sequence[Value] = ()
 ) -> Document:
-    """Return a file as a document, described by (the later wins) its name, its content, the manifest, a person.
-
-    ``overrides`` come from `check_overrides`; ``countries`` are those in the data, whose spelling is kept. Raises
-    LoadError: the file or the manifest states an unknown country or an invalid year.
-    """
+    """Return a file as a document, described by (the later wins) its name, its content, the manifest, a person's
+    ``overrides``. Raises LoadError: the file or the manifest states an unknown country or an invalid year."""
     stated = overrides or {}
     of_parts = {name for section in loaded.sections for name in section.metadata}
     guessed = {} if source.listed else metadata_of(source.path.stem)

@@ -105,11 +105,8 @@ class VersionWriter:
         return record
 
     def _raise_changed(self, record: DocumentRecord) -> NoReturn:
-        """Raise what another worker's change of the registered report means for this one.
-
-        Raises CancelledError: the report was deleted; SupersededError: a newer upload is registered; StoppedError:
-        another worker goes on with this upload.
-        """
+        """Raise what another worker's change of the registered report means for this one: CancelledError (deleted),
+        SupersededError (a newer upload), or StoppedError (another worker goes on with this upload)."""
         current = self.documents.get(record.id)
         if current is None or current.status == "deleting":
             raise CancelledError(f"{record.title} was deleted while it was read.")
@@ -249,11 +246,8 @@ class VersionWriter:
         self.write(edited, known, sorted(chunks, key=lambda chunk: chunk.ordinal), control, known)
 
     def delete(self, document_id: str, control: JobControl | None = None) -> bool:
-        """Remove a document and all its passages; False when there is no such document.
-
-        Questions see nothing of it from the first step on. If it is interrupted, or the searches still find it after
-        the patience of ``control``, it stays "deleting"; calling this again finishes it.
-        """
+        """Remove a document and all its passages; False when there is no such document. Questions see nothing of it
+        from the first step on. If it is interrupted, it stays "deleting"; calling this again finishes it."""
         known = self.documents.get(document_id)
         if known is not None and known.version:
             self.documents.put(replace(known, status="deleting"))

@@ -1,8 +1,5 @@
-"""Clients of Mozilla's any-llm, which speaks to providers with APIs of their own by their official SDKs.
-
-Optional: `requirements-providers.txt`. The SDKs of Google Cloud and AWS find their credentials themselves, in an
-account that is logged in or in variables of their own.
-"""
+"""Clients of Mozilla's any-llm, which speaks to providers by their official SDKs (`requirements-providers.txt`). The
+SDKs of Google Cloud and AWS find their credentials themselves."""
 
 from __future__ import annotations
 
@@ -54,12 +51,8 @@ class EventLoop:
 
 
 def any_llm_client(settings: Settings, provider: str, *, key: str | None, base_url: str | None, setting: str) -> Any:
-    """Return the library's client of a provider, without sending anything to it.
-
-    ``setting``: EMBEDDING or CHAT, with which the names of the settings in errors begin. Raises MissingPackageError:
-    any-llm, or the provider's SDK, is not installed; SettingsError: a setting that this provider needs is missing or
-    wrong.
-    """
+    """Return the library's client of a provider, without sending anything. ``setting``: EMBEDDING or CHAT, for errors.
+    Raises MissingPackageError: any-llm or the provider's SDK; SettingsError: a setting is missing or wrong."""
     name = NAMES.get(provider, provider)
     try:
         library, errors = import_module("any_llm"), import_module("any_llm.exceptions")

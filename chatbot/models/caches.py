@@ -206,11 +206,8 @@ class KnownVectors:
 
 
 class AnswerCache:
-    """Answers by question. Abstentions, failures and answers that ended early are not stored.
-
-    ``generation`` changes with everything else an answer depends on: the reports, the models, the settings. It is None
-    while reports change; then nothing is stored.
-    """
+    """Answers by question. Abstentions, failures and answers that ended early are not stored. ``generation`` changes
+    with everything else that an answer depends on; it is None while reports change: nothing is stored then."""
 
     def __init__(self, cache: CacheRepository, generation: Callable[[Question], str | None]) -> None:
         self._cache = cache

@@ -1,7 +1,4 @@
-"""`python -m chatbot ...`: the command line, and how its commands print.
-
-Results go to the output, progress and everything else to the error stream, so that a pipe gets the result alone.
-"""
+"""Commands of `python -m chatbot`. Only results go to the output, so that a pipe gets nothing else."""
 
 from __future__ import annotations
 

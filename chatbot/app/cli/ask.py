@@ -226,8 +226,7 @@ def answer_table(services: Services, fields: dict[str, Any], source: Path, targe
     """Ask the questions that ``target`` has no answer to yet. ``fields`` of a request hold for all questions.
 
     A ``.csv`` gets the columns of the questions and `ANSWER_COLUMNS`; a ``.jsonl`` also the whole answer. Raises
-    LoadError: a file is neither of these tables; NotFoundError: there is nothing to answer from; BudgetExhaustedError:
-    today's tokens are used up; the answers so far are kept.
+    LoadError, NotFoundError: there is nothing to answer from; BudgetExhaustedError: the answers so far are kept.
     """
     if target.suffix.lower() not in {".csv", ".jsonl"}:
         raise click.UsageError(f"--to: {target.name} should end in .csv or .jsonl.")

@@ -1,8 +1,5 @@
-"""Questions with known answers.
-
-They come from a folder in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in the metadata), or from a
-CSV file about the reports in a database.
-"""
+"""Questions with known answers: from a folder in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in
+the metadata), or from a CSV file about the reports in a database."""
 
 from __future__ import annotations
 
@@ -149,11 +146,8 @@ class QuestionReader:
     filter_fields: Sequence[str]
 
     def read(self, path: Path) -> Dataset:
-        """Return the questions of a file; ids are its line numbers. Rated answers without an expectation are left out.
-
-        Raises LoadError: it is not a table with a column ``question``, a row is wrong (its line is named), or no
-        question has an expected document.
-        """
+        """Return the questions of a file by line. Rated answers without an expectation are left out. Raises LoadError:
+        it is no such table, a row is wrong, or no question has an expected document."""
         queries = []
         for line, row in self._rows(path):
             if row.get("rating") and not (row.get("expected_document") or row.get("answerable")):

@@ -1,7 +1,5 @@
-"""Compare ways to retrieve: the configurations, the table that `evaluate` prints, baselines, and MLflow.
-
-MLflow (R-B12) is an optional package, used if MLFLOW_TRACKING_URI is set.
-"""
+"""Compare ways to retrieve: the configurations, the table that `evaluate` prints, baselines, and MLflow (R-B12,
+optional)."""
 
 from __future__ import annotations
 

@@ -73,9 +73,8 @@ class Reembedding:
     def run(self, report: Report) -> StoredEmbedder:
         """Change the model and return the stored one. ``report`` gets the number of passages of each step.
 
-        With the stored model, passages without a vector get one, and the remains of an interrupted run are cleared.
-        Raises EmbeddingError, DatabaseError: run it again to continue; SearchEngineError: the index has no room,
-        failed, or takes too long; run it again.
+        With the stored model, only passages without a vector get one. Raises EmbeddingError, DatabaseError,
+        SearchEngineError: run it again to continue.
         """
         old = self._facts.embedder()
         new = StoredEmbedder(*self._name, self._embedder.model_id, self._embedder.dimensions)

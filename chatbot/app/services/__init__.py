@@ -58,11 +58,10 @@ class Services:
 
     @property
     def runtime(self) -> Runtime:
-        """The runtime of the embedding model that the database has now.
+        """The runtime of the embedding model that the database has now; `reembed` in another process may change it.
 
-        Reads one small document: `reembed` in another process may have changed the model. Take everything that a
-        request needs from one runtime, so that it fits together. A runtime that was replaced stays open for as long as
-        a question may take.
+        Take everything that a request needs from one runtime, so that it fits together. A runtime that was replaced
+        stays open for as long as a question may take.
         """
         stored = self.storage.facts.embedder()
         with self._lock:
@@ -81,11 +80,8 @@ class Services:
             return self._runtime
 
     def check(self) -> None:
-        """Build what a question needs, so that a wrong setting stops the start and not the first question.
-
-        Raises SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong; DatabaseError: the database
-        does not answer.
-        """
+        """Build what a question needs, so that a wrong setting stops the start. Raises SettingsError, UnknownNameError,
+        EmbedderMismatchError: a setting is wrong; DatabaseError: the database does not answer."""
         settings = self.settings
         analyzer(settings.language)
         RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")

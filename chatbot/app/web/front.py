@@ -1,8 +1,7 @@
 """The front of the server: an event loop owns every connection, and the application's threads see whole requests only.
 
-It is an ASGI application that calls a WSGI application. The loop reads a request, a thread makes the response, and the
-loop writes it. Open streams (`streaming.EventStream`) are handed over to the loop. So neither a slow client nor an open
-stream holds a thread. The loop answers `/health` itself.
+The loop reads a request, a thread makes the response, and the loop writes it. Open streams (`streaming.EventStream`)
+are handed over to the loop. So neither a slow client nor an open stream holds a thread.
 """
 
 from __future__ import annotations
@@ -177,11 +176,8 @@ class Front:
 
 
 async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int) -> int | None:
-    """Read the body of a request into ``body`` and return its length, None without a body.
-
-    A body that declares more than ``most`` bytes is not read. Raises TimeoutError: it came slower than `BODY_RATE`;
-    GoneError: the client closed the connection before its end.
-    """
+    """Read the body of a request into ``body``, unless it declares more than ``most`` bytes; return its length, None
+    without a body. Raises TimeoutError: it came slower than `BODY_RATE`; GoneError."""
     declared = next((int(value) for name, value in scope["headers"] if name == b"content-length"), None)
     if declared is not None and declared > most:
         return declared

@@ -1,13 +1,11 @@
 """Around every request: its id, security headers, checks of host, origin and caller, errors, and trusted proxies.
 
-Errors become JSON for programs and a page for browsers, and never show a stack trace.
-
-A browser lets any page send a form to any address, this server on somebody's own machine too: CORS only keeps the page
-from reading the answer. So a foreign page could add documents or spend tokens, and its changes are refused. Browsers
-state the origin of a request, which a page cannot change. Programs send no such header and pass.
+Any web page may send a form to this server, also to one on the reader's own machine: CORS only hides the answer. So
+changes sent by foreign pages are refused. Browsers state the origin, which a page cannot change; programs send none and
+pass.
 
 A page may also let its own name resolve to this machine (DNS rebinding), which the browser then takes for the same
-origin. So every request has to name this server by one of its names or by its address, which cannot be rebound.
+origin. So every request has to name this server by one of its names or by its address.
 """
 
 from __future__ import annotations

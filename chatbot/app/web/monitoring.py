@@ -1,12 +1,8 @@
-"""Logs, counts and traces requests and their errors; health, readiness, usage, and metrics for Prometheus.
+"""Logs, counts and traces of requests and errors; health, readiness, usage, and metrics for Prometheus.
 
-A request is logged, counted and traced when the last byte of its response is sent. The counters are those of all worker
-processes where PROMETHEUS_MULTIPROC_DIR is set (gunicorn.conf.py sets it), and the gauges of the database are read on
-demand, so any worker can be asked.
-
-Traces are those of OpenTelemetry: off unless TRACES=otlp, which needs the extra `tracing`. Its own variables set the
-destination and the share of requests (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER). No span has
-the text of a question or an answer.
+A request is counted when the last byte of its response is sent. With PROMETHEUS_MULTIPROC_DIR (set by gunicorn.conf.py)
+the counters are those of all processes. Traces are OpenTelemetry's (TRACES=otlp, extra `tracing`), configured by its
+own OTEL_* variables; no span has the text of a question or an answer.
 """
 
 from __future__ import annotations

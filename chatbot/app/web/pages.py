@@ -1,8 +1,5 @@
-"""The HTML pages and their files.
-
-A page is in the language chosen with the switch, else in the first of the browser's that is available. The address of a
-file names its version, so that browsers keep it; text is sent compressed.
-"""
+"""The HTML pages, in the language chosen with the switch or the first of the browser's that is available; and their
+files, whose addresses name a version, so that browsers keep them."""
 
 from __future__ import annotations
 

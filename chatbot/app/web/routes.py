@@ -1,7 +1,6 @@
-"""What each view states with `@route`, and the current request: its services, its checked JSON and query string.
+"""What each view states with `@route`; the services, checked JSON and query string of the current request.
 
-Access control, rate limits, the audit log and the OpenAPI document (`openapi`) read what views state. A view without
-`@route` stops the start.
+Access control, rate limits, the audit log and the OpenAPI document read what views state.
 """
 
 from __future__ import annotations

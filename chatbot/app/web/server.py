@@ -1,9 +1,5 @@
-"""The HTTP server under `serve`, `python app.py` and gunicorn: uvicorn's loop with the `Front`, and its limits.
-
-`Startup` runs what an application does beside its requests.
-
-gunicorn takes it as a worker class, `chatbot.app.web.gunicorn_worker.LoopWorker` (gunicorn.conf.py).
-"""
+"""The HTTP server: uvicorn's loop with the `Front`, and its limits; and `Startup`, the work beside requests. gunicorn
+takes it as a worker class (`gunicorn_worker.LoopWorker`)."""
 
 from __future__ import annotations
 

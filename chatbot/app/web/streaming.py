@@ -1,7 +1,6 @@
 """Answers as server-sent events or whole, each made in a thread and cancelled when its client disconnects.
 
-Answers of the page may outlive their connection: their events are stored as they are written, and sent again to a
-client that comes back, by any process.
+Answers of the page may outlive their connection: their events are stored, and any process can send them again.
 """
 
 from __future__ import annotations

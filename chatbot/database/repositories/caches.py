@@ -1,8 +1,7 @@
 """Cached values in the database, shared by all workers; reads of the database kept for one request; kept results.
 
-Inside `request_cache` a value is read at its first use and kept for that context and threads with a copy of it, so that
-the whole request sees one state: the few small rows that say whether the database has changed. `refresh` clears it:
-before a search, and after a write in the request.
+Inside `request_cache` the few rows that say whether the database has changed are read once, so that the whole request
+sees one state. `refresh` clears them: before a search, and after a write in the request.
 """
 
 from __future__ import annotations

@@ -84,10 +84,7 @@ class ConversationRepository:
 
     def begin(self, conversation_id: str | None, asked: Json, owner: str, replaces: str | None = None) -> Begun:
         """Store a question before it is answered; `add` stores both again, complete. None starts a conversation.
-
-        ``replaces``: the answer that the new one will replace (`cut`). Raises NotFoundError: there is no such
-        conversation.
-        """
+        ``replaces``: the answer that the new one will replace (`cut`). Raises NotFoundError: no such conversation."""
         message_id = uuid.uuid4().hex
         conversation = self._extend(conversation_id, asked, {"messages": 2}, owner)
         last = int(conversation["messages"])
@@ -113,11 +110,10 @@ class ConversationRepository:
         owner: str = "",
         message_id: str | None = None,
     ) -> Added:
-        """Append messages, and add their usage to that of the conversation, atomically.
+        """Append messages, and add their usage to that of the conversation, atomically. None starts a conversation.
 
-        Each message has ``role``, ``content`` and whatever is stored with it (scope, citations, trace). None starts a
-        conversation, whose title is the beginning of the first message. ``message_id``: an answer of `begin`, which the
-        messages replace. Raises NotFoundError: the conversation was removed meanwhile; nothing is stored.
+        Each message has ``role``, ``content`` and whatever is stored with it. ``message_id``: an answer of `begin`,
+        which the messages replace. Raises NotFoundError: the conversation was removed meanwhile; nothing is stored.
         """
         begun = None if message_id is None or conversation_id is None else self._ordinal(conversation_id, message_id)
         counters = increments(sums) if begun else {"messages": len(said), **increments(sums)}
@@ -158,9 +154,8 @@ class ConversationRepository:
 
     def page(self, owner: str, *, search: str, after: str, limit: int) -> tuple[list[Conversation], str]:
         """Return the owner's conversations, last written first, and the cursor of the next page ("" = last page).
-
-        ``search``: words in the title or a question, in any case; ``after``: the cursor of the previous page. Raises
-        InvalidRequestError: ``after`` is not a cursor.
+        ``search``: words in the title or a question, in any case. Raises InvalidRequestError: ``after`` is not a
+        cursor.
         """
         condition: Json = {"owner": owner, "deleted_at": None}
         if after:
@@ -194,10 +189,7 @@ class ConversationRepository:
 
     def rows(self, conversation_id: str, *, before: str = "", limit: int = 0) -> tuple[list[Json], bool]:
         """Return the rows of the last ``limit`` messages (0 = all), oldest first, and whether there are earlier ones.
-
-        ``before``: only messages before the question of this answer. Raises NotFoundError: the conversation has no such
-        answer.
-        """
+        ``before``: only messages before the question of this answer. Raises NotFoundError: there is no such answer."""
         condition: Json = {"conversation_id": conversation_id}
         if before:
             condition["ordinal"] = {"$lt": self._ordinal(conversation_id, before) - 1}

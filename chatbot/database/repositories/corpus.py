@@ -166,11 +166,8 @@ class CorpusFacts:
         self._meta.replace_many(decisions)
 
     def next_upload_number(self, count: int = 1) -> int:
-        """Reserve ``count`` consecutive numbers, higher than all before; return the first.
-
-        The numbers are at least the milliseconds since 1970, so that they also grow in a copy of the database, which
-        has a counter of its own.
-        """
+        """Reserve ``count`` consecutive numbers, higher than all before; return the first. They are at least the
+        milliseconds since 1970, so that they also grow in a copy of the database, which has a counter of its own."""
         now = time.time_ns() // 1_000_000
         self._meta.update_one({"_id": UPLOADS}, {"$setOnInsert": {"value": now}}, upsert=True)
         self._meta.update_one({"_id": UPLOADS, "value": {"$lt": now}}, {"$set": {"value": now}})

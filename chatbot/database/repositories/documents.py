@@ -185,11 +185,8 @@ def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value
 
 
 class DocumentRepository:
-    """Collection `documents`, with an index in memory for scopes and rules. Thread-safe.
-
-    After a change by any process only the changed reports are read again. ``older`` are the reports of older systems,
-    which are in the chunk collections only.
-    """
+    """Collection `documents`, with an index in memory, of which only changed reports are read again. Thread-safe.
+    ``older``: the reports of older systems, which are in the chunk collections only."""
 
     def __init__(self, database: Database, filter_fields: Iterable[str], older: OlderReports | None = None) -> None:
         self._database = database

@@ -79,11 +79,8 @@ class BaseChunker:
     def __init__(
         self, embedder: Embedder, *, chunk_size: int, chunk_overlap: int = 0, known: Container[str] = ()
     ) -> None:
-        """Size and overlap are in characters; the overlap counts inside the size.
-
-        ``known``: texts that have been embedded whole before, so their tokens need not be counted. Raises
-        InvalidRequestError: the size or the overlap is not possible.
-        """
+        """Size and overlap are in characters; the overlap counts inside the size. ``known``: texts that have been
+        embedded whole before. Raises InvalidRequestError: the size or the overlap is not possible."""
         if chunk_size < 1:
             raise InvalidRequestError.for_field("chunk_size", f"{chunk_size} is too small: at least 1 character.")
         used = min(chunk_size, embedder.max_tokens * CHARACTERS_PER_TOKEN)
@@ -134,11 +131,8 @@ class BaseChunker:
         return chunks
 
     def _share(self, heading: str, text: str, start: int, end: int) -> float:
-        """Return the share of the size, or of what the embedder reads below ``heading``, that a span fills.
-
-        Shares, of which up to 1 is allowed, tell the search for the longest passage where to look next: counting
-        tokens is expensive.
-        """
+        """Return the share of the size, or of what the embedder reads below ``heading``, that a span fills; up to 1 is
+        allowed. Shares tell the search for the longest passage where to look next, as counting tokens is expensive."""
         by_length = (end - start) / self.longest
         if by_length > 1:  # slicing a long text and counting its tokens cost time
             return by_length

@@ -82,11 +82,8 @@ def fetch(
     max_bytes: int = MAX_BYTES,
     seconds: float = 30.0,
 ) -> Fetched:
-    """Download ``url`` into ``folder``, which must exist, under a name that fits its type.
-
-    ``seconds`` covers all redirects together. Raises LoadError: it was refused, could not be fetched, or the fetch was
-    cancelled. Nothing is left in ``folder``.
-    """
+    """Download ``url`` into ``folder``, which must exist, in ``seconds`` for all redirects together. Raises LoadError:
+    it was refused, failed or was cancelled; then nothing is left in ``folder``."""
     deadline = Deadline(seconds, cancel)
     current = url = url.strip()
     try:

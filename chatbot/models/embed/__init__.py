@@ -1,7 +1,5 @@
-"""Text to vectors, by provider; and what embedders share: windows for long text, and the check of a model's file.
-
-Text longer than a model reads is embedded window by window, and the vectors are averaged, so that nothing is cut.
-"""
+"""Embedders by provider, and what they share: longer text than a model reads is embedded window by window, and the
+vectors are averaged, so that nothing is cut; the check of a model's file."""
 
 from __future__ import annotations
 

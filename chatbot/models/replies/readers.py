@@ -270,11 +270,8 @@ def _section(title: object, question: object) -> list[OutlineSection]:
 
 
 def read_choice(reply: str, names: Sequence[str]) -> int | None:
-    """Return the 1-based place in ``names``; None where the reply is out of range or names several.
-
-    Read in this order: JSON; the first or last line, if it is nothing but a number or a name; the only number up to 99
-    or name in the text.
-    """
+    """Return the 1-based place in ``names``; None where the reply is out of range or names several. Read in this order:
+    JSON; a first or last line that is a number or a name; the only number up to 99 or name in the text."""
     text = readable(reply)
     for one in json_values(text):
         value = one.value

@@ -96,9 +96,8 @@ def completion(
 ) -> Generator[TokenEvent, None, Reply]:
     """Yield tokens, without thoughts, and return the whole reply.
 
-    ``reply`` is filled and returned, for a caller that continues after a failure. ``above``: what the program says
-    before the model's first word; it is no part of the reply. Raises ContextLengthError: the prompt is too long;
-    nothing was written yet; ChatModelError: the model failed.
+    ``reply`` is filled, for a caller that continues after a failure. ``above``: what the program says before the
+    model's first word. Raises ContextLengthError: the prompt is too long, nothing was written yet; ChatModelError.
     """
     reply, visible = reply or Reply(prompt), ThoughtFilter()
     try:

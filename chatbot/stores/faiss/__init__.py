@@ -1,9 +1,8 @@
 """In-process search over the database's chunks: vectors compared by FAISS, keywords in BM25 postings.
 
-The index is derived from the database. Before each search the change log is read (one small document), and only the
-documents that changed are loaded again, whichever process changed them. A separate thread does what takes longer:
-clusters for large segments, which are searched exactly until then, and the snapshot, whose mapped files then replace
-the arrays in memory.
+Before each search the change log is read (one small document), and only the documents that changed are loaded again,
+whichever process changed them. A thread does what takes longer: clusters for large segments, which are searched exactly
+until then, and the snapshot, whose mapped files then replace the arrays in memory.
 """
 
 from __future__ import annotations

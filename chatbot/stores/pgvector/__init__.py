@@ -169,9 +169,8 @@ class Statistics:
 class PgvectorStore:
     """Implements `protocols.Store`. Connects, and creates table and indexes, at the first use.
 
-    A chunk that names no collection belongs to the first one. MONGODB_TIMEOUT bounds each statement. Every method
-    raises SearchEngineError where PostgreSQL fails, and EmbedderMismatchError where the table's vectors are of another
-    size.
+    A chunk that names no collection belongs to the first one. MONGODB_TIMEOUT bounds each statement. Methods raise
+    SearchEngineError where PostgreSQL fails, EmbedderMismatchError where vectors have another size.
     """
 
     def __init__(

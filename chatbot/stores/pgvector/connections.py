@@ -1,8 +1,7 @@
 """A few connections to PostgreSQL, each opened by the thread that needs it, and the server's errors with a remedy.
 
-psycopg_pool (measured with 3.3.3) connects in a background thread and hides the reason of a failure: a server that is
-down, a refused password and an unknown database all reach the caller as "couldn't get a connection" after the whole
-time-out of 5 s, here as what they are after 0.01 s. A transaction takes as long in both.
+psycopg_pool 3.3.3 hides why a connection fails (down, refused, unknown database): after its whole time-out of 5 s,
+measured, callers read "couldn't get a connection".
 """
 
 from __future__ import annotations
@@ -56,11 +55,8 @@ class Connections:
 
     @contextmanager
     def transaction(self, settings: Mapping[str, str | int] | None = None) -> Iterator[Connection]:
-        """Run a transaction and commit it at the end; PostgreSQL's own ``settings`` hold for it alone.
-
-        They are set inside the transaction, not on the connection, because of poolers between us and the server. Raises
-        SearchEngineError: the server is down, refuses, or takes too long.
-        """
+        """Run a transaction and commit it. ``settings`` of PostgreSQL hold for it alone, because of poolers between us
+        and the server. Raises SearchEngineError: the server is down, refuses, or takes too long."""
         values = {"statement_timeout": int(self._timeout * 1000), **(settings or {})}
         if not self._free.acquire(timeout=self._timeout):
             raise failure("overloaded:here")
