@@ -14,39 +14,13 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Answer, AnswerEvent, Question
 from chatbot.domain.request import RequestContext
 from chatbot.library.sources import folder_sources
-from tests.data import data_set, needs
+from tests.data import cases, data_set, needs
 
 CORPUS = data_set("sample_corpus")
 pytestmark = needs(CORPUS)
 
 FILES = 11
-PAGES = {
-    "factbook-archive-summary-2026.pdf": ("What percentage is the parser coverage?", {1, 3}, "97.6"),
-    "us-024.pdf": (
-        "How many total occupied housing units with male householder had rodents seen in the unit recently?",
-        {5},
-        "3,716",
-    ),
-    "us-025.pdf": (
-        "What is the coronary heart disease rate of non-Hispanic women aged 45-54?",
-        {3},
-        "28.7",
-    ),
-    "us-018.pdf": ("What was the total pupil/teacher ratio in 1997?", {5}, "16.6"),
-    "federal-register-2020.pdf": (
-        "How many airplanes of U.S. registry does the proposed AD affect?",
-        {5},
-        "73 airplanes",
-    ),
-    "kenya-2024.pdf": ("What is the labor force?", {9}, "25.502 million"),
-    "colombia-2022.pdf": ("What is the population growth rate?", {3}, "0.59%"),
-}
-"""A question, and the pages and words of its answer."""
-CELLS = {
-    "kenya-2024.pdf": ("What is the urban population?", "29.5%"),
-    "peru-2024.docx": ("What is the lowest point?", "Pacific Ocean 0 m"),
-}
-
+CASES = cases(__file__)
 
 BY_MEANING = {"us-024.pdf", "us-018.pdf", "federal-register-2020.pdf"}
 """Files whose questions need the real model; the others are found by their words, and read in a tenth of the time."""
@@ -99,9 +73,9 @@ def test_every_file_goes_in(library: Services) -> None:
     }
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", CASES["pages"])
 def test_an_answer_from_a_pdf_cites_its_page(request: pytest.FixtureRequest, name: str) -> None:
-    query, pages, words = PAGES[name]
+    query, pages, words = CASES["pages"][name]
     services = request.getfixturevalue("by_meaning" if name in BY_MEANING else "library")
     first = answer(services, query, name).citations[0]
     assert words in first.hit.chunk.text
@@ -111,7 +85,7 @@ def test_an_answer_from_a_pdf_cites_its_page(request: pytest.FixtureRequest, nam
     assert words in shown, "the test itself is wrong: another reader does not find the words on that page"
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", CASES["cells"])
 def test_the_cells_of_tables_can_be_asked_for(library: Services, name: str) -> None:
-    query, cell = CELLS[name]
+    query, cell = CASES["cells"][name]
     assert cell in answer(library, query, name).response

@@ -17,7 +17,6 @@ CASES = cases(__file__)
 
 GROWTH = "What is the population growth rate of Kenya in 2023?"
 COMPARED = "Compare the population growth of Kenya and Mali"
-EDITION = "What does the 2021 report say about the debt of Mali?"
 THINGS = {"inflation", "exports", "terrain", "rail", "area", "capital", "internet", "population", "growth", "debt"}
 
 

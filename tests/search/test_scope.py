@@ -86,9 +86,7 @@ def test_a_range_of_years(resolve: Resolve, sent: dict[str, Any], expected: Rang
 
 
 TITLES = sorted(title for title, _ in REPORTS)
-CONTEXTS = ["country", "year_in_review"]
 VALUE = "report_context.value"
-CONTRADICTS = "contradicts report_context"
 SEARCHED = ["chatbot_data", "report_chatting"]
 FIELDS = ["country_name", "year", "document_name", "type"]
 NAME, YEAR, TYPE = "filters.country_name", "filters.year", "filters.type"

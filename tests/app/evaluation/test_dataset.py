@@ -175,7 +175,6 @@ def test_the_scope_tells_reports_of_one_title_apart(services: Services, path: Pa
     assert read(services, path, text).queries[0].targets == (Expectation(reports["mali-2022"]),)
 
 
-EXPECTED = "question,expected_document"
 WRONG_ROWS = CASES["wrong_rows"]
 
 
