@@ -122,3 +122,41 @@ def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
     chat.say(done("More [1].", source(2), mode="direct"))
     finished(browser, browser.locator(".turn").last)
     assert chat.asked[-1]["query"] == chat.further[0]
+
+
+MARKDOWN = """\
+## Summary
+
+Between ~$120B and ~$130B; 23~30 °C in May, 22~31 in June; ~~withdrawn~~. CO<sub>2</sub> and 10<sup>7</sup>; <b>x</b>.
+
+### Details
+
+- [x] read
+- [ ] open
+
+| Year | Text |
+|---|---|
+| 2023 | one<br>two |
+
+```
+a = "a line of code that is much wider than the telephone that shows it, and does not break"
+```"""
+
+
+def test_markdown_as_models_write_it(browser: Page, chat: ScriptedChat) -> None:
+    turn = ask(browser)
+    chat.say(done(MARKDOWN, source(1)))
+    finished(browser, turn)
+    body = turn.locator(".answer-body")
+    expect(body.locator("del")).to_have_text(["withdrawn"])
+    expect(body).to_contain_text("Between ~$120B and ~$130B; 23~30 °C in May, 22~31 in June")
+    expect(body).to_contain_text("<b>x</b>")
+    expect(body.locator("sub, sup")).to_have_text(["2", "7"])
+    expect(body.locator("h3, h4")).to_have_text(["Summary", "Details"])
+    expect(body.locator("li")).to_have_text(["☑ read", "☐ open"])
+    expect(body.locator("td br")).to_have_count(1)
+    expect(body.get_by_role("button", name="Copy")).to_have_count(1)
+    browser.set_viewport_size({"width": 390, "height": 800})
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    code = body.get_by_role("region", name="Code")
+    assert code.evaluate("(one) => one.scrollWidth > one.clientWidth && one.tabIndex === 0")

@@ -109,6 +109,7 @@ export class AnswerView {
     this.#steps.finish({ path: trace?.path, citations });
     this.#steps.fold();
     markUnsupported(this.#find(".answer-body"), unsupported);
+    this.#addCopyButtons();
     import("./terms.js").then(({ explainTerms }) => explainTerms(this.#find(".answer-body")));
     this.#showFooter(answer);
     // Only figures with a year can be drawn.
@@ -130,7 +131,16 @@ export class AnswerView {
     showItems(this.#find(".notice-details"), details.map((text) => element("li", { text })));
     this.#find(".found").open = !this.#text;
     this.#listFound();
+    this.#addCopyButtons();
     if (this.#announcer) announceNow([message, ...details].join(" "));
+  }
+
+  #addCopyButtons() {
+    for (const code of this.#root.querySelectorAll(".answer-body pre")) {
+      const button = element("button", { type: "button", className: "button quiet copy-code", text: t("Copy") });
+      wireCopy(button, () => code.textContent);
+      code.after(button);
+    }
   }
 
   /** List the passages by their numbers in the text; those that are not cited yet come after them. */

@@ -5,23 +5,56 @@ import { element } from "../common/dom.js";
 import { t } from "../common/words.js";
 
 const skip = () => undefined;
+const STRUCK = /^~~(?=[^\s~])([^]*?[^\s~])~~(?!~)/;
+const TAG = /^<(br|sub|sup)\s*\/?>/i;
+/** The depth of an answer's first heading: it comes below the question's. */
+let firstDepth = 1;
+
+/** Read the three tags that models write because Markdown has no signs for them: <br>, <sub> and <sup>. */
+const lineAndScript = {
+  name: "lineAndScript",
+  level: "inline",
+  start: (text) => text.search(/<(?:br|su[bp])\b/i),
+  tokenizer(text) {
+    const [open, name = ""] = TAG.exec(text) ?? [];
+    if (!open) return undefined;
+    const tag = name.toLowerCase();
+    if (tag === "br") return { type: "lineAndScript", raw: open, tag, tokens: [] };
+    const end = text.toLowerCase().indexOf(`</${tag}>`);
+    if (end < 0) return undefined;
+    const inner = text.slice(open.length, end);
+    return { type: "lineAndScript", raw: text.slice(0, end + tag.length + 3), tag, tokens: this.lexer.inlineTokens(inner) };
+  },
+  renderer({ tag, tokens }) {
+    return tag === "br" ? "<br>" : `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`;
+  },
+};
 
 const parser = new Marked({
   gfm: true,
-  // HTML stays visible as text. A link definition could turn [1] into a link.
-  tokenizer: { html: skip, tag: skip, def: skip },
+  extensions: [/** @type {any} */ (lineAndScript)],
+  tokenizer: {
+    // HTML stays visible as text. A link definition could turn [1] into a link.
+    html: skip, tag: skip, def: skip,
+    // A single tilde means "about": "~$120B (~$55B)".
+    del(text) {
+      const [raw, inner] = STRUCK.exec(text) ?? [];
+      return raw ? { type: "del", raw, text: inner, tokens: this.lexer.inlineTokens(inner) } : undefined;
+    },
+  },
   renderer: {
     heading({ tokens, depth }) {
-      const level = Math.min(depth + 2, 6);
+      const level = Math.min(Math.max(depth - firstDepth, 0) + 3, 6);
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
     },
+    checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
     image: ({ text }) => text.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`),
   },
 });
 
 const ALLOWED = {
   ALLOWED_TAGS: ["a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p",
-    "pre", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"],
+    "pre", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"],
   ALLOWED_ATTR: ["align", "href", "start"],
   ADD_URI_SAFE_ATTR: ["align", "start"],
   ALLOWED_URI_REGEXP: /^https?:\/\//i,
@@ -65,11 +98,20 @@ function showHosts(fragment) {
   }
 }
 
+/** What is wider than the page scrolls in its own box, also with the keyboard. */
+function beRegion(box, label) {
+  for (const [name, value] of Object.entries({ role: "region", "aria-label": label, tabindex: "0" })) {
+    if (label) box.setAttribute(name, value);
+    else box.removeAttribute(name);
+  }
+}
+
 function renderBlock(block, decorate) {
   const fragment = DOMPurify.sanitize(parser.parser([block]), ALLOWED);
   showHosts(fragment);
   decorate(fragment);
   nameCells(fragment);
+  for (const code of fragment.querySelectorAll("pre")) beRegion(code, t("Code"));
   return fragment;
 }
 
@@ -97,16 +139,13 @@ export function markdownView(container, decorate) {
   const shown = [];
   return (markdown) => {
     const blocks = parser.lexer(markdown).filter((block) => block.type !== "space");
+    firstDepth = blocks.find(({ type }) => type === "heading")?.depth ?? 1;
     blocks.forEach((block, index) => {
       const raw = block.raw.trimEnd();
       if (shown[index] === raw) return;
       const holder = container.children[index] ?? container.appendChild(document.createElement("div"));
       grow(holder, renderBlock(block, decorate));
-      // A wide table scrolls in its own box, also with the keyboard.
-      for (const [name, value] of Object.entries({ role: "region", "aria-label": t("Table"), tabindex: "0" })) {
-        if (block.type === "table") holder.setAttribute(name, value);
-        else holder.removeAttribute(name);
-      }
+      beRegion(holder, block.type === "table" ? t("Table") : "");
       shown[index] = raw;
     });
     while (container.children.length > blocks.length) container.lastElementChild.remove();
