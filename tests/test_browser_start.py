@@ -80,6 +80,10 @@ def test_one_document_alone(page: Page, address: str) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".answer-body")).to_contain_text("Kenya grows by 2.1%")
     expect(page.locator(".scope-line")).to_contain_text("Kenya: Country Report 2021 (chosen) — 1 report")
+    page.locator("#question").fill("What is the capital of Peru?")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Ask in all reports").click()
+    expect(page.locator("#scope-chips .chip")).to_have_count(0)
 
 
 def test_without_any_report_there_is_the_way_to_one(launched: Browser, tmp_path: Path) -> None:

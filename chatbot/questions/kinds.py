@@ -192,13 +192,14 @@ def _sign(plain: str) -> Bound | None:
     return Bound(True, Decimal(0)) if _GROWS.search(plain) else None
 
 
-_GREETING_WORDS = words("greeting_words")
+_GREETING_WORDS, _SERVICE_WORDS = words("greeting_words"), words("service_words")
 
 
 def is_small_talk(text: str) -> bool:
-    """Return whether a message says hello, thanks or goodbye, and nothing else: "ok thanks, bye!"."""
-    said = WORD_PATTERN.findall(text.lower())
-    return bool(said) and _GREETING_WORDS.issuperset(said)
+    """Return whether a message is a greeting ("ok thanks, bye!") or asks about the program: "What can you do?"."""
+    said = set(WORD_PATTERN.findall(text.lower()))
+    is_of_program = not said.isdisjoint({"you", "i"}) and said <= _GREETING_WORDS | _SERVICE_WORDS
+    return bool(said) and (said <= _GREETING_WORDS or is_of_program)
 
 
 _OVERVIEW, _SAYING, _ORIGIN = words("overview_words"), words("content_words"), words("origin_words")

@@ -44,11 +44,12 @@ def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, 
     if not about:
         return []
     found: list[Further] = []
-    name, where = _in_a_sentence(about), f"in {with_article(str(country))}" if country else f"in {cited.title}"
+    name = _in_a_sentence(about)
     if country is not None and isinstance(year, int) and not _OF_A_REPORT.fullmatch(about):
         if edition := _other(YEAR, year, _within(scope, COUNTRY, country), about, catalog, search):
             other, inside = edition
-            found.append(Further(f"What does the report of {other} say about {name} {where}?", inside))
+            asked = f"What {'were' if _is_plural(name) else 'was'} {_possessive(country)} {name} in the {other} report?"
+            found.append(Further(asked, inside))
         of_year = _within(scope, YEAR, year)
         if of_year is not None and (side := _other(COUNTRY, country, of_year, about, catalog, search)):
             both = f"{with_article(str(country))} and {with_article(str(side[0]))}"
@@ -60,7 +61,11 @@ def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, 
     others = [one for one in headings if one and one.casefold() != about.casefold() and not _OF_A_REPORT.fullmatch(one)]
     # What reads like a question comes first: few words, and no part of a thing.
     others.sort(key=lambda heading: DASH in heading or len(heading.split()) > FEW_WORDS)
-    found += [Further(f"What do the reports say about {_in_a_sentence(one)} {where}?", inside) for one in others]
+    for other in map(_in_a_sentence, others):
+        asked = f"What does {cited.title} say about {other}?"
+        if country is not None:
+            asked = f"What {'are' if _is_plural(other) else 'is'} {_possessive(country)} {other}?"
+        found.append(Further(asked, inside))
     return found[:MOST]
 
 
@@ -80,6 +85,17 @@ def _other(
         ):
             return other, inside
     return None
+
+
+def _is_plural(name: str) -> bool:
+    """Judge by the last word of the thing itself: "exports (partners)" are several, the "birth rate of Mali" is one."""
+    last = re.split(r"[(:,]| of | in ", name)[0].split()[-1]
+    return last.endswith("s") and not last.endswith(("ss", "us", "is"))
+
+
+def _possessive(country: Value) -> str:
+    name = with_article(str(country))
+    return f"{name}'" if name.endswith("s") else f"{name}'s"
 
 
 def _within(scope: Scope, field: str, value: Value) -> Scope | None:

@@ -26,20 +26,20 @@ def asked(cited: str, *sections: str) -> list[str]:
 def test_short_headings_go_before_long_ones_and_parts_of_a_thing() -> None:
     long = "People who are older than others"
     assert asked("Elections", "Legislative branch - upper chamber", long, "Executive branch", "Judicial branch") == [
-        "What do the reports say about executive branch in the Philippines?",
-        "What do the reports say about judicial branch in the Philippines?",
-        "What do the reports say about legislative branch (upper chamber) in the Philippines?",
+        "What is the Philippines' executive branch?",
+        "What is the Philippines' judicial branch?",
+        "What is the Philippines' legislative branch (upper chamber)?",
     ]
 
 
 def test_the_country_has_its_article_and_a_part_stands_in_brackets() -> None:
     assert asked("Exports - partners", "Exports - partners") == [
-        "What does the report of 2021 say about exports (partners) in the Philippines?",
+        "What were the Philippines' exports (partners) in the 2021 report?",
         "Compare the Philippines and Qatar: exports (partners)",
     ]
 
 
 def test_what_any_report_has_is_not_asked_about() -> None:
-    """It was: "What do the reports say about summary in Rwanda?"."""
-    only = ["What do the reports say about elections in the Philippines?"]
+    """It was: "What is Rwanda's summary?"."""
+    only = ["What are the Philippines' elections?"]
     assert asked("Background", "Executive Summary", "Elections", "Annex 2: Notes") == only

@@ -34,7 +34,7 @@ from ...domain.request import RequestContext
 from ...domain.scope import Reading
 from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
-from ...language.words import CODES, Say, in_english, speaking
+from ...language.words import CODES, Say, counted, in_english, speaking
 from ...models.replies.stream import Reply, completion
 from ...questions.kinds import asks_what_it_is_about, is_small_talk
 from ...questions.reading import read_names, values_of
@@ -45,7 +45,10 @@ from ...search.subjects import Missing, everything_asked, missing_subject, sugge
 from .budget import Spending
 from .library import library_answer, topic_of
 
-NOTHING_ASKED = "Ask what the reports say: about a country, a topic or a year."
+NOTHING_ASKED = (
+    "I answer questions from the {reports} here and show the passage behind each claim. Ask for a figure, a "
+    "comparison, a ranking, a change over the years or a reason."
+)
 _PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
 
 
@@ -122,7 +125,8 @@ class Understanding:
         question = replace(question, language=CODES.get(language_of(question.query), question.language))
         say, on_empty = speaking(question.language), (question.settings or self._settings).on_empty
         if is_small_talk(question.search_text) and on_empty != "general":
-            return Understood(question, self._said(question, say(NOTHING_ASKED)))
+            reports = counted(say, summarise(self._catalog, question.scope).documents, "report")
+            return Understood(question, self._said(question, say(NOTHING_ASKED, reports=reports)))
         if definitions := self._glossary.define(question.search_text, question.scope):
             return Understood(question, self._defined(question, definitions, say))
         reading = question.reading or read_names(question.search_text, self._catalog, question.scope)

@@ -196,15 +196,17 @@ export class Turn {
     line.querySelector("span").textContent = t(text, { names: names.join(", ") });
   }
 
-  /** Offer a scope that the question names and that was not applied, and to remove the one that was. */
-  #offerScopes({ suggested_scope: suggested, scope }) {
-    this.#suggested = suggested;
-    showText(this.#reply.querySelector(".suggestion"), suggested ? suggestionLabel(suggested) : "");
-    const label = scopeNames(scope?.from_question).join(" · ");
-    this.#reply.querySelector(".taken").hidden = !label;
+  /** Offer a scope that the question names and that was not applied, or all reports where the chosen ones say nothing. */
+  #offerScopes({ answered, suggested_scope: suggested, scope }) {
+    const isWidened = !suggested && !answered && (Object.keys(this.filters).length > 0 || this.page);
+    this.#suggested = isWidened ? { filters: {} } : suggested;
+    const label = suggested ? suggestionLabel(suggested) : "";
+    showText(this.#reply.querySelector(".suggestion"), isWidened ? t("Ask in all reports") : label);
+    const names = scopeNames(scope?.from_question).join(" · ");
+    this.#reply.querySelector(".taken").hidden = !names;
     const remove = this.#reply.querySelector(".taken-remove");
-    remove.textContent = label;
-    remove.setAttribute("aria-label", t("Ask again without the scope from the question: {label}", { label }));
+    remove.textContent = names;
+    remove.setAttribute("aria-label", t("Ask again without the scope from the question: {label}", { label: names }));
   }
 
   #showRating(rating) {
