@@ -72,10 +72,7 @@ class TestList:
         assert {page["total"] for page in pages} == {3}
         assert (listed[0]["error"], listed[0]["source"]) == ("No.", "chad.pdf")
 
-    @pytest.mark.parametrize(
-        ("asked", "countries"),
-        CASES["filters"],
-    )
+    @pytest.mark.parametrize(("asked", "countries"), CASES["filters"])
     def test_filters(self, client: FlaskClient, asked: dict[str, Any], countries: list[str]) -> None:
         assert [title.partition(":")[0] for title in titles(client, **asked)] == countries
 
@@ -167,10 +164,7 @@ class TestEdit:
         assert get(client, document_id) == found
         return found
 
-    @pytest.mark.parametrize(
-        ("field", "value", "stored"),
-        CASES["each_field"],
-    )
+    @pytest.mark.parametrize(("field", "value", "stored"), CASES["each_field"])
     def test_each_field(self, client: FlaskClient, uploaded: str, field: str, value: Any, stored: Any) -> None:
         before = get(client, uploaded)
         after = self.edit(client, uploaded, **{field: value})

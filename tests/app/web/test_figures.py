@@ -85,10 +85,7 @@ class TestFigures:
             (one["subject"], one["value"], one["text"]) for one in told
         ]
 
-    @pytest.mark.parametrize(
-        ("asked", "field"),
-        CASES["what is unknown is named"],
-    )
+    @pytest.mark.parametrize(("asked", "field"), CASES["what is unknown is named"])
     def test_what_is_unknown_is_named(self, client: FlaskClient, asked: str, field: str) -> None:
         assert fields_of(client.get(f"/api/figures?{asked}")) == [field]
         error = error_of(client.get("/api/figures?indicator=inflation"), 400)

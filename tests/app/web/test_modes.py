@@ -69,9 +69,7 @@ class TestWhichMode:
         assert body["answered"] is True
 
     @pytest.mark.parametrize(
-        ("settings", "fields", "mode"),
-        CASES["else_as_the_preset_or_the_setting_says"],
-        indirect=["settings"],
+        ("settings", "fields", "mode"), CASES["else_as_the_preset_or_the_setting_says"], indirect=["settings"]
     )
     def test_else_as_the_preset_or_the_setting_says(self, query: Post, fields: dict[str, str], mode: str) -> None:
         assert answer(query, **fields)["trace"]["mode"] == mode
@@ -116,10 +114,7 @@ class TestWhatIsTold:
     def test_a_budget_may_be_left_open(self, query: Post, budget: Json | None) -> None:
         assert answer(query, budget=budget)["trace"]["stopped_by"] == ""
 
-    @pytest.mark.parametrize(
-        ("budget", "field", "told"),
-        CASES["a_wrong_budget_is_told_with_what_is_valid"],
-    )
+    @pytest.mark.parametrize(("budget", "field", "told"), CASES["a_wrong_budget_is_told_with_what_is_valid"])
     def test_a_wrong_budget_is_told_with_what_is_valid(self, query: Post, budget: Any, field: str, told: str) -> None:
         (detail,) = error_of(query(budget=budget), 400)["details"]
         assert (detail["field"], detail["message"]) == (field, told)

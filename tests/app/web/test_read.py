@@ -114,10 +114,7 @@ class TestFacets:
 
 
 @pytest.mark.parametrize("path", ["/api/facets", "/api/reports"])
-@pytest.mark.parametrize(
-    ("arguments", "field"),
-    CASES["a wrong argument is named"],
-)
+@pytest.mark.parametrize(("arguments", "field"), CASES["a wrong argument is named"])
 def test_a_wrong_argument_is_named(client: FlaskClient, path: str, arguments: str, field: str) -> None:
     assert fields_of(client.get(path + arguments)) == [field]
 
