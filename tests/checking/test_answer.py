@@ -6,23 +6,9 @@ from datetime import date
 
 import pytest
 
-from chatbot.checking.answer import (
-    CONTEXT_HEADING,
-    as_set,
-    assemble,
-    general_prompt,
-    not_found,
-    prompt_for,
-)
+from chatbot.checking.answer import CONTEXT_HEADING, as_set, assemble, general_prompt, not_found, prompt_for
 from chatbot.config.settings import Settings
-from chatbot.domain import (
-    Message,
-    Question,
-    Range,
-    Scope,
-    ScopeSummary,
-    Values,
-)
+from chatbot.domain import Message, Question, Range, Scope, ScopeSummary, Values
 from chatbot.models.prompts import unmarked
 from tests.checking.conftest import chunk, context, hits
 

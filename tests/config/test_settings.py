@@ -92,10 +92,7 @@ def test_values_are_read_from_the_environment_by_upper_case_name() -> None:
     assert settings.relevance_floor == 0.55
 
 
-@pytest.mark.parametrize(
-    ("settings", "rule"),
-    CASES["all_is_open_by_itself_only_where_nobody_else_can_reach_it"],
-)
+@pytest.mark.parametrize(("settings", "rule"), CASES["all_is_open_by_itself_only_where_nobody_else_can_reach_it"])
 def test_all_is_open_by_itself_only_where_nobody_else_can_reach_it(settings: dict[str, str], rule: str) -> None:
     found = Settings.from_env(settings)
     assert found.rule == rule
@@ -107,10 +104,7 @@ def test_empty_values_and_other_variables_are_not_read() -> None:
     assert Settings.from_env({"PATH": "/bin", "top_k": "9", "REPORT_CHATTOP_K": "9", "TOP_K_FILE": "x"}) == Settings()
 
 
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    CASES["the variables of other programs are read for their provider"],
-)
+@pytest.mark.parametrize(("environ", "expected"), CASES["the variables of other programs are read for their provider"])
 def test_the_variables_of_other_programs_are_read_for_their_provider(
     environ: dict[str, str], expected: dict[str, str | None], caplog: pytest.LogCaptureFixture
 ) -> None:
