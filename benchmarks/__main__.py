@@ -16,6 +16,7 @@ COMMANDS = {
     "citation_clauses": "the same for single clauses",
     "model_answers": "the same for answers in the forms that models write",
     "table_structure": "tables of PDFs against ICDAR's",
+    "foreign": "documents of other people, read and asked about",
     "agents": "calls, tokens and milliseconds of each mode",
     "inprocess_search": "the search of the embedded stores",
     "approximate_search": "clusters against the exact scan",
