@@ -212,6 +212,8 @@ def test_marks_in_a_wide_table_do_not_widen_the_page(browser: Page, chat: Script
     finished(browser, turn)
     expect(turn.locator(".answer-body .unsupported-mark [aria-hidden]")).to_have_text(["≠"] * 7 + ["○"])
     meanings = ["≠ A figure, date or name is not in the source", "○ No source is given"]
+    turn.get_by_text("Check: 8 statements without support in the sources").click()
+    expect(turn.locator(".unsupported-lines li").last).to_have_text("9.7 % No source is given.")
     expect(turn.locator(".legend-marks li")).to_have_text(["1 Found in its source", *meanings])
     expect(turn.locator(".unsupported-text").last).to_have_text("9.7 %")
     assert browser.evaluate("document.documentElement.scrollWidth") == PHONE[0]

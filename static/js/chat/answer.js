@@ -173,6 +173,16 @@ export class AnswerView {
     this.#find(".answer").removeAttribute("aria-busy");
   }
 
+  /** List the clauses that their sources do not support, folded: the marks in the text are seen first. */
+  #showCheck(unsupported, citations) {
+    const statements = count(unsupported.length, "statement");
+    this.#find(".check").hidden = !unsupported.length;
+    this.#find(".check summary").textContent = t("Check: {statements} without support in the sources", { statements });
+    this.#find(".unsupported-lines").replaceChildren(...unsupported.map((clause) => element("li", {},
+      element("q", { text: clause.sentence }), ` ${explainUnsupported(clause)}`)));
+    this.#find(".legend-marks").replaceChildren(...legend(unsupported, citations));
+  }
+
   #showFooter(answer) {
     const { response, answered, unsupported, scope, trace } = answer;
     const citations = answer.citations.toSorted((one, other) => one.number - other.number);
@@ -188,9 +198,7 @@ export class AnswerView {
     // The threshold always descends until enough passages pass: only an answer without any above its start is weak.
     this.#find(".threshold-line").hidden = !threshold?.relaxed || trace.hits?.some(({ score }) => score > threshold.start);
     this.#find(".truncated-line").hidden = !trace?.truncated;
-    this.#find(".unsupported-lines").replaceChildren(
-      ...unsupported.map((sentence) => element("li", { text: explainUnsupported(sentence) })));
-    this.#find(".legend-marks").replaceChildren(...legend(unsupported, citations));
+    this.#showCheck(unsupported, citations);
     showText(this.#find(".stopped-line"), stoppedText(trace?.stopped_by));
     this.#find(".ledger").hidden = !trace?.ledger?.length;
     this.#find(".ledger").addEventListener("toggle", async ({ target }) => {

@@ -97,7 +97,8 @@ def test_the_page_marks_these_sentences_and_no_other(
     assert [mark.inner_text().strip() for mark in marks.locator(".visually-hidden").all()] == [
         f"({explanation})" for explanation in explanations
     ]
-    assert answer.locator(".unsupported-lines li").all_inner_texts() == explanations
+    lines = answer.locator(".unsupported-lines li").all_text_contents()
+    assert [line[-len(text) :] for line, text in zip(lines, explanations, strict=True)] == explanations
     # The citation of the right sentence is not coloured, those of the wrong ones are.
     colours = [
         (button.inner_text(), "unsupported" in (button.get_attribute("class") or ""))
