@@ -80,7 +80,9 @@ def check(
     cited = [number for number in cited_numbers(response) if number in passages]
     parts = list(clauses(_beginning(response))) if passages else []
     evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
-    checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, response, headings_of(tuple(glossary)))
+    silent = {clause.words for clause in parts if _ABSTAINS.search(clause.words)}
+    headings = headings_of(tuple(glossary))
+    checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, response, headings, silent)
     look = cache(checker.check)  # some answers say the same again and again
     results = [(clause, result) for clause in parts if (result := look(clause))]
     unsupported = [lacking for _, (lacking, _) in results]
@@ -95,7 +97,7 @@ def check(
     )
     return CheckedAnswer(
         tuple(citations), tuple(unsupported), marks_in(response, findings),
-        answered=_is_answered(parts, passages.values()), abstains=bool(parts and _ABSTAINS.search(parts[0].words)),
+        answered=_is_answered(parts, passages.values(), silent), abstains=bool(parts and parts[0].words in silent),
     )  # fmt: skip
 
 
@@ -108,7 +110,9 @@ def _beginning(response: str) -> str:
 
 
 class _ClauseChecker:
-    """``evidence`` by number; ``unread``: numbers of passages too long to read."""
+    """``evidence`` by number; ``unread``: numbers of passages too long to read; ``silent``: words of clauses that say
+    that the passages have nothing.
+    """
 
     def __init__(
         self,
@@ -117,8 +121,10 @@ class _ClauseChecker:
         question: Question | None,
         response: str,
         headings: Headings,
+        silent: Collection[str],
     ) -> None:
         self._evidence = evidence
+        self._silent = silent
         self._unread = unread
         self._comma = comma_decimals(response)
         self._headings = headings
@@ -162,7 +168,7 @@ class _ClauseChecker:
         claimed = amounts(words, comma=self._comma)
         missing, supported = self._missing_figures(clause, claimed, cited)
         names, contradictions = list[Defect](), list[Defect]()
-        if not _ABSTAINS.search(clause.words):
+        if clause.words not in self._silent:
             sentence = Sentence(clause.words, claimed)
             beside = [self._evidence[number] for number in clause.beside if number in self._evidence]
             names = [Defect("name", text) for text in self._foreign.countries(sentence, beside)]
@@ -237,7 +243,7 @@ class _ClauseChecker:
     def _needs_source(self, clause: Clause) -> bool:
         """Return whether a sentence without a [n] claims something that the next source of its line does not have."""
         words = clause.words.strip()
-        if words.endswith((":", "?")) or _ABSTAINS.search(words):
+        if words.endswith((":", "?")) or clause.words in self._silent:
             return False
         following = [self._evidence[number] for number in clause.following if number in self._evidence]
         claimed = [one for one in amounts(words, comma=self._comma) if _is_claim(one, words)]
@@ -281,13 +287,13 @@ def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
     return not alike and bool(figure.parts) and all(any(part in one for one in evidence) for part in figure.parts)
 
 
-def _is_answered(parts: Sequence[Clause], passages: Collection[Passage]) -> bool:
+def _is_answered(parts: Sequence[Clause], passages: Collection[Passage], silent: Collection[str]) -> bool:
     """Return whether a sentence cites a passage and says more than "nothing found".
 
     Without any citation, a sentence that has most words and all figures of a passage counts instead.
     """
     numbers = {passage.number for passage in passages}
-    telling = [clause for clause in parts if not _ABSTAINS.search(clause.words)]
+    telling = [clause for clause in parts if clause.words not in silent]
     if any(not numbers.isdisjoint(clause.numbers) for clause in parts):
         return any(not numbers.isdisjoint(clause.numbers) for clause in telling)
     evidence = [evidence_of(passage) for passage in passages if _is_readable(passage)] if telling else []

@@ -6,6 +6,7 @@ for its figures, and for whether they rise or fall.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence, Set
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -70,7 +71,11 @@ def align(
 
     ``proper``: stems of the passage's names, and of those that are not of its title, section and metadata.
     """
-    matcher = SequenceMatcher(None, [one.key for one in clause], [one.key for one in source], autojunk=False)
+    keys, source_keys = [one.key for one in clause], [one.key for one in source]
+    most = sum((Counter(keys) & Counter(source_keys)).values())  # that any order can have in common
+    if most < max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause)):
+        return Alignment(0.0, [])
+    matcher = SequenceMatcher(None, keys, source_keys, autojunk=False)
     changes = matcher.get_opcodes()
     same = [token for kind, start, end, _, _ in changes if kind == "equal" for token in clause[start:end]]
     words, of = sum(token.amount is None for token in same), sum(token.amount is None for token in clause)

@@ -13,7 +13,7 @@ from itertools import islice
 
 from ..domain import ATTACHMENTS, Passage
 from ..domain.scope import NamedCountry
-from ..language import STOP_WORDS, sentences
+from ..language import STOP_WORDS, language_of, sentences
 from ..language.figures import comma_decimals, dates, figures, scales_named
 from ..language.reported_figures import stated
 from ..questions.names import find_countries
@@ -153,6 +153,11 @@ class Evidence:
     def keys(self) -> frozenset[str]:
         """Stems of all words of the text, the title, the section and the metadata."""
         return frozenset(map(stem, WORD.findall(self.full)))
+
+    @cached_property
+    def language(self) -> str:
+        """The language of the text (`language_of`)."""
+        return language_of(self.full)
 
     @cached_property
     def beginnings(self) -> frozenset[str]:

@@ -40,15 +40,23 @@ class Headings:
             for phrase in (entry.heading, entry.term, *entry.other_words):
                 self._phrases[entry.heading].add(_name_keys(phrase))
         terms = (one.term for one in glossary if one.heading and not one.label)
-        self._names = {name for phrase in (*self._phrases, *terms) if (name := _name_keys(phrase))}
+        self._words = dict[str, frozenset[str]]()
+        self._names = defaultdict[str, list[frozenset[str]]](list)
+        for name in {_name_keys(phrase) for phrase in (*self._phrases, *terms)} - {frozenset()}:
+            self._names[max(name, key=len)].append(name)
 
     def words(self, heading: str) -> frozenset[str]:
         """Return the keys of the telling words that name a heading."""
-        return frozenset[str]().union(_name_keys(heading), *self._phrases.get(heading, ())) - GENERAL
+        if heading not in self._words:
+            words = frozenset[str]().union(_name_keys(heading), *self._phrases.get(heading, ())) - GENERAL
+            if heading not in self._phrases:  # of an attachment, perhaps: nothing of it may stay
+                return words
+            self._words[heading] = words
+        return self._words[heading]
 
     def named(self, keys: Set[str]) -> list[frozenset[str]]:
         """Return the names of headings that are among the words with these keys."""
-        return [name for name in self._names if name <= keys]
+        return [name for key in keys for name in self._names.get(key, ()) if name <= keys]
 
     def names(self, heading: str, keys: Set[str]) -> bool:
         """Return whether words with these keys name a heading, as itself or in other words."""
@@ -80,8 +88,8 @@ class Foreign:
         of_headings = (headings.words(heading) for one in evidence.values() for heading in one.headings)
         named = frozenset(key[:BEGINNING] for words in of_headings for key in words)
         self._beginnings = self._given.union(named, *(one.beginnings for one in evidence.values()))
-        texts = (response, *(one.full for one in evidence.values()))
-        self._is_english = all(language_of(text) == "english" for text in texts)
+        languages = (language_of(response), *(one.language for one in evidence.values()))
+        self._is_english = set(languages) == {"english"}
 
     def countries(self, sentence: Sentence, cited: Sequence[Evidence]) -> Iterator[str]:
         """Yield the countries that neither ``cited`` nor the question mention."""

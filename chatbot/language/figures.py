@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib.resources import files
 
+from . import LETTERS_PATTERN
+
 _WORDS_OF = tomllib.loads(files(__package__).joinpath("numbers.toml").read_text("utf-8"))
 SCALES = {word: Decimal(10) ** int(power) for power, words in _WORDS_OF["scales"].items() for word in words.split()}
 SCALES["mil millones"] = Decimal(10) ** 9
@@ -207,6 +209,7 @@ _NUMERIC = (
     re.compile(r"(?<![\d/])(?P<day>[0-3]?\d)/(?P<month>[01]?\d)/(?P<year>(?:1\d|20)\d{2})(?!\d)"),
     re.compile(r"(?<![\d/])(?P<month>[01]?\d)/(?P<day>[0-3]?\d)/(?P<year>(?:1\d|20)\d{2})(?!\d)"),
 )
+_MAY_BE_NUMERIC = re.compile(r"\d[-./]\s?\d\d?[-./]")
 _EARLIER_DAY = re.compile(
     r"(?<![\d.,])([0-3]?\d)(?:st|nd|rd|th)?\.?\s?(?:-|/|,|to|and|or|bis|und|et|y)\s?$", re.IGNORECASE
 )
@@ -227,7 +230,10 @@ def dates(text: str) -> list[Date]:
     """Return the dates in a text, unordered. 7/8/2022 has both readings, and "7 and 8 August" is two days."""
     text = unify_signs(text)
     in_text: list[Date] = []
-    for pattern in (*_WRITTEN, *_NUMERIC):
+    # Most sentences have neither, and to look for both is quicker than for dates.
+    written = () if MONTHS.keys().isdisjoint(LETTERS_PATTERN.findall(text.lower())) else _WRITTEN
+    numeric = _NUMERIC if _MAY_BE_NUMERIC.search(text) else ()
+    for pattern in (*written, *numeric):
         for match in pattern.finditer(text):
             named = match.groupdict()
             month = int(named["month"]) if named["month"].isdigit() else MONTHS[named["month"].lower()]
