@@ -89,6 +89,10 @@ class Amount:
             for value in (one * factor for one in (*true.figure.values, *true.figure.parts, *true.also))
         )
 
+    def shares_year(self, other: Amount) -> bool:
+        """Return whether both may be of one year."""
+        return not self.years or not other.years or not self.years.isdisjoint(other.years)
+
     def measures_as(self, other: Amount) -> bool:
         """Return whether both units are of one kind, as far as they are known."""
         if not self.measure or not other.measure or (self.measure, self.size) == (other.measure, other.size):

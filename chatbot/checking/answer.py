@@ -57,12 +57,7 @@ def prompt_for(
     if question.standalone and question.standalone != question.query:
         asked += f"\nIn full: {on_one_line(question.standalone)}"
     text = render(
-        template,
-        passages=_rendered(context),
-        scope=where,
-        today=question.today.isoformat(),
-        question=asked,
-        **values,
+        template, passages=_rendered(context), scope=where, today=question.today.isoformat(), question=asked, **values
     )
     system = Message("system", render(rules, figures=render("figures")))
     messages = (system, *latest(question.history), Message("user", text))

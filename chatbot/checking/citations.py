@@ -282,7 +282,7 @@ def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
     if figure.bare and any(value in one.around for one in evidence for value in figure.values):
         return True
     alike = [true for one in evidence for true in one.amounts_like(amount)]
-    if any(not amount.years or not true.years or amount.years & true.years for true in alike):
+    if any(map(amount.shares_year, alike)):
         return True
     return not alike and bool(figure.parts) and all(any(part in one for one in evidence) for part in figure.parts)
 

@@ -24,7 +24,7 @@ _LIST_MARK = re.compile(
 )
 _STRONG_MARK = re.compile(r"^[ \t>]*(?:\*\*|__)\d{1,2}[.)](?:\*\*|__)?[ \t]+", re.MULTILINE)
 _HEADING = re.compile(r"^[ \t>]*(?:#{1,6}[ \t].*|\*\*[^*\n]*[^*\n.!?]\*\*:?[ \t]*)$", re.MULTILINE)
-_FENCE = re.compile(r"[ \t>]*(```|~~~)")
+_CODE = re.compile(r"^[ \t>]*(```|~~~).*?(?:\n[ \t>]*\1[^\n]*|\Z)", re.MULTILINE | re.DOTALL)
 _GROUPS = rf"{GROUP}(?:[ \t]*(?:(?:,|and|&)[ \t]*)?{GROUP})*"
 _AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’»)*_]*)[ \t]*((?:{GROUP}[ \t]*)+)")
 _SHORTENED = re.compile(r"\b(?:est|proj|approx|ca|c|etc|incl)\.[)\]]?[*_]*$")
@@ -71,7 +71,7 @@ def clauses(response: str) -> Iterator[Clause]:
     [n]; where no figure is before the first, each [n] has the text after it ("Kenya [1] grows by 2 %").
     """
     text, cells = without_tables(response)
-    text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", _without_code(text))
+    text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", _CODE.sub("", text))
     text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", text)))
     text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
     text = _ORDINAL.sub(rf"\1{_KEPT}", text)
@@ -94,17 +94,6 @@ def clauses(response: str) -> Iterator[Clause]:
         names.sort(key=lambda name: _YEAR_HEADING.fullmatch(name) is None)
         words = f"{', '.join(names)}: {_words(cell.text)}"
         yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers, is_cell=True)
-
-
-def _without_code(text: str) -> str:
-    lines, fence = list[str](), ""
-    for line in text.split("\n"):
-        mark = match[1] if (match := _FENCE.match(line)) else ""
-        if mark and fence in ("", mark):
-            fence = "" if fence else mark
-        elif not fence:
-            lines.append(line)
-    return "\n".join(lines)
 
 
 def _clauses(sentence: str) -> Iterator[Clause]:

@@ -137,17 +137,19 @@ class Evidence:
         self.rows = list(_rows(self.statements, text, heading))
         self.headings = {heading, *(row.heading for row in self.rows)}
         self._row_of = {id(row.amount): row for row in self.rows}
-        self._places = _places(self.statements)
+        self._places = defaultdict[Decimal, list[Amount]](list)
         self._alike = dict[tuple[object, ...], list[Amount]]()
-        self._sorted = sorted(self._places)
         self._sentences = defaultdict[str, list[int]](list)
         self._at = dict[Decimal, int]()
         for place, statement in enumerate(self.statements):
             for amount in statement.amounts:
                 for value in amount.figure.values:
                     self._at.setdefault(value, place)
+                for value in {*amount.figure.values, *amount.figure.parts, *amount.also}:
+                    self._places[value].append(amount)
             for key in statement.keys:
                 self._sentences[key].append(place)
+        self._sorted = sorted(self._places)
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -299,13 +301,3 @@ def label_key(word: str) -> str:
     """Return what a word of a label is compared by."""
     key = stem(word)
     return _LABELS.get(key, key)
-
-
-def _places(statements: Sequence[Sentence]) -> dict[Decimal, list[Amount]]:
-    """Return the amounts by value."""
-    places = defaultdict[Decimal, list[Amount]](list)
-    for statement in statements:
-        for amount in statement.amounts:
-            for value in {*amount.figure.values, *amount.figure.parts, *amount.also}:
-                places[value].append(amount)
-    return dict(places)

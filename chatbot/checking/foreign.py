@@ -40,19 +40,13 @@ class Headings:
             for phrase in (entry.heading, entry.term, *entry.other_words):
                 self._phrases[entry.heading].add(_name_keys(phrase))
         terms = (one.term for one in glossary if one.heading and not one.label)
-        self._words = dict[str, frozenset[str]]()
         self._names = defaultdict[str, list[frozenset[str]]](list)
         for name in {_name_keys(phrase) for phrase in (*self._phrases, *terms)} - {frozenset()}:
             self._names[max(name, key=len)].append(name)
 
     def words(self, heading: str) -> frozenset[str]:
         """Return the keys of the telling words that name a heading."""
-        if heading not in self._words:
-            words = frozenset[str]().union(_name_keys(heading), *self._phrases.get(heading, ())) - GENERAL
-            if heading not in self._phrases:  # of an attachment, perhaps: nothing of it may stay
-                return words
-            self._words[heading] = words
-        return self._words[heading]
+        return frozenset[str]().union(_name_keys(heading), *self._phrases.get(heading, ())) - GENERAL
 
     def named(self, keys: Set[str]) -> list[frozenset[str]]:
         """Return the names of headings that are among the words with these keys."""

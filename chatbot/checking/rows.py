@@ -32,7 +32,6 @@ LABEL_SHARE = 1 / 3
 """Share of the words of a label that names it."""
 MAX_UNIT_CHARACTERS = 20
 """Between an amount and the bracket that is of it."""
-PAIR = 2
 MAX_PAIRS = 50
 """Pairs of figures that one comparison may be of."""
 _Value = TypeVar("_Value")
@@ -42,7 +41,7 @@ _Found = Sequence[tuple[Evidence, Amount]]
 def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
     """Yield what the clause says of another row than the one that has its figure, and changes that go the other way."""
     places = [
-        (one, [(source, true) for source in cited for true in source.amounts_like(one) if _same_year(one, true)])
+        (one, [(source, true) for source in cited for true in source.amounts_like(one) if one.shares_year(true)])
         for one in clause.amounts if not one.figure.year
     ]  # fmt: skip
     shown, found = [one for one, sources in places if sources], [sources for _, sources in places if sources]
@@ -53,10 +52,6 @@ def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings)
     yield from _turned_prose(clause, cited)
     if not any(map(_is_figure, clause.tokens)):
         yield from _turned_series(clause, cited, headings)
-
-
-def _same_year(claimed: Amount, true: Amount) -> bool:
-    return not claimed.years or not true.years or not claimed.years.isdisjoint(true.years)
 
 
 def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _Value]]) -> Iterator[frozenset[_Value]]:
@@ -149,7 +144,7 @@ def _turned(clause: Sentence, supported: Collection[int]) -> Iterator[Defect]:
         one, two = tokens[place].amount, tokens[other].amount
         if not one or not two or not one.measures_as(two) or min(*one.figure.values, *two.figure.values) < 0:
             continue
-        if _UNCHANGED.search(clause.text) and len(places) == PAIR and not one.agrees(two):
+        if _UNCHANGED.search(clause.text) and len(places) == 2 and not one.agrees(two):
             yield Defect("direction", tokens[other].text)
         start = max(places[at - 1] + 1 if at else 0, place - VERB_DISTANCE)
         before, between = tokens[start:place], tokens[place + 1 : other]
@@ -214,7 +209,7 @@ def _turned_series(clause: Sentence, cited: Sequence[Evidence], headings: Headin
         return
     values = {max(row.amount.years): min(row.amount.figure.values) for row in series[0] if row.amount.years}
     shown = [year for year in sorted(values) if not years or years[0] <= year <= (years[-1] if years[1:] else year)]
-    if len(shown) < PAIR or (years and shown[0] != years[0]) or min(values.values()) < 0:
+    if len(shown) < 2 or (years and shown[0] != years[0]) or min(values.values()) < 0:
         return
     steps = [values[after] - values[before] for before, after in pairwise(shown)]
     first, last = float(values[shown[0]]), float(values[shown[-1]])

@@ -23,10 +23,7 @@ from .spelling import meant_country
 
 MAX_NAME_WORDS = 8
 """Of the longest name: "Korea, Democratic People's Republic of" and the like."""
-_WORD = re.compile(
-    r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[ld]['’](?=[aeiouyhà-öø-ÿœ])|[^\W_]+(?:['’][^\W_]+)*",
-    re.IGNORECASE,
-)
+_WORD = re.compile(r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[ld]['’](?=[aeiouyhà-öø-ÿœ])|[^\W_]+(?:['’][^\W_]+)*", re.IGNORECASE)
 """What French writes with the word behind it is none of the name: "de l'Égypte", "d'Haïti"."""
 _ARTICLE = re.compile(r"^the\b|(?<!\bof)\s+the$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
