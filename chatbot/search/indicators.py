@@ -205,8 +205,8 @@ class IndicatorIndex:
         counts, headings = Counter(term for group in own for term in group.every), len(phrases.headings) + len(own)
         weight = cache(lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term])))
         asked = _Asked(frozenset(self._terms(topic)), weight)
-        # All at once: group by group takes four times as long.
-        cosines = vectors @ self._embedder.embed_query(topic, request=request)
+        # All at once: group by group takes four times as long. Not `@`: its threads take 27 ms of CPU while they wait.
+        cosines = np.vecdot(vectors, self._embedder.embed_query(topic, request=request))
         found: dict[tuple[str, str | None], Near] = {}
         for key, group in groups.items():
             own_cosines, shared = cosines[group.start : group.start + len(group.terms)], [0.0] * len(group.terms)
