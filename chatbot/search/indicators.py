@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import log
 from threading import Lock
 from types import MappingProxyType
@@ -30,8 +30,8 @@ WORDS = 0.5
 """Weight of equal words beside a cosine."""
 SURE = 1.0
 """The score from which words alone name a heading."""
-KEPT_PHRASES = 20_000
-"""Phrases of headings whose vectors are kept: 30 MB at 384 dimensions."""
+KEPT_LABELS, KEPT_PHRASES = 20_000, 20_000
+"""Labels whose words are kept, and phrases of headings whose vectors are: 30 MB at 384 dimensions."""
 ALMOST_SAID, SAID = 0.95, 0.5
 """The cosine from which the question says a phrase itself, and what that adds to its score."""
 LABEL_LEAD = 0.05
@@ -134,6 +134,7 @@ class IndicatorIndex:
         self._glossary = glossary
         self._lock = Lock()
         self._phrases = _Phrases((), self._terms)
+        self._named = lru_cache(KEPT_LABELS)(lambda heading, label: frozenset(self._terms(f"{heading} {label}")))
 
     def near(
         self,
@@ -151,7 +152,7 @@ class IndicatorIndex:
         asked, compared = self._compared(topic, [(name, None) for name in headings if name], request)
         found: dict[str, Near] = {}
         for (name, _), near in compared.items():
-            named = (frozenset(self._terms(f"{name} {label}")) for label in labels.get(name, ()))
+            named = [self._named(name, label) for label in labels.get(name, ())]
             found[name] = Near(near.cosine, max([near.words, *map(asked.shared, named)]))
         return [found.get(name) for name in headings]
 

@@ -36,7 +36,8 @@ class DeepAgent(BaseAgent):
             return
         plan = yield from self._plan(run)
         evidence, searched, closest = Findings(), list[str](), list[SearchHit]()
-        open_questions = [run.question.search_text, *plan]
+        # Without a model the quotations are those of the parts.
+        open_questions = plan if len(plan) > 1 and not run.has_model else [run.question.search_text, *plan]
         if run.question.expand and run.has_model:
             terms = yield from run.ask("expand", replies.queries(TERMS), "No further terms", most=str(TERMS))
             if terms:
