@@ -41,7 +41,7 @@ from ..models.prompts import on_one_line, render
 from ..models.replies.json_values import json_values
 from ..models.replies.stream import Reply, complete
 from ..questions.follow_ups import FollowUps
-from ..questions.reading import COUNTRY
+from ..questions.reading import COUNTRY, read_by_model
 from .agents import CHOOSES, DEFAULT
 from .agents.budget import PLANNING_SHARE, Spending
 from .agents.understanding import Understanding
@@ -354,7 +354,7 @@ class Condenser:
         written, fields, usage = self._rewritten(question, request)
         by_model = StepTiming.since("condense_model", started, usage)
         if self.follow_ups.is_same_question(written, ruled):
-            reading = self.follow_ups.read_by_model(written, fields, question.scope)
+            reading = read_by_model(written, fields, self.follow_ups.catalog, question.scope)
             return replace(question, standalone=written, reading=reading), (by_model,)
         return replace(question, standalone=ruled), (by_model, by_rule)
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import zip_longest
 from typing import Protocol
 
@@ -62,7 +63,8 @@ class IndicatorFigures:
 
     def newest(self, subject: str, years: Sequence[Condition] = ()) -> ReportedFigure | None:
         """The subject's newest figure of its newest edition, of ``years`` where some are given; None without one."""
-        figures = [one for one in self.by_subject.get(subject, ()) if _is_of(one, years)]
+        own = self.by_subject.get(subject, ())
+        figures = [one for one in own if not years or any(named.matches(year_of(one)) for named in years)]
         return max(figures, key=lambda one: (_edition(one.edition), year_of(one)), default=None)
 
     def shared_year(self, subjects: Iterable[str]) -> int | None:
@@ -74,10 +76,6 @@ class IndicatorFigures:
 def year_of(figure: ReportedFigure) -> int:
     """The figure's own year, else that of its edition; 0 without either."""
     return figure.year or (figure.edition if isinstance(figure.edition, int) else 0)
-
-
-def _is_of(figure: ReportedFigure, years: Sequence[Condition]) -> bool:
-    return not years or any(condition.matches(year_of(figure)) for condition in years)
 
 
 class FigureTables:
@@ -162,7 +160,12 @@ class FigureTables:
             old, new = _only_newest(sides[first].get(key, ())), _only_newest(after)
             if old is not None and new is not None and old.value != new.value:
                 pairs.append((old, new))
-        return sorted(pairs, key=lambda pair: (bool(pair[1].label), -_distance(*pair)))
+
+        def place(pair: tuple[ReportedFigure, ReportedFigure]) -> tuple[bool, Decimal]:
+            old, new = pair[0].value, pair[1].value
+            return bool(pair[1].label), -abs(new - old) / max(abs(old), abs(new))
+
+        return sorted(pairs, key=place)
 
     def _things(self, topic: str, pairs: Indicators, request: RequestContext | None) -> Sequence[str]:
         """The parts of a list, where at least two of them surely mean different indicators; else the whole."""
@@ -231,11 +234,6 @@ def _only_newest(figures: Sequence[ReportedFigure]) -> ReportedFigure | None:
     year = max((year_of(figure) for figure in figures), default=0)
     newest = [figure for figure in figures if year_of(figure) == year]
     return newest[0] if len({figure.value for figure in newest}) == 1 else None
-
-
-def _distance(first: ReportedFigure, last: ReportedFigure) -> float:
-    """How far two different values are apart, as a share of the larger: 0 to 2."""
-    return float(abs(last.value - first.value) / max(abs(first.value), abs(last.value)))
 
 
 def _under(named: Mapping[tuple[str, str], Sequence[ReportedFigure]], heading: str) -> Iterator[ReportedFigure]:

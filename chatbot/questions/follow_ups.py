@@ -19,7 +19,7 @@ from ..domain.scope import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
 from .english import pattern, words
 from .kinds import is_small_talk, series_words
-from .reading import COUNTRY, YEAR, read_by_model, read_names, values_of
+from .reading import COUNTRY, YEAR, read_names, values_of
 from .sides import COMPARES, compared_countries
 from .wording import (
     ARTICLE,
@@ -92,7 +92,7 @@ class FollowUps:
 
     def __init__(self, analyzer: Analyzer, catalog: Catalog, names_a_thing: NamesAThing) -> None:
         self._analyzer = analyzer
-        self._catalog = catalog
+        self.catalog = catalog
         self._names_a_thing = names_a_thing
 
     def by_rule(self, query: str, history: Sequence[Message], scope: Scope) -> str:
@@ -105,7 +105,7 @@ class FollowUps:
 
     def is_elliptic(self, query: str) -> bool:
         """Return whether words are missing that only a conversation can give."""
-        reading = read_names(query, self._catalog)
+        reading = read_names(query, self.catalog)
         is_whole = _COMPLETE.match(query) is not None and not _THING_BEFORE.search(query)
         return not self._telling(query, reading) or not (is_whole or self._is_complete(query, reading))
 
@@ -114,12 +114,8 @@ class FollowUps:
         asks = written.rstrip().endswith(_MARKS) or _COMPLETE.match(written) is not None
         return asks and self._named_in(written) == self._named_in(ruled)
 
-    def read_by_model(self, written: str, fields: object, scope: Scope) -> Reading:
-        """See `reading.read_by_model`."""
-        return read_by_model(written, fields, self._catalog, scope)
-
     def _named_in(self, text: str) -> list[set[tuple[object, ...]]]:
-        reading = read_names(text, self._catalog)
+        reading = read_names(text, self.catalog)
         groups = (reading.countries, compared_countries(reading))
         found: list[set[tuple[object, ...]]] = [{country.keys for country in group} for group in groups]
         return found + [{(y.gte, y.lte) for y in years} for years in (reading.editions, reading.figure_years)]
@@ -136,13 +132,13 @@ class FollowUps:
 
     def _after(self, full: str, before: State | None, cited: Cited, scope: Scope) -> State:
         """The state after a question and its answer, which tells the country where the question named none."""
-        reading = read_names(full, self._catalog)
+        reading = read_names(full, self.catalog)
         if not reading.countries and len(cited.countries) == 1 and not scope.get(COUNTRY):
             full = add_name(full, cited.countries[0])
-            reading = read_names(full, self._catalog)
+            reading = read_names(full, self.catalog)
         named = compared_countries(reading)
-        if any(values_of([country], self._catalog) for country in named):  # the others have no report
-            named = [country for country in named if values_of([country], self._catalog)]
+        if any(values_of([country], self.catalog) for country in named):  # the others have no report
+            named = [country for country in named if values_of([country], self.catalog)]
         countries = tuple(name_in_words(full, country, usual=True) for country in named or reading.countries)
         together = countries
         if before is not None:
@@ -157,7 +153,7 @@ class FollowUps:
         asked, series = query, series_words(query)
         series = "" if any(map(str.isdigit, series)) else series  # "since 2019" is a year
         plain = asked.replace(series, " ", 1) if series else asked
-        reading = read_names(plain, self._catalog, scope)
+        reading = read_names(plain, self.catalog, scope)
         rest = self._telling(plain, reading)
         if rest and _FORM_WORDS.issuperset(word.lower() for word in self._telling(plain, Reading())):
             return _with(state.question, [asked.strip(" ?.!")])
@@ -168,9 +164,10 @@ class FollowUps:
             if not series:
                 return full
             if not reading.figure_years:
-                full = _without_years(full, read_names(full, self._catalog).figure_years)
+                for old in reversed(read_names(full, self.catalog).figure_years):
+                    full = f"{_BEFORE_YEARS.sub('', full[: old.start]).rstrip()}{full[old.end :]}"
             return f"{full.rstrip(' ?.!')} {series}?"
-        reading = read_names(asked, self._catalog, scope)
+        reading = read_names(asked, self.catalog, scope)
         return self._filled(asked, reading, self._telling(asked, reading), state, scope)
 
     def _filled(self, asked: str, reading: Reading, rest: Sequence[str], state: State, scope: Scope) -> str:
@@ -178,7 +175,7 @@ class FollowUps:
         complete, names = self._is_complete(asked, reading), self._names(asked, reading, state, scope)
         chosen = scope.get(COUNTRY)
         has_country = bool(state.countries or state.cited.countries or reading.about or chosen)
-        if not (has_country and self._catalog.values(COUNTRY)):  # the topic is all that it can be about
+        if not (has_country and self.catalog.values(COUNTRY)):  # the topic is all that it can be about
             return asked if complete else _with(asked, [self._thing(asked, state), *names])
         complete = complete or (bool(rest) and self._names_a_thing(" ".join(rest), state.cited.headings))
         is_sentence = _COMPLETE.match(asked) is not None
@@ -223,7 +220,7 @@ class FollowUps:
             countries = list(state.countries or (state.cited.countries[:1] if refers else ()))
         years = [] if reading.every_year or scope.get(YEAR) else state.reading.every_year
         if _COMPLETE.match(asked):  # another question, of which only a report of that year may say something
-            known = self._catalog.values(YEAR)
+            known = self.catalog.values(YEAR)
             years = [named for named in years if any(map(named.condition.matches, known))]
         return [name for name in (list_in_words(countries), *_years_in_words([(state.question, years)])) if name]
 
@@ -260,7 +257,7 @@ class FollowUps:
         return full
 
     def _with_years(self, full: str, years: Sequence[str], *, of_report: bool) -> str:
-        reading = read_names(full, self._catalog)
+        reading = read_names(full, self.catalog)
         old = reading.editions if of_report else reading.figure_years or reading.editions
         compares = len(old) > 1 and COMPARES.search(full) is not None
         years = [*([years_in_words(full, one) for one in old] if compares else []), *years]
@@ -296,12 +293,6 @@ def _years_in_words(named: Sequence[tuple[str, Sequence[NamedYears]]]) -> list[s
     figures = [years_in_words(text, one) for text, years in named for one in years if not one.of_report]
     reports = [years_in_words(text, one) for text, years in named for one in years if one.of_report]
     return [name for name in (list_in_words(figures), edition_in_words(reports) if reports else "") if name]
-
-
-def _without_years(text: str, years: Sequence[NamedYears]) -> str:
-    for named in reversed(years):
-        text = f"{_BEFORE_YEARS.sub('', text[: named.start]).rstrip()}{text[named.end :]}"
-    return text
 
 
 def _with(question: str, names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from ..domain.scope import Kind, Named, NamedDocument, NamedYears, Reading
+from ..domain.scope import Kind, Named, NamedDocument, Reading
 from ..language import LETTERS_PATTERN, WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
 from .english import pattern, words
@@ -119,14 +119,15 @@ def read_request(reading: Reading, *, countries: int) -> Request:
 
     Only a question about no single country ranks, filters or counts countries.
     """
-    plain = " ".join(remove_names(reading.text, reading.names).split())
+    plain, years = " ".join(remove_names(reading.text, reading.names).split()), reading.every_year
+    is_span = len(years) > 1 or any(one.gte != one.lte for one in years)
     kind: Kind = "value"
     bound = None if countries else _bound(plain)
     if not countries:
         kind = _of_all(plain, bound)
     if kind in {"count", "filter"}:
         bound = bound or _sign(plain)
-    elif kind == "value" and (_SERIES.search(plain) or _SERIES.search(reading.text) or _spans(reading.every_year)):
+    elif kind == "value" and (_SERIES.search(plain) or _SERIES.search(reading.text) or is_span):
         kind = "series"
     elif kind == "value" and countries > 1:
         kind = "comparison"
@@ -142,10 +143,6 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         topic = f"{topic[: number.start]}{topic[number.end :]}"
     is_lowest, is_average = _LOWEST.search(plain) is not None, _AVERAGE.search(plain) is not None
     return Request(kind, topic, is_lowest, next(iter(most), 0), bound, is_average)
-
-
-def _spans(years: Sequence[NamedYears]) -> bool:
-    return len(years) > 1 or any(one.gte != one.lte for one in years)
 
 
 def _of_all(plain: str, bound: Bound | None) -> Kind:

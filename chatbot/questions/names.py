@@ -252,15 +252,11 @@ def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
             border = next((years.gte for years in reversed(named) if years.start < match.end()), known[-1])
             inside = [year for year in known if year < border]
         every = MOST_YEARS if match["previous"] and match[0].endswith("s") else 1
-        count = _number(match["before"] or match["count"]) or every
+        number = (match["before"] or match["count"] or "").lower()
+        count = ONES.get(number) or (int(number) if number.isdecimal() else 0) or every
         if chosen := inside[:count] if match["oldest"] else inside[-count:]:
             found.append(NamedYears(chosen[0], chosen[-1], match.start(), match.end(), True))
     return found
-
-
-def _number(written: str | None) -> int:
-    """0 where nothing is written."""
-    return ONES.get((written or "").lower(), 0) or (int(written) if written and written.isdecimal() else 0)
 
 
 MIN_TELLING_WORDS = 2

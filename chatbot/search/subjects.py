@@ -248,15 +248,12 @@ def _absent_years(reading: Reading, scope: Scope, catalog: Catalog) -> list[tupl
     undated = base.having(YEAR, [NO_VALUE], or_none=True)
     if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
         return []
-    return [
-        (country, years)
-        for country, years in _wanted_years(reading, catalog)
-        if not any(map(years.condition.matches, catalog.values(YEAR, _of_country(base, country))))
-    ]
-
-
-def _of_country(scope: Scope, country: Value | None) -> Scope:
-    return scope if country is None else scope.having(COUNTRY, [country])
+    absent = []
+    for country, years in _wanted_years(reading, catalog):
+        known = catalog.values(YEAR, base.having(COUNTRY, filter(None, [country])))
+        if not any(map(years.condition.matches, known)):
+            absent.append((country, years))
+    return absent
 
 
 def _wanted_years(reading: Reading, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:

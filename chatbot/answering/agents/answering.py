@@ -25,6 +25,7 @@ from ...domain import (
     TokenEvent,
 )
 from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
+from ...domain.protocols import Quoter
 from ...language import escape_markdown, language_of, quotation_item
 from ...models.chat.extractive import HEADER
 from ...models.replies import numbers
@@ -226,6 +227,11 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
         return (yield from _quote(f"{run.why_stopped} {run.say(INSTEAD)}", quoting, context))
     yield run.step("generate", "Writing the answer")
     model, allowance = run.resources.chat_model, Allowance(run.spending, keep=0)
+    if isinstance(model, Quoter):  # no prompt, no reply to be read
+        started = time.perf_counter()
+        written = yield from _quote(run.say(HEADER), quoting, context)
+        run.spending.add(StepTiming.since("generate", started))
+        return written
     steps, written, shown = list[StepTiming](), Written("", context), context
     with run.request.within(run.spending.seconds_left()) as limited:
         while allowance.take():

@@ -41,10 +41,13 @@ IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 
 def _shared_rows(database: Database) -> dict[str, Json]:
     """Read the rows that every question needs at once, without the entries of the logs."""
-    condition = {"_id": {"$in": [CORPUS, CATALOG, GLOSSARY, FIGURES, EMBEDDER]}}
-    return cached(
-        database, "meta", lambda: {row["_id"]: row for row in database["meta"].find(condition, {"recent": 0})}
-    )
+
+    def read() -> dict[str, Json]:
+        condition = {"_id": {"$in": [CORPUS, CATALOG, GLOSSARY, FIGURES, EMBEDDER]}}
+        rows = list(database["meta"].find(condition, {"recent": 0}))
+        return {row["_id"]: row for row in rows}
+
+    return cached(database, "meta", read)
 
 
 class CorpusChanges:
