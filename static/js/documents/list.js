@@ -1,5 +1,5 @@
 /** The table of documents with its filters and pages. */
-import { getJson } from "../common/api.js";
+import { at, getJson } from "../common/api.js";
 import { byId, cloneTemplate, element, showError, showText } from "../common/dom.js";
 import { icon } from "../common/forms.js";
 import { sourceTitle, valueLabel, when } from "../common/format.js";
@@ -81,6 +81,10 @@ function rowOf(document) {
   cell(row, "updated_at", element("time", { datetime: document.updated_at, text: when(document.updated_at) }));
   const status = statusOf(document);
   cell(row, "status", element("span", { className: `status ${document.status}` }, icon(status.icon), status.text));
+  const ask = row.querySelector(".row-ask");
+  ask.href = at(`/?document=${encodeURIComponent(document.document_id)}`);
+  ask.setAttribute("aria-label", t("Ask “{title}”", { title }));
+  ask.hidden = !document.chunks;
   for (const [action, verb] of [["edit", t("Edit")], ["delete", t("Delete")]]) {
     const button = row.querySelector(`[data-action=${action}]`);
     button.setAttribute("aria-label", `${verb} ${title}`);
