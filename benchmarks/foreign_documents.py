@@ -129,8 +129,8 @@ def _census(path: Path) -> None:
     for at, row in enumerate(provinces):
         page.row(350 + 16 * at, [(72, row[0]), (300, row[1]), (380, row[2]), (460, row[3])])
     page.text(72, 450, "Literacy", size=14, bold=True)
-    page.text(72, 470, "Of the people above 15, 88.4 percent could read in 2022").text(318, 466, "4", size=6)
-    page.text(326, 470, "and 79.1 percent in 2012.")
+    page.text(72, 470, "Of the people above 15, 88.4 percent could read in 2022").text(322.4, 466, "4", size=6)
+    page.text(328, 470, "and 79.1 percent in 2012.")
     page.lines(72, 490, ["Women caught up because evening schools were opened in every province after 2014."])
     page.text(72, 520, "4 Measured by a reading test.", size=7)
     write(path, [page])

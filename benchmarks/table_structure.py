@@ -15,7 +15,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +28,8 @@ import pypdfium2
 from chatbot.library.loaders import loader_for
 
 Row = tuple[str, ...]
+_HEADING = re.compile(r"^(?:19|20)\d\d\W*$|[^\W\d_]{4}")
+"""A year or words: "Population 1995 (mn)" heads a column, it is no figure."""
 
 
 @dataclass(frozen=True)
@@ -71,21 +73,28 @@ def gold_rows(path: Path) -> list[Row]:
             table.setdefault(row, []).append(text)
         body = False
         for _, texts in sorted(table.items()):
-            figures = sum(
-                bool(re.search(r"\d", text)) and not re.fullmatch(r"(19|20)\d\d", text.strip()) for text in texts[1:]
-            )
+            figures = sum(bool(re.search(r"\d", text)) and not _HEADING.search(text.strip()) for text in texts[1:])
             body = body or 2 * figures > len(texts[1:]) > 0
             if body and len(kept := tuple(filter(None, map(plain, texts)))) > 1:
                 rows.append(kept)
     return rows
 
 
-def line_cells(line: str) -> Row:
-    """The cells of a stored line: ``Name: cell; Name: cell`` or ``| cell | cell |``; of groups the last."""
+def line_cells(line: str, known: Collection[str]) -> Row:
+    """The cells of a stored line: ``Name: cell; Name: cell``, ``Label: cell; cell`` or ``| cell | cell |``; of groups
+    the last. ``known``: the gold cells, among which a label is."""
     if line.startswith("|"):
         texts = line.strip("|").split(" | ")
     else:
-        texts = [part.rpartition(": ")[2] for part in line.split("; ")]
+        parts: list[tuple[str, str, str]] = []
+        for part in line.split("; "):
+            name, sign, value = part.rpartition(": ")
+            whole = plain(f"{parts[-1][2]}{value}") if parts and not sign else ""
+            if whole and any(cell.startswith(whole) for cell in known):  # a cell with a semicolon in it
+                parts[-1] = (*parts[-1][:2], f"{parts[-1][2]}; {value}")
+            else:
+                parts.append((name, sign, value))
+        texts = [parts[0][0]] * (plain(parts[0][0]) in known) + [value for _, _, value in parts]
     return tuple(filter(None, (plain(text.rpartition(" › ")[2]) for text in texts)))
 
 
@@ -98,7 +107,11 @@ def score(pdf: Path, gold: Path) -> Score:
     lines = [line for section in loaded.sections for line in section.text.split("\n")]
     wanted = gold_rows(gold)
     known = {cell for row in wanted for cell in row}
-    stored = [cells for cells in map(line_cells, lines) if len(cells) > 1 and any(cell in known for cell in cells)]
+    stored = [
+        cells
+        for cells in (line_cells(line, known) for line in lines)
+        if len(cells) > 1 and any(cell in known for cell in cells)
+    ]
     gold_pairs, found_pairs = pairs(wanted), pairs(stored)
     whole = Counter(stored) & Counter(wanted)
     document = pypdfium2.PdfDocument(pdf)

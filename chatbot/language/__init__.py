@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WORD_PATTERN = re.compile(r"\w+")
 LETTERS_PATTERN = re.compile(r"[^\W\d_]+")
-YEAR_PATTERN = re.compile(r"\b(?:19|20)\d\d\b")
+YEAR_PATTERN = re.compile(r"\b(?:19|20)\d\d(?![^\W⁰¹²³⁴-⁹])")
 _TERM = re.compile(r"\w+(?:[.,]\d+)*")
 """A word, or a number with its decimals."""
 _COMPOUND = re.compile(r"\b\w*?(?:[a-z0-9][A-Z]|_)\w*")

@@ -16,6 +16,17 @@ PARAGRAPH = "\n\n"
 LINE = "\n"
 
 
+SUPERSCRIPTS = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
+
+
+def raised(text: str, before: str) -> str:
+    """Return a superscript after ``before`` so that it is not read as part of a number: 2023⁴, 10⁷."""
+    if not before[-1:].isdigit() or not text.strip():
+        return text
+    signs = text.strip()
+    return signs.translate(SUPERSCRIPTS) if all(ord(sign) in SUPERSCRIPTS for sign in signs) else f" [{signs}]"
+
+
 class HeadingOutline:
     """The headings and texts of a document, added from top to bottom. Level 1 is the highest."""
 
@@ -89,6 +100,13 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
     return "; ".join(written)
 
 
+def labelled_row(cells: Sequence[str]) -> str:
+    """Return a row whose columns have no names: ``Label: value; value``."""
+    first, *others = [value for cell in cells if (value := one_line(cell))] or [""]
+    labelled = bool(others) and bool(cells[0].strip()) and bool(label(first)) and not is_number(first)
+    return f"{first.rstrip(' :')}: {'; '.join(others)}" if labelled else "; ".join([first, *others])
+
+
 def empty_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a line that names the columns without a value in any row, as a form has them; no line if all have one."""
     filled = {place for row in rows for place, cell in enumerate(row) if cell.strip()}
@@ -98,7 +116,7 @@ def empty_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> str:
-    """Return a line for each row, with the names of its columns if the table has them, else ``a | b | c``.
+    """Return a line for each row, with the names of its columns if the table has them, else ``a: b; c``.
 
     ``header``: whether the first row of more than one cell names the columns; None = judge by its look. Rows of one
     cell above it are captions. Such rows below it, notes and names of groups, stand alone too.
@@ -108,10 +126,7 @@ def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> 
     first = next((place for place, row in enumerate(table) if not is_single(row)), len(table))
     named = first + 1 < len(table) and (looks_like_header(table[first]) if header is None else header)
     names = [label(name) for name in table.pop(first)] if named else []
-    lines = [
-        row_text(names, row) if names and not is_single(row) else " | ".join(cell for cell in row if cell)
-        for row in table
-    ]
+    lines = [row_text(names, row) if names and not is_single(row) else labelled_row(row) for row in table]
     return "\n".join([*lines, *empty_columns(names, table)])
 
 

@@ -106,7 +106,7 @@ def test_merged_and_nested_cells(tmp_path: Path) -> None:
         inner = table.cell(1, 2).add_table(1, 2)
         inner.cell(0, 0).text, inner.cell(0, 1).text = "in", "ner"
 
-    text = "Region: Africa; Country: Chad; Value: 1 in | ner\nRegion: Africa; Country: Mali; Value: 2\nNote"
+    text = "Region: Africa; Country: Chad; Value: 1 in: ner\nRegion: Africa; Country: Mali; Value: 2\nNote"
     assert sections(load(tmp_path, write)) == [((), text)]
 
 

@@ -31,7 +31,7 @@ def test_a_row_names_its_columns(header: list[str], cells: list[str], text: str)
 
 TABLES = {
     **CASES["tables"],
-    "prose first": ([["x" * 121, "b"], ["c", "d"]], f"{'x' * 121} | b\nc | d"),
+    "prose first": ([["x" * 121, "b"], ["c", "d"]], f"{'x' * 121}; b\nc: d"),
 }
 
 
@@ -43,7 +43,7 @@ def test_a_table_is_a_line_for_each_row(rows: list[list[str]], text: str) -> Non
 def test_who_knows_the_header_says_so() -> None:
     rows = [["1", "2"], ["3", "4"]]
     assert table_text(rows, header=True) == "1: 3; 2: 4"
-    assert table_text([["Country", "Year"], ["Chad", "2020"]], header=False) == "Country | Year\nChad | 2020"
+    assert table_text([["Country", "Year"], ["Chad", "2020"]], header=False) == "Country: Year\nChad: 2020"
 
 
 def test_a_long_name_of_a_column_does_not_swell_each_row() -> None:

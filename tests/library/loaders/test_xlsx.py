@@ -99,7 +99,7 @@ def test_a_table_without_names_and_a_sheet_of_notes(tmp_path: Path) -> None:
 
     loaded = load(tmp_path, ["land", 5], ["water", 6], change=change)
     assert [(section.path, section.text) for section in loaded.sections] == [
-        (("Data",), "land | 5\nwater | 6"),
+        (("Data",), "land: 5\nwater: 6"),
         (("Notes",), "Only this."),
     ]
 

@@ -224,6 +224,8 @@ _OPERANDS: dict[int, Callable[[bytes], PDFStackT]] = {
 }
 
 
+_DIAGONAL = 0.2
+"""Tangent of the angle from which text runs across the page; less is a page that was scanned askew."""
 _UNPAINTED_MODES = {3, 7}
 """Render modes of text that only a program reads (ISO 32000-1, table 106)."""
 _COLOR_SPACES = {"DeviceGray", "CalGray", "DeviceRGB", "CalRGB", "DeviceCMYK", "ICCBased"}
@@ -271,6 +273,8 @@ class _Device(PDFPageAggregator):
         text, bold, width, descent = glyph
         a, b, c, d, e, f = matrix
         turn, advance = 0, width * fontsize * scaling
+        if min(abs(a), abs(b)) > _DIAGONAL * max(abs(a), abs(b)):
+            return advance  # a watermark across the page
         if b or c or min(a, d, scaling) <= 0 or min(advance, fontsize) < 0 or font.is_vertical():
             at = LTChar(matrix, font, fontsize, scaling, rise, text, width, font.char_disp(cid), ncs, graphicstate)
             x0, y0, x1, y1, size = *at.bbox, at.size

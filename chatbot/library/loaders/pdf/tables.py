@@ -13,7 +13,7 @@ from functools import reduce
 from itertools import chain, pairwise
 
 from ....domain import SECTION_SEPARATOR
-from ..sections import LEVEL, empty_columns, row_text
+from ..sections import LEVEL, empty_columns, labelled_row, row_text
 from .drawing import Box, DrawnPage
 from .words import Rule, Span, Word, join_lines, line_of, merge_spans, page_rules, pieces_of, rows_of, text_of
 
@@ -23,10 +23,13 @@ _SAME = 6.0  # points: tolerance for two rules of one table
 _BROKEN = 20.0  # points: a gap up to this width in a rule separates groups of columns, not tables
 _MAX_HEADER_ROWS = 8  # more is text above a table
 _DRAWN = re.compile(r"[-_=–—.·*\s]{8,}")  # a rule of typed characters
+_MAX_BORDERED_HEADER_ROWS = 4
+_HAIR = 9.0  # points: a narrower column between borders is the gap of a double border
 _MIN_ROWS = 3  # baselines in one row of borders: from here on, they may be rows without rules between them
 _MAX_LABEL_WORDS = 4  # on average: with more, it is text in two columns between two rules, not a table
 WIDE = 1.0  # of the font size: a wider gap is between two cells, not between two words
 _HEADER_GAP = 0.6
+_DIGIT = re.compile(r"\d")
 _LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
 _NUMERIC_WORDS = re.compile(
     r"^[\s(\[<>≤≥±+\-−–—$€£¥~]*(?:\d[\d\s.,:/%–−\-]*[)\]%*†‡§a-z]{0,2}|[–—\-.…]+|n/?a|ref\.?)[\s)\]%]*$", re.IGNORECASE
@@ -157,11 +160,10 @@ class _Group:
 
 
 def row_lines(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
-    """Return ``Header: value; Header: value`` for each row; a Markdown table if there is no header."""
-    if not any(header):
-        lines = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in body]
-        return lines[:1] + [f"|{'---|' * lines[0].count(' | ')}---|"] * bool(lines) + lines[1:]
+    """Return ``Header: value; Header: value`` for each row; ``Label: value; value`` if there is no header."""
     rows = list(body)
+    if not any(header):
+        return [labelled_row(row) for row in rows]
     return [*(row_text(header, row) for row in rows), *empty_columns(header, rows)]
 
 
@@ -232,8 +234,11 @@ def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]
     if len(parts) > 1:
         # The header takes more than one part if figures begin later.
         figures = [any(_is_figures(row) for row in part) for part in parts]
-        above = max(figures.index(True), 1) if any(figures) else 1
-        head, body = list(chain(*parts[:above])), list(chain(*parts[above:]))
+        above = figures.index(True) if any(figures) else 1
+        if above:
+            head, body = list(chain(*parts[:above])), list(chain(*parts[above:]))
+        else:
+            body = [*body, *chain(*parts[1:])]
     top, bottom = rules[0], rules[len(parts)]
     spanners = [rule for rule in exact if top.y + 1 < rule.y < bottom.y and rule.x1 - rule.x0 < top.x1 - top.x0 - _SAME]
     body = body if len(head) <= _MAX_HEADER_ROWS else []
@@ -333,19 +338,29 @@ def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) ->
         if 2 * sum(sum(map(bool, row.cells)) == 1 for row in bordered.rows) > len(bordered.rows):
             continue  # borders around rows only: `ruled_tables` finds the columns
         inside = [word for word in words if x0 <= word.x <= x1 and top <= word.y <= bottom]
+        spans = [(column.bbox[0], column.bbox[2]) for column in bordered.columns]
+        spans = [(x0, min(x1, after)) for (x0, x1), (after, _) in pairwise([*spans, (x1, x1)])]
         grid, used = _grid([row.cells for row in bordered.rows], inside)
-        if len(grid) < 2 or sum(any(row[at] for row in grid) for at in range(len(grid[0]))) < 2:
+        continued = before if top < page.height / 4 else None
+        grid, spans = _without_gaps(grid, spans)
+        titles = []  # a row of one cell above the others names the table
+        while len(grid) > 2 and sum(map(_has_text, grid[0])) == 1:
+            titles.append(next(filter(_has_text, grid.pop(0)))[0])
+        header, body, columns = _headed(grid, spans, continued)
+        if len(grid) < (1 if continued and header is continued.header else 2) or len(columns) < 2:
             continue
-        columns = [(cell[0], cell[2]) for cell in bordered.rows[0].cells if cell]
-        header, body = _headed(grid, columns, before if top < page.height / 4 else None)
-        tables.append(Table(row_lines(header, body), x0, x1, top, bottom, header, columns))
+        tables.append(Table([*titles, *row_lines(header, body)], x0, x1, top, bottom, header, columns))
         words = [word for word in words if id(word) not in used]
     return tables, words
 
 
-def _grid(rows: Sequence[Sequence[Box | None]], words: Sequence[Word]) -> tuple[list[list[str]], set[int]]:
-    """Return the cells' texts, and the ids of the words in them. A cell over several rows is repeated as a label."""
-    grid: list[list[str]] = []
+_Cell = tuple[str, Box | None]
+"""A cell's text and borders; None for a place that another cell covers."""
+
+
+def _grid(rows: Sequence[Sequence[Box | None]], words: Sequence[Word]) -> tuple[list[list[_Cell]], set[int]]:
+    """Return the cells of each row, and the ids of the words in them."""
+    grid: list[list[_Cell]] = []
     used: set[int] = set()
     for cells in rows:
         low, high = min(cell[1] for cell in cells if cell), max(cell[3] for cell in cells if cell)
@@ -354,15 +369,41 @@ def _grid(rows: Sequence[Sequence[Box | None]], words: Sequence[Word]) -> tuple[
             [w for w in beside if cell and cell[0] <= w.x <= cell[2] and cell[1] <= w.y <= cell[3]] for cell in cells
         ]
         used |= {id(word) for cell in inside for word in cell}
-        grid += _rows_without_rules(cells, inside) or [
-            [
-                reduce(join_lines, (line_of(row).text for row in rows_of(cell)), "")
-                if cells[at]
-                else (grid[-1][0] if at == 0 and grid else "")
-                for at, cell in enumerate(inside)
-            ]
-        ]
-    return [row for row in grid if any(row)], used
+        if without_rules := _rows_without_rules(cells, inside):
+            grid += [list(zip(row, cells, strict=True)) for row in without_rules]
+            continue
+        texts = [reduce(join_lines, (line_of(row).text for row in rows_of(cell)), "") for cell in inside]
+        grid.append(list(zip(texts, cells, strict=True)))
+    return [row for row in grid if any(text for text, _ in row)], used
+
+
+def _without_gaps(grid: Sequence[Sequence[_Cell]], spans: Sequence[Span]) -> tuple[list[list[_Cell]], list[Span]]:
+    """Drop columns without text, and join neighbours of which no row fills both: double borders make such columns."""
+    groups: list[list[int]] = []
+    for at in range(len(spans)):
+        filled = [bool(row[at][0]) for row in grid]
+        if not any(filled):
+            continue
+        narrow = bool(groups) and (groups[-1][-1] + 1 < at or min(_width(spans[at]), _width(spans[at - 1])) < _HAIR)
+        apart = groups and any(
+            has and any(row[place][0] for place in groups[-1]) for has, row in zip(filled, grid, strict=True)
+        )
+        if groups and narrow and not apart:
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+    joined = [
+        [next(filter(_has_text, (row[place] for place in group)), row[group[0]]) for group in groups] for row in grid
+    ]
+    return joined, [(spans[group[0]][0], spans[group[-1]][1]) for group in groups]
+
+
+def _has_text(cell: _Cell) -> bool:
+    return bool(cell[0])
+
+
+def _width(span: Span) -> float:
+    return span[1] - span[0]
 
 
 def _rows_without_rules(cells: Sequence[Box | None], inside: Sequence[Sequence[Word]]) -> list[list[str]]:
@@ -383,13 +424,39 @@ def _rows_without_rules(cells: Sequence[Box | None], inside: Sequence[Sequence[W
     return body_of(lines, spans)
 
 
-def _headed(grid: list[list[str]], columns: list[Span], before: Table | None) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows below it. A table that continues without one takes the header of ``before``."""
-    first = grid[0]
-    if before is not None and any(before.header) and first != before.header and len(columns) == len(before.columns):
+def _headed(
+    grid: list[list[_Cell]], columns: list[Span], before: Table | None
+) -> tuple[list[str], list[list[str]], list[Span]]:
+    """Return the header, the rows below it, and the columns.
+
+    A table that continues without a header takes that of ``before``. A header may take several rows; a cell over
+    several columns names each. A cell over several rows is repeated as a label.
+    """
+    body: list[list[str]] = []
+    for row in grid:
+        covered = row[0] == ("", None) and body
+        body.append([body[-1][0] if covered else row[0][0], *(text for text, _ in row[1:])])
+    if before is not None and any(before.header) and body[0] != before.header and len(columns) == len(before.columns):
         pairs = zip(columns, before.columns, strict=True)
-        if all(abs(a[0] - b[0]) < 3 and abs(a[1] - b[1]) < 3 for a, b in pairs):
-            return before.header, grid
-    if is_number(first[0]) or any(not cell or (is_number(cell) and not is_year(cell)) for cell in first[1:]):
-        return [""] * len(first), grid
-    return first, grid[1:]
+        if all(abs(a[0] - b[0]) < _SAME and abs(a[1] - b[1]) < _SAME for a, b in pairs):
+            return before.header, body, columns
+    names: list[list[str]] = [[] for _ in columns]
+    figures = [any(is_number(cell) and not is_year(cell) for cell in row[1:]) for row in body]
+    above = figures.index(True) if any(figures) else 1
+    # Where rows of words stand among the figures, a row of words is only known as a heading while names are missing.
+    words = not any(_DIGIT.search(cell) and not is_year(cell) for row in body[:above] for cell in row[1:])
+    sure = any(figures) and all(figures[above:]) and words
+    at = 0
+    for row in grid[: min(above, _MAX_BORDERED_HEADER_ROWS)]:
+        texts = [text for text, _ in row]
+        complete = all(names[1:]) and len(set(map(tuple, names[1:]))) == len(columns) - 1
+        if is_number(texts[0]) or (complete and not sure) or sum(map(bool, texts)) < 2:
+            break
+        at += 1
+        for text, cell in row:
+            for place, (x0, x1) in enumerate(columns):
+                if text and cell and cell[0] <= (x0 + x1) / 2 <= cell[2] and text not in names[place]:
+                    names[place].append(text)
+    if at in {0, len(grid)} or 2 * sum(map(bool, names[1:])) < len(columns) - 1:
+        return [""] * len(columns), body, columns
+    return [LEVEL.join(name) for name in names], body[at:], columns

@@ -12,10 +12,12 @@ from itertools import pairwise
 from math import inf
 from operator import attrgetter
 
+from ..sections import SUPERSCRIPTS
 from .drawing import Char, DrawnPage, Placed
 
 _UNREADABLE = re.compile(r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+")
 _SPACE = 0.15  # of the font size: narrower gaps are kerning
+_SCRIPT = 0.8  # of the font size: a smaller figure beside it is raised or lowered
 _SPREAD = 0.3  # the same on a page with space characters between its words: there, letters may be spread
 _SPACES = 0.08  # of a page's characters: with more spaces, its words are separated by space characters
 _LINE = 3.0  # points: largest distance between the tops of one line
@@ -83,7 +85,13 @@ def page_words(page: DrawnPage) -> list[Word]:
             if not char.text or char.text.isspace():
                 last = None
                 continue
-            if last is None or char.x0 > last.x1 + gap * last.size or abs(char.top - last.top) > _LINE:
+            both = last is not None and last.text.isdigit() and char.text.isdigit()
+            if (
+                last is None
+                or (both and char.size < _SCRIPT * last.size)
+                or char.x0 > last.x1 + gap * last.size
+                or abs(char.top - last.top) > _LINE
+            ):
                 groups.append([])
             groups[-1].append(char)
             last = char
@@ -94,7 +102,35 @@ def page_words(page: DrawnPage) -> list[Word]:
             top, bottom = min(char.top for char in group), max(char.bottom for char in group)
             bold = 2 * sum(char.bold for char in group) > len(group)
             words.append(Word(text, x0, x1, top, bottom, max(char.size for char in group), bold))
-    return _with_spread_figures(words)
+    return _with_scripts(_with_spread_figures(words))
+
+
+def _with_scripts(words: list[Word]) -> list[Word]:
+    """Join a raised figure to the number before it as "2023⁴", and a lowered one to the letters before it as "CO2"."""
+    usual = max((word.size for word in words), default=0.0)
+    small = [word for word in words if word.size < _SCRIPT * usual and word.text.strip(",*") and len(word.text) < 4]
+    if not small:
+        return words
+    ends: dict[int, list[Word]] = defaultdict(list)
+    for word in words:
+        ends[round(word.x1)].append(word)
+    joined: set[int] = set()
+    for script in small:
+        near = (word for at in (-2, -1, 0, 1, 2) for word in ends[round(script.x0) + at])
+        base = next((w for w in near if _SCRIPT * w.size > script.size and w.top - 2 < script.y < w.bottom + 2), None)
+        if base is None or script.x0 - base.x1 > 2 * _SPACE * base.size:
+            continue
+        raised, lowered = base.bottom - script.bottom > 0.15 * base.size, script.y - base.y > 0.1 * base.size
+        if raised and base.text[-1].isdigit() and script.text.isdecimal():
+            base.text += script.text.translate(SUPERSCRIPTS)
+        elif lowered and base.text[-1].isalpha() and script.text.isalnum() and base.size > script.size:
+            base.text += script.text
+        else:
+            continue
+        base.x1 = max(base.x1, script.x1)
+        ends[round(base.x1)].append(base)
+        joined.add(id(script))
+    return [word for word in words if id(word) not in joined]
 
 
 def _without_doubled(chars: list[Char]) -> list[Char]:
@@ -132,7 +168,16 @@ def _without_covered_spaces(chars: list[Char]) -> list[Char]:
                 return True
         return False
 
-    return [char for char in chars if not (char.text.isspace() and is_covered(char))]
+    def separates(at: int) -> bool:
+        """Return whether the signs drawn just before and after it stand left and right of it, as within a text."""
+        before, space, after = chars[max(at - 1, 0)], chars[at], chars[min(at + 1, len(chars) - 1)]
+        words = not (before.text.isspace() or after.text.isspace())
+        in_line = max(abs(before.top - space.top), abs(after.top - space.top)) < 1
+        return words and in_line and before.x0 < space.x0 < after.x0 < before.x0 + 2 * space.size
+
+    return [
+        char for at, char in enumerate(chars) if not (char.text.isspace() and is_covered(char) and not separates(at))
+    ]
 
 
 def _with_spread_figures(words: list[Word]) -> list[Word]:

@@ -140,8 +140,8 @@ def test_without_a_header_the_rows_keep_their_cells_in_order(tmp_path: Path) -> 
     page = Page()
     for at, row in enumerate(RATES):
         page.row(142 + 12 * at, cells(*row))
-    assert lines(tmp_path, page)[0] == "| Kenya | 26.1 | 4.9 |"
-    assert lines(tmp_path, page)[-1] == "| Costa Rica | 10.8 | 5.3 |"
+    assert lines(tmp_path, page)[0] == "Kenya: 26.1; 4.9"
+    assert lines(tmp_path, page)[-1] == "Costa Rica: 10.8; 5.3"
 
 
 def test_a_wide_row_of_a_table_is_a_section_by_itself(tmp_path: Path) -> None:
