@@ -24,6 +24,7 @@ COMMANDS = {
     "growth": "100 and 10,000 reports",
     "compare": "search, question, ingest and start beside other products",
     "page": "what the browser adds",
+    "round_trips": "calls to MongoDB that wait for each other, each with a delay",
     "serving": "questions beside streams and slow clients",
     "soak": "eight people and a librarian, for as long as wished",
     "hostile": "what small inputs may cost",

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..domain import Vector
 from ..domain.errors import DatabaseError
@@ -23,6 +23,7 @@ from .rows import encode_payload
 if TYPE_CHECKING:
     from pymongo.change_stream import ChangeStream
 
+T = TypeVar("T")
 Json = dict[str, Any]
 INDEX_BUILD_MS = 60_000
 """Time limit for building an index, which takes longer than any other call."""
@@ -72,6 +73,14 @@ class Database(ABC):
 
     embedded: bool
     """True for the SQLite file, False for a MongoDB server."""
+
+    def __init__(self) -> None:
+        self.reads: dict[str, Callable[[], Any]] = {}
+        """What every request reads, by its name in `caches.cached`: where one is missing, all are read at once."""
+
+    def at_once(self, calls: Sequence[Callable[[], T]]) -> list[T]:
+        """Return what independent calls return. The round trips to a server overlap."""
+        return [call() for call in calls]
 
     mapped: Mapping[str, Collection] = MappingProxyType({})
     """Collections of other programs, by name (`mapped.MappedCollection`)."""

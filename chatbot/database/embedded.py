@@ -42,6 +42,7 @@ class EmbeddedDatabase(Database):
     embedded = True
 
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        super().__init__()
         self._path = path
         self._busy_seconds = busy_seconds
         self._local = threading.local()

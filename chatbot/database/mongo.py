@@ -7,7 +7,9 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,13 +36,15 @@ from pymongo.read_concern import ReadConcern
 from ..config.settings import Settings
 from ..domain import Vector
 from ..domain.errors import DatabaseError, SettingsError, read_failures
-from .core import CommandError, Database, Json, current_request
+from .core import CommandError, Database, Json, T, current_request
 from .rows import VECTOR_SUBTYPE, encode_payload
 
 CONNECTIONS_PER_THREAD = 4
 """Upper bound of the pool: streamed answers and ingestion run beside the threads of requests."""
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds before the third attempt, doubled before each further one; PyMongo makes the second at once."""
+OVERLAPPING = 32
+"""Threads for calls beside those of the threads that answer requests."""
 AWAIT_MS = 100
 """Time that a change stream waits for the next change."""
 REQUEST_SHARE = 1.5
@@ -122,7 +126,9 @@ class MongoDatabase(Database):
     embedded = False
 
     def __init__(self, client: Any, name: str, *, seconds: float = 5.0) -> None:
+        super().__init__()
         self._client = client
+        self._pool = ThreadPoolExecutor(OVERLAPPING, thread_name_prefix="mongodb")
         self._database = client[name]
         self._limits = TimeLimits(seconds, silence=(ConnectionFailure, ConfigurationError))
 
@@ -212,7 +218,13 @@ class MongoDatabase(Database):
             version = self._client.server_info().get("version", "of unknown version")
         return f"MongoDB {version}, database {self._database.name}"
 
+    def at_once(self, calls: Sequence[Callable[[], T]]) -> list[T]:
+        others = [self._pool.submit(copy_context().run, call) for call in calls[1:]]
+        return [*(call() for call in calls[:1]), *(other.result() for other in others)]
+
     def close(self) -> None:
+        self._pool.shutdown(wait=False)
+        self._pool = ThreadPoolExecutor(OVERLAPPING, thread_name_prefix="mongodb")
         self._client.close()
 
 

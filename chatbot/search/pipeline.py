@@ -77,11 +77,13 @@ class Retriever:
         embedder: Embedder,
         settings: QuerySettings = QuerySettings(),  # noqa: B008  # frozen
         unsettled: Unsettled = dict,
+        known: Unsettled | None = None,
         position: Callable[[], int] = int,
         reranker: Callable[[str], Reranker | None] = lambda name: None,
         refiner: Refiner | None = None,
     ) -> None:
-        """``settings``: of a search without settings of its own. ``unsettled``, ``position``: see `settled_search`.
+        """``settings``: of a search without settings of its own. ``unsettled``, ``position``, ``known``: see
+        `settled_search`.
 
         ``reranker`` returns the reranker of a name, None for none.
         ``refiner``: for methods that may be refined; None = none is.
@@ -89,7 +91,7 @@ class Retriever:
         self._store = store
         self._embedder = embedder
         self._settings = settings
-        self._settled = partial(settled_search, unsettled=unsettled, position=position)
+        self._settled = partial(settled_search, unsettled=unsettled, position=position, known=known)
         self._reranker = reranker
         self._refiner = refiner
 
@@ -241,21 +243,27 @@ class _Search:
 
 
 def settled_search(
-    search: Callable[[int], Matches], count: int, unsettled: Unsettled, position: Callable[[], int] = int
+    search: Callable[[int], Matches],
+    count: int,
+    unsettled: Unsettled,
+    position: Callable[[], int] = int,
+    known: Unsettled | None = None,
 ) -> Matches:
     """Search one version of each report: never half of it, never two.
 
     While a report is written or removed, the store may hold passages of another version of it. Their matches are
     dropped after the search, and the search is widened by what was dropped, so that no result gets shorter.
     ``search(n)`` returns up to n matches of each kind; ``unsettled()`` the versions that may be seen, as they are at
-    this ``position()`` of the catalog's log.
+    this ``position()`` of the catalog's log, and ``known()`` as they were read in this request before.
     """
+    before, visible = position(), (known or unsettled)()
     for _ in range(TRIES):
-        before, visible = position(), unsettled()
         matches, dropped = _widened(search, count, visible) if visible else (search(count), False)
         versions = {Chunk.version_of(match.chunk_id) for match in (*matches[0], *matches[1])}
+        after, now = unsettled(), position()
         # What was dropped may have been all there was: replaced twice during the search, to the same version again.
-        unchanged = unsettled() == visible and not (dropped and position() != before)
+        unchanged = after == visible and not (dropped and now != before)
+        before, visible = now, after
         # A report with two versions was replaced between the two searches, so quickly that it is settled again.
         if unchanged and len(versions) == len(dict(versions)):
             break

@@ -6,7 +6,9 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import TypeAlias, TypeVar
 
@@ -153,7 +155,9 @@ def in_parallel(
         try:
             for _ in range(min(threads, len(work))):
                 # Daemons, unlike those of a pool: the process must not wait at its end for a search that was given up.
-                threading.Thread(target=_work, args=(waiting, done, limited), name="search", daemon=True).start()
+                # In this context, so that they share what the request has read.
+                task = partial(copy_context().run, _work, waiting, done, limited)
+                threading.Thread(target=task, name="search", daemon=True).start()
             while missing:
                 left = LOOK_SECONDS if limited.deadline is None else limited.deadline - time.monotonic()
                 try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ... import __version__
@@ -202,6 +202,7 @@ class Runtime:
             embedder=embedder,
             settings=QuerySettings.of(settings),
             unsettled=documents.unsettled,
+            known=partial(documents.unsettled, again=False),
             position=documents.position,
             reranker=self.reranker,
             refiner=Refiner(
@@ -274,7 +275,7 @@ class Runtime:
         """Changes with the program, reports, models and settings; None while a report is written or removed."""
         storage, chat_model = self._storage, self._answering.chat_model
         position = f"{storage.changes.position()}:{storage.documents.position()}"
-        if storage.documents.unsettled():
+        if storage.documents.unsettled(again=False):
             return None
         models = f"{self.embedder.model_id}:{chat_model.model_id}"
         bounds = self._bounds(question.settings or self.resources.settings)

@@ -19,10 +19,14 @@ from ..core import Database
 
 T = TypeVar("T")
 Level = Literal["embedding", "response", "query"]
+MARKERS = "markers"
+"""What other programs have written is looked at once in a request (`write_marker`)."""
 KEPT_RESULTS = 256
 PRUNE_EVERY = 50
 """Writes between two counts of the entries: counting costs more than writing."""
-_CACHE: ContextVar[dict[tuple[Database, str], Any] | None] = ContextVar("request_cache", default=None)
+STATE = (None, "state")
+"""Key of a mark that changes whenever what was read is cleared."""
+_CACHE: ContextVar[dict[tuple[Database | None, str], Any] | None] = ContextVar("request_cache", default=None)
 
 
 @contextmanager
@@ -40,18 +44,25 @@ def cached(database: Database, name: str, read: Callable[[], T]) -> T:
     cache = _CACHE.get()
     if cache is None:
         return read()
-    if (database, name) not in cache:
-        cache[database, name] = read()
-    value: T = cache[database, name]
+    kept: T | None = cache.get((database, name))
+    if kept is not None:
+        return kept
+    reads = {**database.reads, name: read} if name in database.reads else {name: read}
+    missing, state = [one for one in reads if (database, one) not in cache], cache.get(STATE)
+    results = dict(zip(missing, database.at_once([reads[one] for one in missing]), strict=True))
+    if cache.get(STATE) is state:  # else another thread of this request has searched since, and needs later reads
+        cache.update({(database, one): result for one, result in results.items()})
+    value: T = results[name]
     return value
 
 
 def refresh(database: Database) -> None:
     """Clear what was read of this database in this request."""
-    cache = _CACHE.get() or {}
-    for key in list(cache):
-        if key[0] is database:
-            cache.pop(key, None)
+    if (cache := _CACHE.get()) is not None:
+        cache[STATE] = object()
+        for key in list(cache):
+            if key[0] is database and key[1] != MARKERS:
+                cache.pop(key, None)
 
 
 def keep(results: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:

@@ -13,6 +13,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...domain.documents import Calibration
@@ -33,7 +34,7 @@ ABANDONED_SECONDS = 3600.0
 """Time after its end when a lease of a dead process is removed."""
 CORPUS, CATALOG, GLOSSARY, FIGURES = "corpus", "catalog", "glossary", "figures"
 EMBEDDER, STREAM, UPLOADS = "embedder", "change_stream", "uploads"
-DISMISSED, CALIBRATION = "dismissed:", "calibration:"
+DISMISSED, CALIBRATION, META = "dismissed:", "calibration:", "meta"
 BATCH = 1_000
 IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 """Pause after an empty look at the change stream, pause after a failure, and time between two notes of the position."""
@@ -41,13 +42,14 @@ IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 
 def _shared_rows(database: Database) -> dict[str, Json]:
     """Read the rows that every question needs at once, without the entries of the logs."""
+    rows: dict[str, Json] = cached(database, META, database.reads[META])
+    return rows
 
-    def read() -> dict[str, Json]:
-        condition = {"_id": {"$in": [CORPUS, CATALOG, GLOSSARY, FIGURES, EMBEDDER]}}
-        rows = list(database["meta"].find(condition, {"recent": 0}))
-        return {row["_id"]: row for row in rows}
 
-    return cached(database, "meta", read)
+def _read_meta(database: Database) -> dict[str, Json]:
+    names = {"_id": {"$in": [CORPUS, CATALOG, GLOSSARY, FIGURES, EMBEDDER]}}
+    condition = {"$or": [names, {"_id": {"$gte": CALIBRATION, "$lt": f"{CALIBRATION}\uffff"}}]}
+    return {row["_id"]: row for row in database["meta"].find(condition, {"recent": 0})}
 
 
 class CorpusChanges:
@@ -58,6 +60,7 @@ class CorpusChanges:
         self._database = database
         self._meta = database["meta"]
         self._log = log
+        database.reads.setdefault(META, partial(_read_meta, database))
 
     def corpus_id(self) -> str:
         """Return the id of this database's corpus, made at the first call; files of another are useless."""
@@ -119,6 +122,7 @@ class CorpusFacts:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._meta = database["meta"]
+        database.reads.setdefault(META, partial(_read_meta, database))
 
     def embedder(self) -> StoredEmbedder | None:
         row = _shared_rows(self._database).get(EMBEDDER)
@@ -143,7 +147,7 @@ class CorpusFacts:
 
     def calibration(self, model_id: str) -> Calibration | None:
         """Return what `calibrate` measured for this embedding model on this database."""
-        row = self._meta.find_one({"_id": f"{CALIBRATION}{model_id}"})
+        row = _shared_rows(self._database).get(f"{CALIBRATION}{model_id}")
         return None if row is None else from_row(Calibration, row)
 
     def put_calibration(self, calibration: Calibration) -> None:

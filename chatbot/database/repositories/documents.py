@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from ...domain import Condition, DocumentRecord, Holdings, Part, Scope, Value, Values, each_value
 from ..core import Database, Json
 from ..rows import NAMING, OLDER_PREFIX, document_id_of, document_name_of, from_row, now, row_metadata, unregistered
-from .caches import cached, keep, refresh
+from .caches import MARKERS, cached, keep, refresh
 from .corpus import CATALOG, CorpusChanges
 
 SEVERAL = ""
@@ -253,9 +253,10 @@ class DocumentRepository:
         self._log.record([document_id])
         return deleted
 
-    def unsettled(self) -> dict[str, str]:
-        """See `protocols.Catalog`. Reads again, also inside of `request_cache`."""
-        refresh(self._database)
+    def unsettled(self, *, again: bool = True) -> dict[str, str]:
+        """See `protocols.Catalog`. ``again``: also what was read in this request before."""
+        if again:
+            refresh(self._database)
         return dict(self.index().unsettled)
 
     def unready(self) -> list[DocumentRecord]:
@@ -317,11 +318,12 @@ class OlderReports:
         self._position = -1
         self._markers: list[int] = []
         self._records: Records = {}
+        database.reads[MARKERS] = lambda: database.at_once([one.write_marker for one in self._collections])
 
     def records(self) -> Records:
         """Return the reports by id; empty where every row belongs to a registered report."""
         position = self._changes.position()
-        markers = cached(self._database, "markers", lambda: [one.write_marker() for one in self._collections])
+        markers = cached(self._database, MARKERS, self._database.reads[MARKERS])
         with self._lock:
             if (position, markers) != (self._position, self._markers):
                 position, changed = self._changes.since(self._position)

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from .indexes import IndexHealth, index_plans, index_status
 from .pipelines import probe_search, rerank_pipeline
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 Hybrid = tuple[list[Match], list[Match]]
 
 
@@ -68,9 +71,7 @@ class AtlasStore(MongoChunks):
         """Raises SearchEngineError (no engine, an index that does not answer, a field not declared, overload) and
         EmbedderMismatchError."""
         numbers: list[float] = self._check(vector).tolist()
-        return self._best(
-            [(one, one.near(numbers, top_k, scope, num_candidates)) for one in self._inside(scope)], top_k
-        )
+        return self._best(self._each(scope, lambda one: one.near(numbers, top_k, scope, num_candidates)), top_k)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """Return the best chunks of the scope's collections by the engine's BM25; none for an empty query.
@@ -78,9 +79,8 @@ class AtlasStore(MongoChunks):
         Raises:
             SearchEngineError: no collection has a text index that answers; where one has, the others are left out.
         """
-        inside = self._inside(scope)
-        matches = self._best([(one, one.worded(query, top_k, scope)) for one in inside], top_k)
-        failures = [failure for one in inside if (failure := one.texts.known_failure())]
+        matches = self._best(self._each(scope, lambda one: one.worded(query, top_k, scope)), top_k)
+        failures = [failure for one in self._inside(scope) if (failure := one.texts.known_failure())]
         others = (index_status(self._database, one.texts.target) for one in self._indexed)
         if failures and not matches and not any(other.queryable for other in others):
             raise failures[0]
@@ -94,11 +94,11 @@ class AtlasStore(MongoChunks):
         A text index that cannot answer fails nothing: see `without_keywords`.
         """
         numbers: list[float] = self._check(vector).tolist()
-        near: list[tuple[IndexedCollection, list[Json]]] = []
-        worded: list[tuple[IndexedCollection, list[Json]]] = []
-        for one in self._inside(scope):
+        fuses = bool(query.strip()) and self._has_rank_fusion()
+
+        def both(one: IndexedCollection) -> tuple[list[Json], list[Json], str | None]:
             rows, refusal = None, None
-            if query.strip() and not one.texts.known_failure() and self._has_rank_fusion():
+            if fuses and not one.texts.known_failure():
                 try:
                     rows = one.fused(query, numbers, top_k, scope, num_candidates)
                 except CommandError as error:
@@ -107,12 +107,32 @@ class AtlasStore(MongoChunks):
                     refusal = error.server_message
             if rows is None:
                 rows = one.near(numbers, top_k, scope, num_candidates), one.worded(query, top_k, scope)
-            if refusal is not None and not one.texts.known_failure():  # so the stage is refused, not an index
-                self._rank_fusion = False
-                log.warning("$rankFusion is refused, both searches run one by one: %s", refusal)
-            near.append((one, rows[0]))
-            worded.append((one, rows[1]))
+            # Where the text index answers, the stage is refused, not the index.
+            return *rows, None if one.texts.known_failure() else refusal
+
+        found = self._each(scope, both)
+        if refused := [refusal for _, (*_, refusal) in found if refusal is not None]:
+            self._rank_fusion = False
+            log.warning("$rankFusion is refused, both searches run one by one: %s", refused[0])
+        near, worded = ([(one, near) for one, (near, _, _) in found], [(one, words) for one, (_, words, _) in found])
         return self._best(near, top_k), self._best(worded, top_k)
+
+    def _each(self, scope: Scope, search: Callable[[IndexedCollection], T]) -> list[tuple[IndexedCollection, T]]:
+        """Search the collections of the scope at once."""
+        inside, sent = self._inside(scope), self._trace.sent
+
+        def run(one: IndexedCollection) -> tuple[T, list[tuple[str, list[Json]]]]:
+            mine: list[tuple[str, list[Json]]] = []
+            self._trace.sent = None if sent is None else mine
+            return search(one), mine
+
+        try:
+            results = self._database.at_once([partial(run, one) for one in inside])
+        finally:
+            self._trace.sent = sent
+        if sent is not None:
+            sent.extend(pipeline for _, pipelines in results for pipeline in pipelines)
+        return [(one, rows) for one, (rows, _) in zip(inside, results, strict=True)]
 
     def _has_rank_fusion(self) -> bool:
         """Return whether the server has `$rankFusion`; it is asked once."""

@@ -325,7 +325,10 @@ class IndexHealth:
             SearchEngineError: the engine itself does not answer.
         """
         until, before = self._latest
-        if (before is None and self._clock() < until) or self._database[self.target.collection].estimated_count() == 0:
+        if before is None and self._clock() < until:
+            return None
+        if self._database[self.target.collection].estimated_count() == 0:
+            self._latest = self._clock() + DOUBTED_SECONDS, None
             return None
         problem, status = None, index_status(self._database, self.target)
         if status.state == MISSING:

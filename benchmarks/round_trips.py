@@ -1,0 +1,164 @@
+"""Calls to MongoDB of a question, a search, a comparison and a deep question, and how many wait for each other.
+
+    python -m benchmarks round_trips [--delay 10]
+
+Every call of the driver takes ``--delay`` milliseconds more, as over a network; the server is the double of Atlas of
+the tests, in this process. ``in a row`` is the longest chain of calls that began when the one before had ended: what a
+person waits for. ``before the model`` and ``after done`` are those of the chain before the chat model is called, and
+after the event `done` has reached the client.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chatbot.app.factory import close_app, create_app, stop_work
+from chatbot.app.services import storage
+from chatbot.config.settings import Settings
+from chatbot.database.mongo import MongoDatabase
+from chatbot.stores.atlas.indexes import ensure_indexes
+from tests.fakes.mongomock_search import SearchClient
+
+REPORT = """# {country}: Country Report {year}
+
+## People and Society
+
+### Population growth rate
+
+2.09% ({year} est.)
+
+## Economy
+
+### Exports
+
+Tea exports of {country} were worth 1.4 billion dollars, those of flowers 0.6 billion.
+"""
+QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "question": ("/api/chat", {"query": "Why do the tea exports of Kenya matter, number {}?"}),
+    "search": ("/api/search", {"query": "tea exports {}", "filters": {"country_name": ["Kenya"]}}),
+    "comparison": (
+        "/api/chat",
+        {"query": "How do the tea exports of Kenya and Mali differ, number {}?", "mode": "compare"},
+    ),
+    "deep": ("/api/chat", {"query": "Why do the tea exports of Kenya matter, number {}?", "mode": "deep"}),
+}
+
+
+@dataclass
+class Calls:
+    """When the calls of the driver began and ended, and when the model was asked."""
+
+    made: list[tuple[float, float]] = field(default_factory=list)
+    asked: list[float] = field(default_factory=list)
+
+    def in_a_row(self, *, since: float = 0.0, until: float = float("inf")) -> int:
+        """The longest chain of calls of which each begins after the end of the one before."""
+        chain, end = 0, 0.0
+        for began, ended in sorted(self.made, key=lambda call: call[1]):
+            if since <= began < until and began >= end:
+                chain, end = chain + 1, ended
+        return chain
+
+
+@dataclass(frozen=True)
+class Measured:
+    calls: int
+    in_a_row: int
+    before_model: int
+    after_done: int
+    milliseconds: float
+
+
+class DistantDatabase(MongoDatabase):
+    """Each call takes a while more."""
+
+    delay = 0.0
+    calls = Calls()
+
+    def raw(self, name: str) -> Any:
+        began = time.monotonic()
+        if self.delay:
+            time.sleep(self.delay)
+        self.calls.made.append((began, time.monotonic()))
+        return super().raw(name)
+
+
+@contextmanager
+def deployment() -> Iterator[Callable[[str, float], Measured]]:
+    """A server over the double, with eight reports; asks a question of a kind with a delay in seconds."""
+    database, opening = DistantDatabase(SearchClient(), "test"), storage.open_database
+    with tempfile.TemporaryDirectory() as folder:
+        storage.open_database = lambda settings: database
+        options = {"embedding_provider": "hashing", "chat_model": "echo", "sample_data": "off", "summaries": "off"}
+        app = create_app(Settings(data_dir=Path(folder), vector_search="atlas", **options))
+        try:
+            services, client = app.extensions["services"], app.test_client()
+            ensure_indexes(database, services.runtime.index_plans)
+            for country in ("Kenya", "Mali", "Chad", "Peru"):
+                for year in (2022, 2023):
+                    file = io.BytesIO(REPORT.format(country=country, year=year).encode()), f"{country}{year}.md"
+                    about = {"files": file, "country_name": country, "year": str(year)}
+                    sent = client.post("/api/documents", data=about, content_type="multipart/form-data").get_json()
+                    while client.get(f"/api/ingestions/{sent['ingestion_id']}").get_json()["state"] not in ENDED:
+                        time.sleep(0.02)
+            stop_work(app)  # its threads look for files, which no question waits for
+            time.sleep(1)
+            model: Any = services.answering.chat_model
+            stream = model.stream
+
+            def noted(*arguments: Any, **options: Any) -> Any:
+                database.calls.asked.append(time.monotonic())
+                return stream(*arguments, **options)
+
+            model.stream = noted
+            yield lambda kind, delay: measure(client, database, kind, delay)
+        finally:
+            close_app(app)
+            storage.open_database = opening
+
+
+ENDED = {"done", "failed", "cancelled"}
+
+
+def measure(client: Any, database: DistantDatabase, kind: str, delay: float) -> Measured:
+    """Ask once without a delay, so that everything is built, and then once more."""
+    path, body = QUESTIONS[kind]
+    for pause in (0.0, delay):
+        database.delay, database.calls = pause, Calls()
+        began, done = time.monotonic(), float("inf")
+        response = client.post(path, json={**body, "query": body["query"].format(time.monotonic_ns())})
+        assert response.status_code == 200, response.get_data()
+        for piece in response.response:
+            if b"event: done" in piece:
+                done = time.monotonic()
+        took = time.monotonic() - began
+        response.close()
+        time.sleep(0.2)
+        database.delay = 0.0
+    calls = database.calls
+    before = calls.in_a_row(until=calls.asked[-1]) if calls.asked else calls.in_a_row()
+    return Measured(len(calls.made), calls.in_a_row(), before, calls.in_a_row(since=done), took * 1000)
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--delay", type=float, default=10.0, help="milliseconds of each call (default: 10)")
+    options = parser.parse_args(arguments if arguments is None else list(arguments))
+    with deployment() as ask:
+        print(f"{'kind':<12}{'calls':>7}{'in a row':>10}{'before the model':>18}{'after done':>12}{'ms':>8}")
+        for kind in QUESTIONS:
+            one = ask(kind, options.delay / 1000)
+            row = f"{kind:<12}{one.calls:>7}{one.in_a_row:>10}{one.before_model:>18}{one.after_done:>12}"
+            print(f"{row}{one.milliseconds:>8.0f}")
+
+
+if __name__ == "__main__":
+    main()
