@@ -32,7 +32,6 @@ OWN_COLLECTIONS = frozenset({
 })  # fmt: skip
 """The program's own collections, which cannot hold passages."""
 MAX_COLLECTION_NAME = 120
-SCHEMAS = ("chatbot", "langchain", "llamaindex", "haystack")
 
 
 def query_time(name: str) -> dict[str, Any]:
@@ -93,21 +92,6 @@ def _check_index_options(text: str) -> str:
     return text
 
 
-def check_schema(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Check a layout's name, ``field=path`` pairs, or both; return nothing for our own layout. Raises ValueError."""
-    names = [part for part in parts if "=" not in part]
-    pairs = [part.partition("=") for part in parts if "=" in part]
-    if wrong := next((name for name in names if name not in SCHEMAS), None):
-        raise ValueError(f"{wrong!r} is no schema. Valid: {', '.join(SCHEMAS)}, and field=path")
-    if len(names) > 1 or not all(
-        name.strip() and re.fullmatch(r"[^\s.$][^$]*", path.strip()) for name, _, path in pairs
-    ):
-        raise ValueError("it should be one name, or field=path pairs, e.g. langchain, country_name=country")
-    if not names and not {"text", "embedding"} <= {name.strip() for name, _, _ in pairs} and pairs:
-        raise ValueError("without a name it must say where text and embedding are: text=body, embedding=vector")
-    return () if parts == ("chatbot",) else parts
-
-
 def read_collections(value: object) -> object:
     """Read ``name: description; name: description`` or a mapping as pairs; pydantic refuses anything else."""
     if isinstance(value, str):
@@ -160,5 +144,12 @@ Origins = Annotated[
 ]
 Prices = Annotated[tuple[ModelPrice, ...], BeforeValidator(read_prices)]
 Proxies = Annotated[tuple[str, ...], BeforeValidator(_read_networks)]
-Schema = Annotated[CommaSeparated, AfterValidator(check_schema)]
+Schema = Annotated[
+    CommaSeparated,
+    _each(
+        r"chatbot|langchain|llamaindex|haystack|[\w .-]+=[^$]+",
+        "chatbot, langchain, llamaindex, haystack, or field=path, e.g. country_name=metadata.country",
+    ),
+    AfterValidator(lambda parts: () if parts == ("chatbot",) else parts),
+]
 Url = Annotated[str, AfterValidator(_check_url)]

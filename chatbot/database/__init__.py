@@ -22,7 +22,7 @@ def open_database(settings: Settings) -> Database:
     """Return MongoDB where MONGODB_URI is set, else the embedded file in DATA_DIR. Does not connect yet."""
     if settings.mongodb_uri is None:
         return _open_file(settings.data_dir / EMBEDDED_FILE)
-    from .mapped import map_collections
+    from .layouts import map_collections
     from .mongo import MongoDatabase
 
     database = MongoDatabase.from_settings(settings)

@@ -83,7 +83,7 @@ class Database(ABC):
         return [call() for call in calls]
 
     mapped: Mapping[str, Collection] = MappingProxyType({})
-    """Collections of other programs, by name (`mapped.MappedCollection`)."""
+    """Collections of other programs, by name (`layouts.MappedCollection`)."""
     prefix = ""
     """Before the names of our own collections."""
 

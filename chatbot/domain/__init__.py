@@ -56,14 +56,4 @@ from .documents import (
     document_text,
     lay_out,
 )
-from .scope import (
-    NO_VALUE,
-    YEAR_IN_REVIEW,
-    Condition,
-    Range,
-    Scope,
-    Several,
-    Value,
-    Values,
-    each_value,
-)
+from .scope import NO_VALUE, YEAR_IN_REVIEW, Condition, Range, Scope, Several, Value, Values, each_value

@@ -82,8 +82,7 @@ class Retriever:
         reranker: Callable[[str], Reranker | None] = lambda name: None,
         refiner: Refiner | None = None,
     ) -> None:
-        """``settings``: of a search without settings of its own. ``unsettled``, ``position``, ``known``: see
-        `settled_search`.
+        """``settings``: of a search without its own. ``unsettled``, ``position``, ``known``: see `settled_search`.
 
         ``reranker`` returns the reranker of a name, None for none.
         ``refiner``: for methods that may be refined; None = none is.

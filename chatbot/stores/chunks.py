@@ -14,28 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..config.settings import Settings
+from ..database import rows as forms
 from ..database.core import Collection, Database, Json
 from ..database.repositories.corpus import CorpusChanges
-from ..database.rows import (
-    NAMING,
-    OLDER_PREFIX,
-    RETIRED_PREFIX,
-    TEXT_FIELD,
-    WITHOUT_EMBEDDING,
-    document_id_of,
-    document_name_of,
-    embedding_field,
-    id_forms,
-    id_text,
-    list_value,
-    number_value,
-    of_document,
-    page_of,
-    row_metadata,
-    text_value,
-    unregistered,
-    usable_vector,
-)
 from ..domain import NO_VALUE, Chunk, Match, Matrix, Scope, Vector
 from ..domain.errors import EmbedderMismatchError, SearchEngineError
 
@@ -56,7 +37,7 @@ class MongoChunks:
         self._dimensions = dimensions
         self._names = tuple(dict.fromkeys(settings.chunk_collections))
         self._fields = settings.filter_fields
-        self._embedding_field = embedding_field(slot)
+        self._embedding_field = forms.embedding_field(slot)
 
     def _collections(self) -> list[Collection]:
         return [self._database[name] for name in self._names]
@@ -83,12 +64,12 @@ class MongoChunks:
         kept, deleted = set(keep), 0
         for collection in self._collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
-            forms = id_forms([document_id], embedded=self._database.embedded)
-            both = {"document_id": {"$in": [*forms, f"{RETIRED_PREFIX}{document_id}"]}}
+            each = forms.id_forms([document_id], embedded=self._database.embedded)
+            both = {"document_id": {"$in": [*each, f"{forms.RETIRED_PREFIX}{document_id}"]}}
             ids = [row["_id"] for row in collection.find(both, {"_id": 1})]
-            if document_id.startswith(OLDER_PREFIX):
-                older = collection.find(unregistered(embedded=self._database.embedded), NAMING)
-                ids += [row["_id"] for row in older if document_id_of(row) == document_id]
+            if document_id.startswith(forms.OLDER_PREFIX):
+                older = collection.find(forms.unregistered(embedded=self._database.embedded), forms.NAMING)
+                ids += [row["_id"] for row in older if forms.document_id_of(row) == document_id]
             if doomed := [id for id in ids if id not in kept]:
                 deleted += collection.delete_many({"_id": {"$in": doomed}})
         if deleted:
@@ -105,17 +86,17 @@ class MongoChunks:
 
     def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
         """Return the chunks with these ids that this collection has, by id."""
-        ids = id_forms(chunk_ids, embedded=self._database.embedded)
-        rows = collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING)
-        return {id_text(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}
+        ids = forms.id_forms(chunk_ids, embedded=self._database.embedded)
+        rows = collection.find({"_id": {"$in": ids}}, forms.WITHOUT_EMBEDDING)
+        return {forms.id_text(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
         """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
         chunks: list[Chunk] = []
         vectors: list[Vector] = []
         for collection in self._collections():
-            for row in collection.find(of_document(document_id, embedded=self._database.embedded)):
-                if (vector := usable_vector(row.get(self._embedding_field), self._dimensions)) is not None:
+            for row in collection.find(forms.of_document(document_id, embedded=self._database.embedded)):
+                if (vector := forms.usable_vector(row.get(self._embedding_field), self._dimensions)) is not None:
                     chunks.append(self._chunk(row, collection.name))
                     vectors.append(vector)
         return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)
@@ -139,7 +120,7 @@ class MongoChunks:
 
 def is_retired(row: Mapping[str, Any]) -> bool:
     """Return whether a row only waits to be deleted."""
-    return str(row.get("document_id") or "").startswith(RETIRED_PREFIX)
+    return str(row.get("document_id") or "").startswith(forms.RETIRED_PREFIX)
 
 
 def ensure_ordinary_indexes(database: Database, collections: Iterable[str], filter_fields: Iterable[str]) -> None:
@@ -177,7 +158,7 @@ ROW_NAMES = {
     "page": "document_page_number",
     "labels": "data_labels",
     "description": "data_description",
-    "text": TEXT_FIELD,
+    "text": forms.TEXT_FIELD,
 }
 """Seed 003's names for the fields of a chunk; the others are stored under their own."""
 TEXTS, PLACES = ("title", "text", "section", "description", "url"), ("ordinal", "start", "end")
@@ -193,19 +174,19 @@ def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
 
 def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable[str]) -> Chunk:
     """Return a stored row as a chunk. Rows of older systems lack most fields, which are then empty."""
-    name = document_name_of(row)
-    values: Json = {field: text_value(row.get(ROW_NAMES.get(field, field))) for field in TEXTS}
-    values |= {field: number_value(row.get(field)) or 0 for field in PLACES}
+    name = forms.document_name_of(row)
+    values: Json = {field: forms.text_value(row.get(ROW_NAMES.get(field, field))) for field in TEXTS}
+    values |= {field: forms.number_value(row.get(field)) or 0 for field in PLACES}
     return Chunk(
-        id=id_text(row["_id"]),
-        document_id=document_id_of(row),
+        id=forms.id_text(row["_id"]),
+        document_id=forms.document_id_of(row),
         document_name=name,
         **{**values, "title": values["title"] or name},
-        page=page_of(row),
-        metadata=row_metadata(row, fields),
+        page=forms.page_of(row),
+        metadata=forms.row_metadata(row, fields),
         collection=collection,
-        labels=tuple(map(str, list_value(row.get("data_labels")))),
-        figure_years=tuple(year for year in list_value(row.get("figure_years")) if isinstance(year, int)),
+        labels=tuple(map(str, forms.list_value(row.get("data_labels")))),
+        figure_years=tuple(year for year in forms.list_value(row.get("figure_years")) if isinstance(year, int)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.round_trips import deployment
 
 BOUNDS = {"question": (6, 10), "search": (4, 4), "comparison": (12, 12), "deep": (10, 10)}
-"""Calls in a row before the model is asked, and in all. The deep question has one round: four of them are its search."""
+"""Calls in a row before the model is asked, and in all. The deep question has one round."""
 
 
 def test_calls_that_wait_for_each_other_are_few_and_none_comes_after_the_answer() -> None:

@@ -13,18 +13,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ...database import rows as forms
 from ...database.core import Database, Json, id_batches, rows_of
 from ...database.repositories.corpus import CorpusChanges, CorpusFacts
 from ...database.repositories.documents import DocumentRepository, OlderReports
-from ...database.rows import (
-    OLDER_PREFIX,
-    SLOTS,
-    TEXT_FIELD,
-    decode_vector,
-    document_id_of,
-    embedding_field,
-    filter_value,
-)
 from ...domain import NO_VALUE
 from ...domain.errors import DatabaseError, SettingsError
 
@@ -154,14 +146,14 @@ class Mender:
                 self._documents.put(record)
         for collection in self._collections:
             for ids in id_batches(collection):
-                rows = rows_of(collection, ids, None, {TEXT_FIELD: 0})
+                rows = rows_of(collection, ids, None, {forms.TEXT_FIELD: 0})
                 updates = [(row["_id"], {"$set": fields}) for row in rows if (fields := self._changes(row))]
                 if not self._dry_run:
                     collection.update_each(updates)
                 report(len(ids))
         if not self._dry_run:
             for record in self._documents.all():
-                if record.id.startswith(OLDER_PREFIX):  # an interrupted run counted only some of the rows
+                if record.id.startswith(forms.OLDER_PREFIX):  # an interrupted run counted only some of the rows
                     chunks = sum(collection.count({"document_id": record.id}) for collection in self._collections)
                     if chunks != record.chunks:
                         self._documents.put(replace(record, chunks=chunks))
@@ -172,16 +164,16 @@ class Mender:
         """Return the fields of a row that have to be set, with their values."""
         fields: Json = {name: NO_VALUE for name in self._fields if row.get(name) is None}
         self._mended.valueless += bool(fields)
-        year = filter_value("year", row.get("year"))
+        year = forms.filter_value("year", row.get("year"))
         if isinstance(year, int) and year != row["year"]:
             fields["year"] = year
             self._mended.years += 1
-        for name in (embedding_field(slot) for slot in SLOTS):
+        for name in (forms.embedding_field(slot) for slot in forms.SLOTS):
             with suppress(DatabaseError):  # the doctor counts what is no vector
                 if isinstance(row.get(name), (list, tuple)):
-                    fields[name] = self._database.encode_vector(decode_vector(row[name]))
+                    fields[name] = self._database.encode_vector(forms.decode_vector(row[name]))
                     self._mended.vectors += 1
         if not isinstance(row.get("document_id"), str) or not row["document_id"]:
-            fields["document_id"] = document_id_of(row)
+            fields["document_id"] = forms.document_id_of(row)
             self._mended.unregistered += 1
         return fields

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...config.settings import Settings
 from ...database import ensure_indexes, open_database
 from ...database.core import Database
-from ...database.layouts import LAYOUTS, guess_layout
-from ...database.mapped import map_collections
+from ...database.layouts import LAYOUTS, guess_layout, map_collections
 from ...database.repositories.access import AuditLog, KeyRepository
 from ...database.repositories.answers import FeedbackRepository, UnfinishedRepository
 from ...database.repositories.caches import CacheRepository

@@ -121,18 +121,11 @@ class AtlasStore(MongoChunks):
         """Search the collections of the scope at once."""
         inside, sent = self._inside(scope), self._trace.sent
 
-        def run(one: IndexedCollection) -> tuple[T, list[tuple[str, list[Json]]]]:
-            mine: list[tuple[str, list[Json]]] = []
-            self._trace.sent = None if sent is None else mine
-            return search(one), mine
+        def run(one: IndexedCollection) -> tuple[IndexedCollection, T]:
+            self._trace.sent = sent  # in the thread that runs it
+            return one, search(one)
 
-        try:
-            results = self._database.at_once([partial(run, one) for one in inside])
-        finally:
-            self._trace.sent = sent
-        if sent is not None:
-            sent.extend(pipeline for _, pipelines in results for pipeline in pipelines)
-        return [(one, rows) for one, (rows, _) in zip(inside, results, strict=True)]
+        return self._database.at_once([partial(run, one) for one in inside])
 
     def _has_rank_fusion(self) -> bool:
         """Return whether the server has `$rankFusion`; it is asked once."""

@@ -13,19 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...database import rows as forms
 from ...database.core import Collection
-from ...database.rows import (
-    NAMING,
-    TEXT_FIELD,
-    decode_vector,
-    document_id_of,
-    document_name_of,
-    filter_value,
-    id_text,
-    of_document,
-    text_value,
-    usable_vector,
-)
 from ...domain import Matrix, Value, each_value
 from ...domain.errors import EmbedderMismatchError
 from ..keywords import Ints
@@ -136,7 +125,7 @@ class _Codes(dict[Any, int]):
 BLOCK_ROWS = 10_000
 MAX_WORDS = 200_000
 """More are hardly words but figures, and take memory without an end."""
-TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)
+TEXT_FIELDS = ("report_title", "document_title", forms.TEXT_FIELD)
 
 
 def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
@@ -168,38 +157,38 @@ def read_rows(
     EmbedderMismatchError, DatabaseError: no stored vector is one of the configured model.
     """
     # One query for each document: only equality uses the index on every database.
-    queries = [{}] if document_ids is None else [of_document(id, embedded=embedded) for id in document_ids]
+    queries = [{}] if document_ids is None else [forms.of_document(id, embedded=embedded) for id in document_ids]
     ids: list[bytes] = []
     documents, places = _Codes(str), _Codes(str)
-    columns = {name: _Codes(partial(filter_value, name)) for name in fields}
+    columns = {name: _Codes(partial(forms.filter_value, name)) for name in fields}
     vectors = bytearray()  # a million small arrays take several times the memory
     unusable: list[Any] = []
     terms, lengths = array("i"), array("i")
     # No term, compound or accent reaches across a blank, so a text has the terms of its words, each analysed once.
     numbers = lru_cache(MAX_WORDS)(lambda word: tuple(term_ids(terms_of(word))))
     for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
-        ids.append(id_text(row["_id"]).encode())
-        documents.rows.append(documents[document_id_of(row)])
+        ids.append(forms.id_text(row["_id"]).encode())
+        documents.rows.append(documents[forms.document_id_of(row)])
         for name, column in columns.items():
-            value = row.get(name) or (document_name_of(row) if name == "document_name" else None)
+            value = row.get(name) or (forms.document_name_of(row) if name == "document_name" else None)
             is_key = isinstance(value, Hashable) and not isinstance(value, float)  # nan is no key of a dict
-            column.rows.append(column[value if is_key else filter_value(name, value)])
+            column.rows.append(column[value if is_key else forms.filter_value(name, value)])
         places.rows.append(places[collection])
         stored = row.get(embedding_field)
-        vector = usable_vector(stored, dimensions)
+        vector = forms.usable_vector(stored, dimensions)
         if vector is None and stored is not None:
             unusable.append(stored)
         vectors += np.ascontiguousarray(np.zeros(dimensions) if vector is None else vector, dtype="<f4").data
-        text = "\n".join([text_value(row.get(name)) for name in TEXT_FIELDS])
+        text = "\n".join([forms.text_value(row.get(name)) for name in TEXT_FIELDS])
         of_text = [*chain.from_iterable(map(numbers, text.split()))]
         terms.fromlist(of_text)
         lengths.append(len(of_text))
     if unusable and document_ids is None:
         if len(unusable) == len(ids):
             raise EmbedderMismatchError(
-                f"The stored passages have embeddings of {len(decode_vector(unusable[0]))} dimensions, the configured "
-                f"model has {dimensions}. The collection was written with another embedding model: use that model, or "
-                "embed the reports again."
+                f"The stored passages have embeddings of {len(forms.decode_vector(unusable[0]))} dimensions, the "
+                f"configured model has {dimensions}. The collection was written with another embedding model: use that "
+                "model, or embed the reports again."
             )
         log.warning("%d of %d passages have no usable vector: see python -m chatbot doctor", len(unusable), len(ids))
     if not ids:
@@ -217,6 +206,6 @@ def read_rows(
 def stored_ids(collections: Sequence[Collection]) -> dict[str, set[bytes]]:
     """Return the ids of all chunks by document, without reading the chunks."""
     ids: dict[str, set[bytes]] = {}
-    for row in (row for collection in collections for row in collection.find({}, NAMING)):
-        ids.setdefault(document_id_of(row), set()).add(id_text(row["_id"]).encode())
+    for row in (row for collection in collections for row in collection.find({}, forms.NAMING)):
+        ids.setdefault(forms.document_id_of(row), set()).add(forms.id_text(row["_id"]).encode())
     return ids

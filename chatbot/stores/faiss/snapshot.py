@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...domain import Several, Value
+from ...domain import Several, each_value
 from ..keywords import Postings
 from .index import ChunkIndex, Segment
 from .rows import ARRAYS, Column, Rows
@@ -141,16 +141,15 @@ def _written(folder: Path, segment: Segment) -> Segment:
             arrays |= {"short": codes, "steps": steps, "error": error}  # in the order in which they are known
     header = {
         "documents": rows.documents.values,
-        "columns": {name: list(map(_plain, column.values)) for name, column in rows.values.items()},
+        "columns": {
+            name: [list(each_value(value)) if isinstance(value, Several) else value for value in column.values]
+            for name, column in rows.values.items()
+        },
         "share": clusters.share if clusters else 0,
         "unclustered": segment.unclustered,
     }
     _write(folder / file, header, arrays)
     return replace(_read_segment(folder, file), alive=segment.alive)
-
-
-def _plain(value: Value | None) -> Any:
-    return value.values if isinstance(value, Several) else value
 
 
 def _read_segment(folder: Path, file: str) -> Segment:

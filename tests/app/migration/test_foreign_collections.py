@@ -28,14 +28,8 @@ READS = {"find", "aggregate", "count", "getMore", "listSearchIndexes", "distinct
 
 
 def rows_of(layout: str) -> list[dict[str, Any]]:
-    embedder = HashingEmbedder(DIMENSIONS)
-    theirs = LAYOUTS[layout]
-    texts = [row.get("text") or row["content"] for row in theirs["rows"]]
-    vectors = embedder.embed_documents(texts)
-    return [
-        {**row, theirs["embedding"]: [float(one) for one in vector]}
-        for row, vector in zip(theirs["rows"], vectors, strict=True)
-    ]
+    rows, embed = LAYOUTS[layout]["rows"], HashingEmbedder(DIMENSIONS).embed_query
+    return [{**row, "embedding": list(map(float, embed(row.get("text") or row["content"])))} for row in rows]
 
 
 def settings_of(folder: Path, **changed: Any) -> Settings:
@@ -50,13 +44,8 @@ def check_answers(client: FlaskClient) -> None:
     assert [one["value"] for one in facets["year"]] == [2022, 2023]
     reports = client.get("/api/reports").get_json()["reports"]
     assert sorted((one["document_name"], one["chunks"]) for one in reports) == [("gabon.pdf", 1), ("kenya.pdf", 2)]
-    scopes: tuple[dict[str, Any], ...] = (
-        {},
-        {"country_name": ["Kenya"], "year": [2023]},
-        {"year": {"gte": 2023}},
-        {"document_name": ["kenya.pdf"]},
-    )
-    for filters in scopes:
+    kenya: dict[str, Any] = {"country_name": ["Kenya"], "year": [2023]}
+    for filters in ({}, kenya, {"year": {"gte": 2023}}, {"document_name": ["kenya.pdf"]}):
         found = client.post("/query", json={"query": "What were tea exports worth?", "filters": filters}).get_json()
         assert "1.4 billion" in str(found["citations"][0])
         cited = found["citations"][0]
@@ -108,6 +97,6 @@ def test_a_foreign_collection_is_read_in_place_and_never_written(layout: str, pr
     assert [(one.status_code, one.get_json()["error"]["code"]) for one in refused] == [(409, "read_only")] * 3
     close_app(app)
     assert written_to_theirs(proxy) == []
-    assert {sent[name] for sent in proxy.commands if (name := next(iter(sent))) in {"insert", "update"}} >= {
-        "report_chat_meta"
+    assert "report_chat_meta" in {
+        sent[next(iter(sent))] for sent in proxy.commands if "insert" in sent or "update" in sent
     }
