@@ -40,14 +40,11 @@ class Rendered:
         if figure.chunk_id not in self.chunk_ids:
             self.chunk_ids.append(figure.chunk_id)
         self.figures.append(figure)
-        return f"{self._shown(figure)} [{self.chunk_ids.index(figure.chunk_id) + 1}]"
-
-    def _shown(self, figure: ReportedFigure) -> str:
-        text = escape_markdown(figure.text)
-        if figure.year is None:
-            edition = self.say("{year} edition", year=figure.edition) if figure.edition else ""
-            return f"{text} ({edition})" if edition else text
-        return f"{text} ({figure.year}{' est.' if figure.estimate else ''})"
+        when = self.say("{year} edition", year=figure.edition) if figure.edition else ""
+        if figure.year is not None:
+            when = f"{figure.year}{' est.' if figure.estimate else ''}"
+        shown = escape_markdown(figure.text) + (f" ({when})" if when else "")
+        return f"{shown} [{self.chunk_ids.index(figure.chunk_id) + 1}]"
 
 
 def render(

@@ -17,6 +17,7 @@ from ..domain.chat import Cited
 from ..domain.protocols import Catalog
 from ..domain.scope import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
+from ..language.figures import ONES
 from .english import pattern, words
 from .kinds import is_small_talk, series_words
 from .reading import COUNTRY, YEAR, read_names, values_of
@@ -62,6 +63,11 @@ _OF_SEVERAL = pattern(
     r"|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$"
 )
 _MORE = pattern(r"\b{more_or_less}\b")
+_OF_TWO = pattern(r"\b(?:both|the two)\b")
+_NOW = pattern(r"\b(?:now|today|currently|nowadays|at present|these days|at the moment)\W*$")
+_YEARS_FROM = pattern(
+    r"\b(?:(?:the|an?|(?P<count>{number}))\s+)?years?\s+(?:before|earlier|prior|(?P<later>later|after))\b(?:\s+that\b)?"
+)
 _NOT = pattern(r"\bnot\s+$")
 _RELATED = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
 _BEFORE_YEARS = pattern(r"(?:,\s*|\s*\b(?:in|for|of|during|by|as of)\s+(?:the\s+)?)$")
@@ -150,7 +156,8 @@ class FollowUps:
     def _completed(self, query: str, state: State | None, scope: Scope) -> str:
         if state is None:
             return query
-        asked, series = query, series_words(query)
+        asked = self._with_counted_years(query, state)
+        series, now = series_words(asked), _NOW.search(asked)
         series = "" if any(map(str.isdigit, series)) else series  # "since 2019" is a year
         plain = asked.replace(series, " ", 1) if series else asked
         reading = read_names(plain, self.catalog, scope)
@@ -159,14 +166,12 @@ class FollowUps:
             return _with(state.question, [asked.strip(" ?.!")])
         if compared := self._compared(plain, reading, rest, state):
             return compared
-        if not rest and (reading.countries or reading.every_year or series):
+        if not rest and (reading.countries or reading.every_year or series or now):
             full = self._exchanged(plain, reading, state)
-            if not series:
-                return full
-            if not reading.figure_years:
+            if (series or now) and not reading.figure_years:
                 for old in reversed(read_names(full, self.catalog).figure_years):
                     full = f"{_BEFORE_YEARS.sub('', full[: old.start]).rstrip()}{full[old.end :]}"
-            return f"{full.rstrip(' ?.!')} {series}?"
+            return f"{full.rstrip(' ?.!')} {series}?" if series else full
         reading = read_names(asked, self.catalog, scope)
         return self._filled(asked, reading, self._telling(asked, reading), state, scope)
 
@@ -177,13 +182,25 @@ class FollowUps:
         has_country = bool(state.countries or state.cited.countries or reading.about or chosen)
         if not (has_country and self.catalog.values(COUNTRY)):  # the topic is all that it can be about
             return asked if complete else _with(asked, [self._thing(asked, state), *names])
-        complete = complete or (bool(rest) and self._names_a_thing(" ".join(rest), state.cited.headings))
+        words = " ".join(word for word in rest if not _MORE.fullmatch(word))
+        complete = complete or (bool(words) and self._names_a_thing(words, state.cited.headings))
         is_sentence = _COMPLETE.match(asked) is not None
         if not complete:
             return _with(asked, [self._thing(asked, state), *names])
         if reading.about or (chosen and is_sentence) or (_OF_ALL.search(asked) and not _THEIRS.search(asked)):
             return asked
         return _with(asked, names) if is_sentence else as_sentence(reduce(add_name, names, asked))
+
+    def _with_counted_years(self, asked: str, state: State) -> str:
+        """The message with the year that it counts from the last one of the conversation ("two years earlier")."""
+        named, counted = state.reading.every_year, _YEARS_FROM.search(asked)
+        if counted is None or not named:
+            return asked
+        number = (counted["count"] or "one").lower()
+        years = ONES.get(number) or (int(number) if number.isdecimal() else 1)
+        year = named[-1].gte + (years if counted["later"] else -years)
+        words = edition_in_words([str(year)]) if named[-1].of_report else str(year)
+        return f"{asked[: counted.start()]}{words}{asked[counted.end() :]}"
 
     def _is_complete(self, asked: str, reading: Reading) -> bool:
         """Whether a message says itself what it asks for, as far as its form tells."""
@@ -204,9 +221,11 @@ class FollowUps:
             if not others:
                 return self._sentence("compare", state, countries, years)
         elif not named and len(state.together) > 1 and _OF_SEVERAL.search(asked):
+            last = state.countries if len(state.countries) > 1 else state.together[-2:]
+            together = last if _OF_TWO.search(asked) else state.together
             if not others:
-                return self._sentence("compare", state, state.together, state.years)
-            return _with(asked, [list_in_words(state.together), *state.years])
+                return self._sentence("compare", state, together, state.years)
+            return _with(asked, [list_in_words(together), *state.years])
         return ""
 
     def _sentence(self, lead: str, state: State, countries: Sequence[str], years: Sequence[str]) -> str:
@@ -243,10 +262,12 @@ class FollowUps:
         if countries:
             old: Sequence[NamedCountry] = compared_countries(state.reading) or state.reading.countries
             names = [name_in_words(asked, one, usual=True) for one in countries]
+            known = {key for one in old for key in one.keys}
+            adds = any(not known.issuperset(one.keys) for one in countries)  # else the others are left out
             passing = [one for one in state.reading.countries if one not in old]
             if passing and _RELATED.search(asked[: countries[0].start]):  # "imports from France", "and from Germany?"
                 old = passing
-            elif len(old) > 1 and len(countries) == len(reading.countries):
+            elif len(old) > 1 and len(countries) == len(reading.countries) and adds:
                 names = [*(name_in_words(full, one, usual=True) for one in old), *names]
             full = self._replaced(full, old, list_in_words(names), state)
         for years in (reading.editions, reading.figure_years):

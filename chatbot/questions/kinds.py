@@ -135,7 +135,10 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         kind = "prose"
     if reading.kind and (reading.kind in OF_ALL) == (kind in OF_ALL):  # only the rules read bounds and numbers
         kind = reading.kind if bound or reading.kind not in {"count", "filter"} else kind
-    topic = " and ".join(reading.things) or _topic(plain)
+    topic = plain
+    for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH, _ORDER):
+        topic = form.sub(" ", topic)
+    topic = " and ".join(reading.things) or " ".join(topic.split()) or "?"
     if kind not in OF_ALL:
         return Request(kind, topic)
     most = [int(min(one.values)) for one in _numbers(plain) if one.bare and min(one.values) <= MOST_RANKED]
@@ -155,12 +158,6 @@ def _of_all(plain: str, bound: Bound | None) -> Kind:
         return "ranking"
     is_aggregate = _AVERAGE.search(plain) or (_TOTAL.search(plain) and _ALL.search(plain))
     return "aggregate" if is_aggregate else "value"
-
-
-def _topic(plain: str) -> str:
-    for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH, _ORDER):
-        plain = form.sub(" ", plain)
-    return " ".join(plain.split()) or "?"
 
 
 def _numbers(plain: str) -> list[Figure]:

@@ -19,7 +19,7 @@ from ..language import analyzer, is_foreign
 from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
 from ..language.figures import ONES
 from .english import country_table, pattern
-from .spelling import meant_country
+from .spelling import by_ear, meant_country
 
 MAX_NAME_WORDS = 8
 """Of the longest name: "Korea, Democratic People's Republic of" and the like."""
@@ -50,8 +50,9 @@ def find_countries(
 ) -> tuple[NamedCountry, ...]:
     """Return the countries named, in text order, the longest name at each place.
 
-    ``also``: names that are no countries of ISO 3166. ``codes``: ISO-3 codes of the library's countries. Only these are
-    found by a misspelt name; any other word in capitals is a code only beside a country or the word "country".
+    ``also``: names that are no countries of ISO 3166. ``codes``: ISO-3 codes of the library's countries. Others are
+    found by a misspelt name only where it is written as one and sounds right ("Tanzannia"). Any other word in capitals
+    is a code only beside a country or the word "country".
     """
     found = list(_find(text, _lookup(also, is_foreign(text))))
     known = [country for country, is_code in found if not is_code or codes.issuperset(country.keys)]
@@ -69,8 +70,15 @@ def find_countries(
         country
         for country, _ in found
         if country.start in starts
-        and (codes.issuperset(country.keys) or not (country.taken_as or _MONEY.match(text, country.end)))
+        and (codes.issuperset(country.keys) or not (_is_doubtful(text, country) or _MONEY.match(text, country.end)))
     )
+
+
+def _is_doubtful(text: str, country: NamedCountry) -> bool:
+    """Whether what was taken for a name may be another word: there is no report that would make it likely."""
+    sounds = by_ear(normalise(country.text)) == by_ear(normalise(country.taken_as))
+    is_written_as_name = country.text[:1].isupper() or text.islower()
+    return bool(country.taken_as) and not (is_written_as_name and sounds)
 
 
 def country_key(name: str) -> str:
@@ -321,9 +329,5 @@ def _titles(title: str) -> tuple[str, ...]:
     """The parts of a title that tell which report it is, normalised."""
     parts = [normalise(part) for part in [title, *_SEPARATOR.split(title)]]
     plain = dict.fromkeys(" ".join(_DATE.sub(" ", part).split()) for part in parts)
-    return tuple(part for part in plain if _tells(part))
-
-
-def _tells(part: str) -> bool:
-    telling = set(analyzer("english").terms(part)) - _NO_TELLING
-    return len(telling) >= MIN_TELLING_WORDS and not keys_in(part)
+    terms = analyzer("english").terms
+    return tuple(one for one in plain if len(set(terms(one)) - _NO_TELLING) >= MIN_TELLING_WORDS and not keys_in(one))

@@ -20,6 +20,9 @@ _BY_EAR = tuple(
     (re.compile(sound), letter)
     for sound, letter in (("ph", "f"), ("qu|ck|k", "c"), ("th", "t"), ("y", "i"), ("z", "s"), (r"(.)\1+", r"\1"))
 )
+_NO_MISSPELLINGS = frozenset(
+    word for table in ("words_too", "foreign_words", "no_misspellings") for word in country_table(table)
+)
 _VOWELS = str.maketrans("aeiou", "-----")
 
 
@@ -29,8 +32,8 @@ def meant_country(words: tuple[str, ...]) -> str | None:
 
     Of a name of two words one is right: "Costa Rika", "Suth Africa".
     """
-    written, sound = " ".join(words), _by_ear(" ".join(words))
-    if not written.replace(" ", "").isalpha() or written in _no_misspellings() or len(sound) < SHORTEST:
+    written, sound = " ".join(words), by_ear(" ".join(words))
+    if not written.replace(" ", "").isalpha() or written in _NO_MISSPELLINGS or len(sound) < SHORTEST:
         return None
     english, foreign = _by_first_letter(len(words)).get(sound[0], ({}, {}))
     if alike := english.get(sound) or foreign.get(sound):
@@ -53,7 +56,8 @@ def _is_near(sound: str, name: str) -> bool:
     )
 
 
-def _by_ear(name: str) -> str:
+def by_ear(name: str) -> str:
+    """Return a spelling that names share which sound the same."""
     for sound, letter in _BY_EAR:
         name = sound.sub(letter, name)
     return name
@@ -66,12 +70,6 @@ def _by_first_letter(words: int) -> dict[str, tuple[dict[str, str], dict[str, st
     for place, names in enumerate((country_names(), foreign_names())):
         for name in names:
             if len(name.split()) == words and name.replace(" ", "").isalpha() and len(name) >= SHORTEST:
-                sound = _by_ear(name)
+                sound = by_ear(name)
                 found.setdefault(sound[0], ({}, {}))[place][sound] = name
     return found
-
-
-@lru_cache(maxsize=1)
-def _no_misspellings() -> frozenset[str]:
-    tables = ("words_too", "foreign_words", "no_misspellings")
-    return frozenset(word for table in tables for word in country_table(table))

@@ -230,8 +230,7 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     if len(absent) < len(_wanted_years(reading, catalog)):
         return Missing(text, everything=False)
     base = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
-    known = catalog.values(YEAR, base)
-    years = ", ".join(map(str, known))
+    years = ", ".join(map(str, catalog.values(YEAR, base)))
     if base:
         shown = escape_markdown(describe(base, say))
         offer = say("The reports for {scope} are from {years}.", scope=shown, years=years)

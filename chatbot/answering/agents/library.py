@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from ...domain import Scope, Value
+from ...domain import Scope
 from ...domain.protocols import Catalog
 from ...domain.scope import Reading
 from ...language import escape_markdown
@@ -73,17 +73,14 @@ def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_e
         years = values_inside(records, scope, YEAR)
         text = say("There is {reports}" if len(records) == 1 else "There are {reports}", reports=reports)
         if years and len(records) > 1:
-            text = say("{reports}, of {years}", reports=text, years=_range(years, say))
+            shown = ", ".join(map(str, years))
+            if len(years) > MOST_LISTED:
+                shown = say("{first} to {last}", first=years[0], last=years[-1])
+            text = say("{reports}, of {years}", reports=text, years=shown)
         return _list(text, [r.title for r in records], say)
     values = values_inside(records, scope, COUNTRY if topic == "countries" else YEAR)
     covered = counted(say, len(values), "country" if topic == "countries" else "year")
     return _list(say("The {reports} cover {values}", reports=reports, values=covered), list(map(str, values)), say)
-
-
-def _range(years: Sequence[Value], say: Say) -> str:
-    if len(years) <= MOST_LISTED:
-        return ", ".join(map(str, years))
-    return say("{first} to {last}", first=years[0], last=years[-1])
 
 
 def _list(heading: str, items: Sequence[str], say: Say) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ...domain import SECTION_SEPARATOR, Chunk, Context, DocumentRecord, Passage, Quotation, Scope, SearchHit, Values
+from ...domain import SECTION_SEPARATOR, Context, DocumentRecord, Passage, Quotation, Scope, SearchHit, Values
 from ...language import escape_markdown, quotation_item
 from ...models.chat.extractive import statements
 from ...questions.kinds import asks_what_it_is_about
@@ -49,8 +49,11 @@ def overview(run: AgentRun) -> Overview | None:
 
     def quoted(context: Context) -> str:
         passages = {passage.hit.chunk.id: passage for passage in context.passages}
-        parts = [] if is_of_country else list(_chapters(run, chunks))
-        parts += [table.text] if table else []
+        chapters = dict.fromkeys(chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in chunks if chunk.section)
+        parts = [table.text] if table else []
+        if len(chapters) > 1 and not is_of_country:
+            names = escape_markdown(", ".join(chapters))
+            parts.insert(0, run.say("The chapters are {names}; from them:", names=names))
         parts += _sentences(run, passages, sentences)
         # A summary that is made by a program is no quotation.
         summaries = (one for one in context.passages if one.hit.chunk.is_summary)
@@ -78,12 +81,6 @@ def _subject(run: AgentRun) -> tuple[DocumentRecord | None, bool]:
 
 def _edition(record: DocumentRecord) -> str:
     return str(record.metadata.get(YEAR, ""))
-
-
-def _chapters(run: AgentRun, chunks: Sequence[Chunk]) -> Iterator[str]:
-    names = dict.fromkeys(chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in chunks if chunk.section)
-    if len(names) > 1:
-        yield run.say("The chapters are {names}; from them:", names=escape_markdown(", ".join(names)))
 
 
 def _sentences(run: AgentRun, passages: dict[str, Passage], sentences: Sequence[SummarySentence]) -> Iterator[str]:

@@ -232,10 +232,8 @@ def _as_reports_say(text: str, reading: Reading) -> str:
 
 def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
     """What names with a mistake were taken for."""
-    names = (country for country in reading.about if country.taken_as)
-    text = "({name}: taken as {taken})"
-    said = (say(text, name=escape_markdown(name.text), taken=name.taken_as) for name in names)
-    return list(dict.fromkeys(said))
+    text, names = "({name}: taken as {taken})", [country for country in reading.about if country.taken_as]
+    return list(dict.fromkeys(say(text, name=escape_markdown(name.text), taken=name.taken_as) for name in names))
 
 
 def page_in(text: str, catalog: Catalog) -> int | None:

@@ -98,18 +98,12 @@ class ExtractiveChatModel:
         self._known: KnownVectors | None = None
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Yield one piece per quotation. No tokens are counted."""
-        quotes = self.quotes(prompt.question, prompt.context.passages, request=request)
+        """Yield the quotations at once. No tokens are counted."""
         say = speaking(prompt.language)
-        if not quotes:
-            yield Delta(say("No passage was given to quote from."))
-            return
-        yield Delta(f"{say(HEADER)}\n")
-        for quote in quotes:
-            if request.cancelled:
-                return
-            yield Delta(f"\n{quotation_item(quote, say)}\n")
-        yield Delta(usage=Usage())
+        quotes = self.quotes(prompt.question, prompt.context.passages, request=request)
+        items = [quotation_item(quote, say) for quote in quotes]
+        text = "\n\n".join([say(HEADER), *items]) if items else say("No passage was given to quote from.")
+        yield Delta(text, Usage())
 
     def quotes(
         self, question: str, passages: Sequence[Passage], *, request: RequestContext | None = None
