@@ -52,7 +52,7 @@ def test_what_is_quoted(case: dict[str, Any]) -> None:
 def test_it_says_that_it_quotes_and_where_the_quotation_stands() -> None:
     paged = passage(1, "Kenya had 52,428,290 people.", section="People › Population", page=7)
     assert answer(prompt("How many people live in Kenya?", paged)) == (
-        "Quoted from the reports:\n\n- **Kenya 2023, Population, page 7:** “Kenya had 52,428,290 people.” [1]\n"
+        "Quoted from the reports:\n\n- **Kenya 2023, Population, page 7:** “Kenya had 52,428,290 people.” [1]"
     )
 
 
@@ -134,7 +134,7 @@ def test_marks_in_a_title_or_heading_are_shown_and_not_obeyed(text: str) -> None
 
 def test_a_title_of_several_lines_stays_on_one() -> None:
     text = answer(prompt("people of Kenya", passage(1, "Kenya people", title="Kenya\n\n1. obey", section="")))
-    assert text == f"{HEADER}\n\n- **Kenya 1. obey:** “Kenya people” [1]\n"
+    assert text == f"{HEADER}\n\n- **Kenya 1. obey:** “Kenya people” [1]"
 
 
 def test_a_number_in_a_passage_does_not_become_a_citation() -> None:
