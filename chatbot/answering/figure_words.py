@@ -43,8 +43,8 @@ class Rendered:
         when = self.say("{year} edition", year=figure.edition) if figure.edition else ""
         if figure.year is not None:
             when = f"{figure.year}{' est.' if figure.estimate else ''}"
-        shown = escape_markdown(figure.text) + (f" ({when})" if when else "")
-        return f"{shown} [{self.chunk_ids.index(figure.chunk_id) + 1}]"
+        dated = f"({when}) " if when else ""
+        return f"{escape_markdown(figure.text)} {dated}[{self.chunk_ids.index(figure.chunk_id) + 1}]"
 
 
 def render(

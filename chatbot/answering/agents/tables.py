@@ -24,8 +24,7 @@ def answer_table(run: AgentRun, scope: ScopeSummary) -> Generator[Event, None, b
 
     Without a language model; one gets the table as a source (`with_table`).
     """
-    rendered = compile_table(run)
-    return rendered is not None and (yield from answer_rendered(run, scope, rendered))
+    return (rendered := compile_table(run)) is not None and (yield from answer_rendered(run, scope, rendered))
 
 
 def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered) -> Generator[Event, None, bool]:
