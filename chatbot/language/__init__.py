@@ -142,10 +142,8 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=256)
 def language_of(text: str, otherwise: str = "english") -> str:
-    """Return the one of `LANGUAGES` that a text is written in, "" for one in another script.
-
-    Signs are stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few.
-    """
+    """Return the one of `LANGUAGES` that a text is written in, "" for one in another script. Signs are stop words,
+    and spellings that English has in names only. ``otherwise``: where the signs are too few."""
     words = set(_TERM.findall(text.lower()))
     signs = {language: len(words & own) for language, own in _SIGNS.items()}
     for language, pattern in _SPELLINGS.items():
@@ -157,10 +155,8 @@ def language_of(text: str, otherwise: str = "english") -> str:
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether a text is in another language than English.
-
-    The rules for names and clauses are English: of the two countries in "Kenia und Somalia" they find one.
-    """
+    """Return whether a text is in another language than English. The rules for names and clauses are English: of the
+    two countries in "Kenia und Somalia" they find one."""
     return language_of(text) != "english"
 
 

@@ -93,9 +93,7 @@ def _names() -> dict[str, str]:
 
 def resolve_country(text: str, spellings: Sequence[str]) -> tuple[str | None, list[str]]:
     """Return a country's name: as one of ``spellings``, else the text itself if it is a name, else its usual name.
-
-    Return None and similar names if the text is no country.
-    """
+    Return None and similar names if the text is no country."""
     code = country_code(text)
     if code is None:
         names = [name for name in _codes() if len(name) > ISO_CODE_LENGTH]

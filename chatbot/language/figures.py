@@ -59,10 +59,8 @@ _POINT_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:,\d{3})+\.\d+|\.\d{1,2
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in a text. ``values`` are its possible readings, of which one is enough.
-
-    ``parts``: the several numbers that it may be instead ("12 345" in a table, 5,6 in a list), all of which count.
-    """
+    """A number in a text. ``values`` are its possible readings, of which one is enough. ``parts``: the several
+    numbers that it may be instead ("12 345" in a table, 5,6 in a list), all of which count."""
 
     text: str
     start: int

@@ -78,10 +78,8 @@ MOST_WORDS = 8
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One figure. ``heading``: the line above it, "" = the passage's own. ``label``: "male", "border countries: Chad".
-
-    ``years``: all of a span, of which the last is `year`; none where the text gives none.
-    """
+    """One figure. ``heading``: the line above it, "" = the passage's own. ``label``: "male", "border countries:
+    Chad". ``years``: all of a span, of which the last is `year`; none where the text gives none."""
 
     heading: str
     label: str
@@ -256,8 +254,7 @@ def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool)
 
 def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> Stated | None:
     """The statement in these words; None where they are more than a name, one figure and its unit. ``named`` stands
-    behind the figure in brackets.
-    """
+    behind the figure in brackets."""
     if not _DIGIT.search(words):
         return None
     numbers = figures(words, comma=comma)
@@ -287,10 +284,8 @@ def _years(dated: re.Match[str]) -> frozenset[int]:
 
 
 def bound_years(sentence: str, found: Sequence[Figure]) -> list[frozenset[int]]:
-    """For each number the years that it is bound to, as 2017 in "5% (2017 est.)" and in "5% of GDP in 2017".
-
-    The items of a list have the year of its end: "India 17%, China 9% (2021)".
-    """
+    """For each number the years that it is bound to, as 2017 in "5% (2017 est.)" and in "5% of GDP in 2017". The
+    items of a list have the year of its end: "India 17%, China 9% (2021)"."""
     bound: list[frozenset[int]] = []
     next_years = frozenset[int]()
     for place in reversed(range(len(found))):

@@ -119,22 +119,16 @@ def chat(services: Services, /, **options: Any) -> None:
     Example: python -m chatbot chat --country Kenya
     """
     services, fields, as_json = _read(services, options)
-    while (line := _line()) is not None:
+    click.echo("> ", nl=False, err=True)
+    for line in map(str.strip, sys.stdin):
+        if line.casefold() in ENDS:
+            break
         try:
-            fields["conversation_id"] = _answer(services, {**fields, "query": line}, as_json=as_json)
+            if line:
+                fields["conversation_id"] = _answer(services, {**fields, "query": line}, as_json=as_json)
         except ChatbotError as error:  # a failed question does not end the conversation
             click.secho(f"Error: {error.message}", fg="red", err=True)
-
-
-def _line() -> str | None:
-    """Return the next question that is not empty, None at the end."""
-    while True:
         click.echo("> ", nl=False, err=True)
-        line = sys.stdin.readline()
-        if not line or line.strip().casefold() in ENDS:
-            return None
-        if line.strip():
-            return line.strip()
 
 
 def _read(services: Services, options: dict[str, Any]) -> tuple[Services, dict[str, Any], bool]:

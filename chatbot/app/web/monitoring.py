@@ -292,13 +292,9 @@ def check_readiness() -> Response:
     """Check that every dependency works, and how many sample reports are loaded."""
     product, storage, loading = services(), services().storage, samples()
 
-    def describe_embedder() -> str:
-        embedder = product.runtime.embedder
-        return f"{embedder.model_id}, {embedder.dimensions} dimensions"
-
     dependencies = [
         _ping("database", storage.database.ping),
-        _ping("embedder", describe_embedder),
+        _ping("embedder", lambda: f"{(one := product.runtime.embedder).model_id}, {one.dimensions} dimensions"),
         # Built here, with why it was chosen: a store that cannot be built is a finding, not a crash.
         _ping("vector_search", lambda: f"{product.runtime.store.ping()} ({storage.engine.detail})"),
         _ping("chat_model", lambda: product.answering.chat_model.model_id),
