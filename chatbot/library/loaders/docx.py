@@ -13,33 +13,30 @@ from itertools import takewhile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from lxml import etree
 from lxml.etree import _Element
 
 from ...domain import Section
-from .office import OfficeLoader
-from .sections import LINE, PARAGRAPH, HeadingOutline, label, one_line, table_text
+from .docx_signs import SYMBOLS, VALUE, WordNumbering, value_of, w
+from .html import page_sections
+from .office import OfficeLoader, diagram_texts, parse_part
+from .sections import LINE, PARAGRAPH, HeadingOutline, label, one_line, raised, table_text
 
 if TYPE_CHECKING:
     from docx.document import Document
-
-
-def _w(name: str) -> str:
-    return f"{{http://schemas.openxmlformats.org/wordprocessingml/2006/main}}{name}"
 
 
 TITLE = 0
 """The level of a paragraph in the style Title."""
 _HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"toc (\d|heading)|table of figures", re.IGNORECASE)
-_TRANSPARENT = {_w(name) for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")}
+_TRANSPARENT = {w(name) for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")}
 # A reader does not see deleted text, the second version of a drawing for old programs, and properties.
-_SKIPPED = {_w(name) for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "rt", "txbxContent")} | {
+_SKIPPED = {w(name) for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "rt", "txbxContent")} | {
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 }
-_SIGNS = {_w("tab"): " ", _w("br"): "\n", _w("cr"): "\n", _w("noBreakHyphen"): "-"}
-_TEXTS = {_w("t"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"}
-_VALUE = _w("val")
+_SIGNS = {w("tab"): " ", w("br"): "\n", w("cr"): "\n", w("noBreakHyphen"): "-"}
+_TEXTS = {w("t"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"}
+_REFERENCE = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _WHITE = re.compile(r"f[a-f]f[a-f]f[a-f]", re.IGNORECASE)
 _MAX_HIDDEN_SIZE = 3
 """Half points: letters up to this size are not read."""
@@ -62,7 +59,11 @@ class DocxLoader(OfficeLoader):
         return docx.Document, (PythonDocxError, OpcError)
 
     def read(self, document: Document, path: Path) -> tuple[str, Iterator[Section], None]:
-        reader = WordReader(read_styles(document.styles.element), dict(_notes(document)))
+        numbers = [
+            part.element for part in document.part.package.iter_parts() if part.partname == "/word/numbering.xml"
+        ]
+        numbering = WordNumbering(numbers[0] if numbers else None)
+        reader = WordReader(read_styles(document.styles.element), dict(_notes(document)), numbering, document.part)
         reader.read(document.element.body)
         sections = reader.outline.sections(keep_title=bool(reader.title))
         return reader.title or reader.outline.title(), sections, None
@@ -74,10 +75,10 @@ def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
         kind = relation.reltype.rpartition("/")[2].removesuffix("s")
         if kind not in _NOTES or relation.is_external:
             continue
-        notes = etree.fromstring(relation.target_part.blob, etree.XMLParser(resolve_entities=False, no_network=True))
-        for note in notes.iterchildren(_w(kind)):
-            texts = (paragraph_text(paragraph) for paragraph in note.iterchildren(_w("p")))
-            yield (kind, note.get(_w("id"), "")), one_line(" ".join(texts))
+        notes = parse_part(relation.target_part.blob)
+        for note in notes.iterchildren(w(kind)):
+            texts = (paragraph_text(paragraph) for paragraph in note.iterchildren(w("p")))
+            yield (kind, note.get(w("id"), "")), one_line(" ".join(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +86,25 @@ class Style:
     """A paragraph style. ``level``: of a heading (0 = title, None = no heading)."""
 
     level: int | None = None
-    listed: bool = False
+    numbering: _Element | None = None
     skipped: bool = False
 
 
 def read_styles(root: _Element) -> dict[str, Style]:
     """Return the paragraph styles by id, with what they inherit."""
-    elements = {style.get(_w("styleId"), ""): style for style in root.iter(_w("style"))}
+    elements = {style.get(w("styleId"), ""): style for style in root.iter(w("style"))}
     styles = {}
     for style_id, style in elements.items():
-        level, listed, name, visited = None, False, style_id, set[str]()
+        level, numbering, name, visited = None, None, style_id, set[str]()
         while name in elements and name not in visited:
             visited.add(name)
             element = elements[name]
             if level is None:
-                style_name = _value(element, "name")
+                style_name = value_of(element, "name")
                 level = TITLE if style_name.lower() == "title" else _level(element, style_name)
-            listed = listed or element.find(f"{_w('pPr')}/{_w('numPr')}") is not None
-            name = _value(element, "basedOn")
-        styles[style_id] = Style(level, listed, skipped=bool(_CONTENTS_NAME.match(_value(style, "name"))))
+            numbering = numbering if numbering is not None else element.find(f"{w('pPr')}/{w('numPr')}")
+            name = value_of(element, "basedOn")
+        styles[style_id] = Style(level, numbering, skipped=bool(_CONTENTS_NAME.match(value_of(style, "name"))))
     return styles
 
 
@@ -111,61 +112,82 @@ def _level(element: _Element, style_name: str) -> int | None:
     """Return a heading's level by the built-in style's name (the same in every language of Word) or its outline."""
     if match := _HEADING_NAME.fullmatch(style_name):
         return int(match[1])
-    outline = element.find(f"{_w('pPr')}/{_w('outlineLvl')}")
-    value = outline.get(_VALUE, "") if outline is not None else ""
+    outline = element.find(f"{w('pPr')}/{w('outlineLvl')}")
+    value = outline.get(VALUE, "") if outline is not None else ""
     return int(value) + 1 if value in set("012345678") else None
 
 
 class WordReader:
     """``notes``: texts of footnotes and endnotes by kind and id. Each goes below the paragraph that refers to it."""
 
-    def __init__(self, styles: Mapping[str, Style], notes: Mapping[tuple[str, str], str]) -> None:
+    def __init__(
+        self,
+        styles: Mapping[str, Style],
+        notes: Mapping[tuple[str, str], str],
+        numbering: WordNumbering,
+        part: Any,
+    ) -> None:
         self._styles = styles
         self._notes = dict(notes)
+        self._numbering = numbering
+        self._part = part
         self.outline = HeadingOutline()
         self.title = ""
         self._after_item = False
 
     def read(self, parent: _Element) -> None:
         for block in children(parent):
-            if block.tag == _w("p"):
+            if block.tag == w("p"):
                 self._paragraph(block)
-            elif block.tag == _w("tbl"):
+            elif block.tag == w("tbl"):
                 self._table(block)
+            elif block.tag == w("altChunk"):
+                self._embedded(block)
 
     def _paragraph(self, paragraph: _Element) -> None:
-        properties = paragraph.find(_w("pPr"))
-        style = self._styles.get(_value(properties, "pStyle"), Style())
+        properties = paragraph.find(w("pPr"))
+        style = self._styles.get(value_of(properties, "pStyle"), Style())
         text = paragraph_text(paragraph)
         level = style.level if style.level is not None else _level(paragraph, "")
+        own = None if properties is None else properties.find(w("numPr"))
+        listed = own if own is not None else style.numbering
+        number = self._numbering.next(listed, value_of(properties, "pStyle")) if text else ""
         if text and not style.skipped:
             if level == TITLE and not self.title:
                 self.title = one_line(text)
             elif level:
-                self.outline.heading(level, one_line(text))
+                self.outline.heading(level, one_line(f"{number} {text}"))
             else:
-                self._text(text, properties, listed=style.listed)
-        for box in paragraph.iter(_w("txbxContent")):
-            between = takewhile(lambda parent: parent is not paragraph, box.iterancestors())
-            if not any(parent.tag in _SKIPPED for parent in between):
-                self.read(box)
+                self._text(text, listed, number)
+        for box in _text_boxes(paragraph):
+            self.read(box)
+        for line in diagram_texts(paragraph, self._part):
+            self.outline.add(f"- {line}", gap=LINE)
         self._notes_of(paragraph)
 
     def _notes_of(self, element: _Element) -> None:
         """Add the notes that an element refers to, each once: a hostile file may refer to one a million times."""
         for kind in _NOTES:
-            for reference in element.iter(_w(f"{kind}Reference")):
-                if note := self._notes.pop((kind, reference.get(_w("id"), "")), ""):
+            for reference in element.iter(w(f"{kind}Reference")):
+                if note := self._notes.pop((kind, reference.get(w("id"), "")), ""):
                     self.outline.add(f"Note: {note}", gap=LINE)
 
-    def _text(self, text: str, properties: _Element | None, *, listed: bool) -> None:
-        numbering = None if properties is None else properties.find(_w("numPr"))
+    def _embedded(self, chunk: _Element) -> None:
+        """Add the text of an embedded web page or text file."""
+        relation = self._part.rels.get(chunk.get(_REFERENCE, ""))
+        if relation is None or relation.is_external or "html" not in relation.target_part.content_type:
+            return
+        for section in page_sections(relation.target_part.blob, name="The embedded page").sections:
+            for text in (*section.path[-1:], section.text):
+                self.outline.add(text)
+
+    def _text(self, text: str, numbering: _Element | None, number: str) -> None:
         # The number 0 removes the style's numbering.
-        item = (listed or numbering is not None) and _value(numbering, "numId") != "0"
-        depth = _value(numbering, "ilvl")
+        item = numbering is not None and value_of(numbering, "numId") != "0"
+        depth = value_of(numbering, "ilvl")
         indent = "  " * int(depth) if depth in set("12345678") else ""
         gap = LINE if item and self._after_item else PARAGRAPH
-        self.outline.add(f"{indent}- {text}" if item else text, gap=gap)
+        self.outline.add(f"{indent}{number or '-'} {text}" if item else text, gap=gap)
         self._after_item = item
 
     def _table(self, table: _Element) -> None:
@@ -180,56 +202,72 @@ class WordReader:
         self._after_item = False
 
 
+def _text_boxes(paragraph: _Element) -> Iterator[_Element]:
+    """Yield the text boxes that are anchored in a paragraph, without those in them."""
+    for box in paragraph.iter(w("txbxContent")):
+        between = takewhile(lambda parent: parent is not paragraph, box.iterancestors())
+        if not any(parent.tag in _SKIPPED for parent in between):
+            yield box
+
+
 def children(parent: _Element, name: str = "") -> Iterator[_Element]:
     """Yield the visible children (of this name), also those in content controls and tracked insertions."""
     for child in parent.iterchildren("*"):
         if child.tag in _TRANSPARENT:
             yield from children(child, name)
-        elif child.tag not in _SKIPPED and (not name or child.tag == _w(name)):
+        elif child.tag not in _SKIPPED and (not name or child.tag == w(name)):
             yield child
 
 
 def paragraph_text(paragraph: _Element) -> str:
-    return "\n".join(map(one_line, "".join(_pieces(paragraph)).split("\n"))).strip()
+    pieces: list[str] = []
+    for piece, is_raised in _pieces(paragraph):
+        pieces.append(raised(piece, pieces[-1]) if is_raised and pieces else piece)
+    return "\n".join(map(one_line, "".join(pieces).split("\n"))).strip()
 
 
-def _pieces(parent: _Element) -> Iterator[str]:
+def _pieces(parent: _Element, *, is_raised: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield texts, and whether they are superscripts."""
     for child in children(parent):
         if child.tag in _TEXTS:
-            yield child.text or ""
+            yield child.text or "", is_raised
         elif child.tag in _SIGNS:
-            yield _SIGNS[child.tag]
+            yield _SIGNS[child.tag], False
+        elif child.tag == w("sym"):
+            code = child.get(w("char"), "")[-2:].lower()
+            yield (SYMBOLS.get(code, "") if child.get(w("font")) == "Symbol" else ""), False
         elif not _is_hidden(child):
-            yield from _pieces(child)
+            properties = child.find(w("rPr")) if child.tag == w("r") else None
+            yield from _pieces(child, is_raised=value_of(properties, "vertAlign") == "superscript")
 
 
 def _is_hidden(run: _Element) -> bool:
     """Return whether a run is marked as hidden, tiny, or white on white by the properties around it."""
-    properties = run.find(_w("rPr"))
+    properties = run.find(w("rPr"))
     if properties is None:
         return False
-    vanish = properties.find(_w("vanish"))
-    if vanish is not None and vanish.get(_VALUE, "1") not in {"0", "false", "off"}:
+    vanish = properties.find(w("vanish"))
+    if vanish is not None and vanish.get(VALUE, "1") not in {"0", "false", "off"}:
         return True
-    size = _value(properties, "sz")
+    size = value_of(properties, "sz")
     if size.isdecimal() and len(size) < 4 and int(size) <= _MAX_HIDDEN_SIZE:
         return True
-    return bool(_WHITE.fullmatch(_value(properties, "color"))) and not any(
+    return bool(_WHITE.fullmatch(value_of(properties, "color"))) and not any(
         map(_has_background, (run, *run.iterancestors()))
     )
 
 
 def _has_background(element: _Element) -> bool:
     """Return whether the text in it may have its own background: shading, a table's style, a shape."""
-    if element.tag in {_w("txbxContent"), _w("body")}:
-        return element.tag == _w("txbxContent") or element.getparent().find(_w("background")) is not None
-    properties = element.find(_w(f"{element.tag.rpartition('}')[2]}Pr"))
+    if element.tag in {w("txbxContent"), w("body")}:
+        return element.tag == w("txbxContent") or element.getparent().find(w("background")) is not None
+    properties = element.find(w(f"{element.tag.rpartition('}')[2]}Pr"))
     if properties is None:
         return False
-    shading = properties.find(_w("shd"))
-    fill = "auto" if shading is None else shading.get(_w("fill"), "auto")
-    has_style = properties.find(_w("tblStyle")) is not None
-    return has_style or properties.find(_w("highlight")) is not None or not (fill == "auto" or _WHITE.fullmatch(fill))
+    shading = properties.find(w("shd"))
+    fill = "auto" if shading is None else shading.get(w("fill"), "auto")
+    has_style = properties.find(w("tblStyle")) is not None
+    return has_style or properties.find(w("highlight")) is not None or not (fill == "auto" or _WHITE.fullmatch(fill))
 
 
 def word_table_text(table: _Element) -> str:
@@ -239,25 +277,21 @@ def word_table_text(table: _Element) -> str:
     for row in children(table, "tr"):
         above, line = lines[-1] if lines else [], list[str]()
         for cell in children(row, "tc"):
-            properties = cell.find(_w("tcPr"))
-            merge = None if properties is None else properties.find(_w("vMerge"))
-            continues = merge is not None and merge.get(_VALUE, "continue") == "continue" and len(line) < len(above)
-            span = _value(properties, "gridSpan")
+            properties = cell.find(w("tcPr"))
+            merge = None if properties is None else properties.find(w("vMerge"))
+            continues = merge is not None and merge.get(VALUE, "continue") == "continue" and len(line) < len(above)
+            span = value_of(properties, "gridSpan")
             text = label(above[len(line)]) if continues else _cell_text(cell)
             line += [text] + [""] * (min(int(span), 64) - 1 if span.isdecimal() else 0)
-        repeated = repeated or (not lines and row.find(f"{_w('trPr')}/{_w('tblHeader')}") is not None)
+        repeated = repeated or (not lines and row.find(f"{w('trPr')}/{w('tblHeader')}") is not None)
         lines.append(line)
     return table_text(lines, header=repeated or None)
 
 
 def _cell_text(cell: _Element) -> str:
     texts = (
-        word_table_text(block).replace("\n", "; ") if block.tag == _w("tbl") else paragraph_text(block)
+        word_table_text(block).replace("\n", "; ") if block.tag == w("tbl") else paragraph_text(part)
         for block in children(cell)
+        for part in (block, *(line for box in _text_boxes(block) for line in children(box, "p")))
     )
     return " ".join(text for text in texts if text)
-
-
-def _value(parent: _Element | None, name: str) -> str:
-    child = None if parent is None else parent.find(_w(name))
-    return "" if child is None else child.get(_VALUE, "")

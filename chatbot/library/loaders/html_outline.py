@@ -14,7 +14,7 @@ from .sections import LEVEL, LINE, PARAGRAPH, HeadingOutline, label, row_text, t
 
 _NEVER_CONTENT = {
     "script", "style", "template", "noscript", "nav", "dialog", "svg", "iframe", "object", "embed", "canvas", "audio",
-    "video", "button", "select", "textarea", "input", "datalist", "map", "head",
+    "video", "del", "button", "select", "textarea", "input", "datalist", "map", "head",
 }  # fmt: skip
 _FURNITURE_ROLES = {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"}
 # Whole words of class and id, without words that reports are about ("social", "share", "related").

@@ -97,6 +97,28 @@ class OfficeLoader(ABC):
         """Return the title in the text ("" if there is none), the sections, and the number of pages if it is fixed."""
 
 
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+_MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_RELATIONSHIP = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+
+
+def diagram_texts(element: Any, part: Any) -> Iterator[str]:
+    """Yield the paragraphs of the SmartArt graphics in an element. ``part``: that of the file with the element."""
+    for reference in element.iter(f"{_DIAGRAM}relIds"):
+        relation = part.rels.get(reference.get(f"{_RELATIONSHIP}dm", ""))
+        if relation is None or relation.is_external:
+            continue
+        data = parse_part(part.related_part(relation.rId).blob)
+        for text in (text for point in data.iter(f"{_DIAGRAM}pt") for text in point.iterchildren(f"{_DIAGRAM}t")):
+            lines = ("".join(run.text or "" for run in line.iter(f"{_MAIN}t")) for line in text.iter(f"{_MAIN}p"))
+            yield from filter(None, map(one_line, lines))
+
+
+def parse_part(blob: bytes) -> Any:
+    """Parse the XML of a part that the library does not read."""
+    return etree.fromstring(blob, etree.XMLParser(resolve_entities=False, no_network=True))
+
+
 @contextmanager
 def office_errors(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn errors about a damaged or missing file into a LoadError.

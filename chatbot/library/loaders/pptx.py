@@ -9,8 +9,8 @@ from typing import IO, Any
 from lxml import etree
 
 from ...domain import Section
-from .office import OfficeLoader
-from .sections import label, one_line, table_text
+from .office import OfficeLoader, diagram_texts
+from .sections import label, one_line, raised, table_text
 
 _MAX_PLACE_DIGITS = 8
 """Of a point's number."""
@@ -53,6 +53,7 @@ class PptxLoader(OfficeLoader):
 
 def _section(slide: Any, number: int) -> Section:
     _drop_hidden(slide)
+    _part_superscripts(slide)
     title = _title(slide)
     head = slide.shapes.title
     texts = [
@@ -73,6 +74,13 @@ def _drop_hidden(slide: Any) -> None:
     for run in _xpath(slide._element, "//a:r[a:rPr]"):
         if _xpath(run, _HIDDEN) or (white_background and _xpath(run, _WHITE)):
             run.getparent().remove(run)
+
+
+def _part_superscripts(slide: Any) -> None:
+    for run in _xpath(slide._element, "//a:r[a:rPr/@baseline > 0 and a:t]"):
+        before = _xpath(run, "preceding-sibling::a:r[1]/a:t")
+        text = run.find(f"{{{_NAMES['a']}}}t")
+        text.text = raised(text.text or "", (before[0].text or "") if before else "")
 
 
 def _title(slide: Any) -> str:
@@ -96,7 +104,9 @@ def _shape_text(shape: Any) -> str:
         return _frame_text(shape.text_frame)
     if shape.has_table:
         return table_text(_table_rows(shape.table), header=shape.table.first_row or None)
-    return _chart_text(shape.chart) if shape.has_chart else ""
+    if shape.has_chart:
+        return _chart_text(shape.chart)
+    return "\n".join(diagram_texts(shape._element, shape.part))
 
 
 def _table_rows(table: Any) -> list[list[str]]:

@@ -16,14 +16,16 @@ PARAGRAPH = "\n\n"
 LINE = "\n"
 
 
+_ORDINAL = re.compile(r"[^\W\d_]{2,}|[eoªº]|\W*")
+"""As in 1st and 17e, or a mark that is no sign of a number."""
 SUPERSCRIPTS = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
 
 
 def raised(text: str, before: str) -> str:
     """Return a superscript after ``before`` so that it is not read as part of a number: 2023⁴, 10⁷."""
-    if not before[-1:].isdigit() or not text.strip():
-        return text
     signs = text.strip()
+    if not before[-1:].isdigit() or _ORDINAL.fullmatch(signs):
+        return text
     return signs.translate(SUPERSCRIPTS) if all(ord(sign) in SUPERSCRIPTS for sign in signs) else f" [{signs}]"
 
 

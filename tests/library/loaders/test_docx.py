@@ -60,7 +60,7 @@ def test_headings_lists_and_tables_in_document_order(tmp_path: Path) -> None:
     loaded = load(tmp_path, write)
     assert sections(loaded) == [
         ((), "Preface"),
-        (("People", "Growth"), "- one\n- two\n\nItem: rate; Value: 2.09%\n\nafter"),
+        (("People", "Growth"), "- one\n1. two\n\nItem: rate; Value: 2.09%\n\nafter"),
         (("Land",), "big"),
     ]
     assert loaded.title == "Kenya 2024"

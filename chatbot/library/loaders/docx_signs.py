@@ -1,0 +1,94 @@
+"""Signs that Word shows and its files only describe: automatic numbers, and characters by their code in a font."""
+
+from __future__ import annotations
+
+import re
+from functools import reduce
+
+from lxml.etree import _Element
+
+
+def w(name: str) -> str:
+    """Return the name of an element or attribute of Word's in its namespace."""
+    return f"{{http://schemas.openxmlformats.org/wordprocessingml/2006/main}}{name}"
+
+
+VALUE = w("val")
+
+
+def value_of(parent: _Element | None, name: str) -> str:
+    """Return the value of a child element; "" without one."""
+    child = None if parent is None else parent.find(w(name))
+    return "" if child is None else child.get(VALUE, "")
+
+
+class WordNumbering:
+    """The numbers that Word writes before headings and items, which a file only describes (ECMA-376, 17.9)."""
+
+    def __init__(self, root: _Element | None) -> None:
+        self._levels: dict[tuple[str, int], _Element] = {}
+        self._lists: dict[str, str] = {}
+        self._styled: dict[str, tuple[str, int]] = {}
+        self._counts: dict[tuple[str, int], int] = {}
+        for definition in () if root is None else root.iter(w("abstractNum")):
+            name = definition.get(w("abstractNumId"), "")
+            for level in definition.iterchildren(w("lvl")):
+                depth = level.get(w("ilvl"), "")
+                if depth in set("012345678"):
+                    self._levels[name, int(depth)] = level
+                    self._styled[value_of(level, "pStyle")] = (name, int(depth))
+        for number in () if root is None else root.iterchildren(w("num")):
+            self._lists[number.get(w("numId"), "")] = value_of(number, "abstractNumId")
+
+    def next(self, numbering: _Element | None, style: str) -> str:
+        """Count a paragraph and return its number as it is shown; "" for a bullet and for no list."""
+        if numbering is None:
+            return ""
+        name, depth = self._lists.get(value_of(numbering, "numId"), ""), value_of(numbering, "ilvl")
+        place = int(depth) if depth in set("012345678") else 0
+        if not depth and self._styled.get(style, ("",))[0] == name:
+            place = self._styled[style][1]
+        if (name, place) not in self._levels:
+            return ""
+        self._counts[name, place] = self._count(name, place) + 1
+        for below in range(place + 1, 9):
+            self._counts.pop((name, below), None)
+        level = self._levels[name, place]
+        if value_of(level, "numFmt") in {"bullet", "none"}:
+            return ""
+        return _LEVEL_NUMBER.sub(lambda match: self._shown(name, int(match[1]) - 1), value_of(level, "lvlText")).strip()
+
+    def _count(self, name: str, place: int) -> int:
+        start = value_of(self._levels.get((name, place)), "start")
+        return self._counts.get((name, place), int(start) - 1 if start.isdecimal() and len(start) < 6 else 0)
+
+    def _shown(self, name: str, place: int) -> str:
+        count, style = self._count(name, place), value_of(self._levels.get((name, place)), "numFmt")
+        if style.endswith("Letter"):  # after z come aa, bb
+            text = chr(ord("a") + (count - 1) % 26) * min((count - 1) // 26 + 1, 9)
+        elif style.endswith("Roman"):
+            text = "".join(sign * (count % above // value) for sign, value, above in _ROMAN)
+            text = reduce(lambda shown, pair: shown.replace(*pair), _ROMAN_PAIRS, text)
+        else:
+            text = str(count)
+        return text.upper() if style.startswith("upper") else text
+
+
+_LEVEL_NUMBER = re.compile(r"%([1-9])")
+_ROMAN = (
+    ("m", 1000, 10_000), ("d", 500, 1000), ("c", 100, 500), ("l", 50, 100), ("x", 10, 50), ("v", 5, 10), ("i", 1, 5),
+)  # fmt: skip
+_ROMAN_PAIRS = (("dcccc", "cm"), ("cccc", "cd"), ("lxxxx", "xc"), ("xxxx", "xl"), ("viiii", "ix"), ("iiii", "iv"))
+
+
+SYMBOLS = {
+    f"{start + at:02x}": sign
+    for start, signs in (
+        (0x41, "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ"),
+        (0x61, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"),
+        (0xA1, "ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…"),
+        (0xC0, "ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓"),
+    )
+    for at, sign in enumerate(signs)
+}  # fmt: skip
+"""The signs of the font Symbol by their codes."""
