@@ -82,8 +82,16 @@ def test_bars_of_one_year_and_nothing_of_what_no_source_bears(browser: Page, cha
 def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(browser: Page, chat: ScriptedChat) -> None:
     sudan = [figure("Sudan", year, value, citation=1) for year, value in ((2020, 163.3), (2021, 359.1), (2022, 3.8))]
     text = "1. Sudan: 3.8% (2022 est.) [1]\n2. Kenya: 4.5% (2024 est.) [1]\n3. Somalia: 6.8% (2022 est.) [2]"
-    bars = show(browser, chat, [*FIGURES, *sudan], text).locator(".point")
-    expect(bars).to_have_text([re.compile(f"{name}$") for name in (r"3.8% \(2022\)", r"4.5% \(2024\)", "2022\\)")])
+    box = show(browser, chat, [*FIGURES, *sudan], text)
+    expect(box.locator(".plot .point")).to_have_text(
+        [re.compile(f"{name}$") for name in (r"3.8% \(2022\)", r"4.5% \(2024\)", "2022\\)")]
+    )
+    box.get_by_text("Map", exact=True).click()
+    expect(box.locator(".map .land")).to_have_count(177)
+    somalia = box.get_by_role("button", name="Somalia, 2022: 6.8%, source 2").last
+    expect(somalia.locator(".step-4")).to_have_count(1)
+    somalia.press("Enter")
+    expect(browser.locator("#evidence-number")).to_have_text("Source 2")
 
 
 def test_the_keyboard_goes_from_point_to_point_and_opens_the_passage(browser: Page, chat: ScriptedChat) -> None:

@@ -81,6 +81,12 @@ def takes_article(name: str) -> bool:
     return _WITH_ARTICLE.fullmatch(name) is not None
 
 
+def numeric_code(name: str) -> str | None:
+    """Return the three digits of ISO 3166 for a country, which maps of the world use; None without any."""
+    country = pycountry.countries.get(alpha_3=country_code(name) or "")
+    return country.numeric if country else None
+
+
 def country_code(name: str) -> str | None:
     """Return the ISO-3 code of a country given by name, ISO code or alias in any case, or None."""
     return _codes().get(normalise(name))

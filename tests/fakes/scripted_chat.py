@@ -22,8 +22,9 @@ SCOPE: Json = {"filters": {}, "documents": 77, "chunks": 12345}
 STEP: Json = {"detail": "", "items": [], "sources": [], "failed": False}
 COUNTS = ("calls", "cached_calls", "failed_calls", "prompt_tokens", "completion_tokens", "embedding_tokens")
 ROW: Json = {"runs": 1, **dict.fromkeys(COUNTS, 0), "ms": 1.0, "cost": None}
+WORLD = [{"value": name, "code": code} for name, code in (("Kenya", "404"), ("Somalia", "706"), ("Sudan", "729"))]
 LOOKUPS: dict[str, Json] = {
-    "/api/facets": {"documents": 77, "chunks": 12345, "country_name": [], "year": [], "type": []},
+    "/api/facets": {"documents": 77, "chunks": 12345, "country_name": WORLD, "year": [], "type": []},
     "/api/conversations": {"conversations": [], "next": None},
     "/api/conversations/<id>": {"conversation_id": "conversation-1", "title": "", "messages": [], "next": None},
     "/api/session": {"access": "open", "may": ["read", "write", "admin"], "owner": "", "key": None},

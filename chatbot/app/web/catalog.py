@@ -17,6 +17,7 @@ from ...domain.errors import InvalidRequestError
 from ...domain.figures import GlossaryEntry, ReportedFigure
 from ...domain.json import Inlines, to_json
 from ...language import evenly_spaced
+from ...language.countries import numeric_code
 from ...library.chunkers import CHUNKERS
 from ...library.loaders import suffixes
 from ...questions.reading import COUNTRY, YEAR
@@ -73,7 +74,8 @@ class FacetQuery(Page, ScopeQuery):
 def list_facets(query: FacetQuery) -> Json:
     """List the values of each filter field with the number of their reports.
 
-    Each field is counted under the rest of the scope: `{field: [{value, documents}], collections, total, documents,
+    Each field is counted under the rest of the scope; a country has its number of ISO 3166 as `code`:
+    `{field: [{value, documents}], collections, total, documents,
     chunks}`. `total` is the number of values of each field.
     """
     valid = services().settings.filter_fields
@@ -82,6 +84,8 @@ def list_facets(query: FacetQuery) -> Json:
     storage, scope, limit = services().storage, query_scope(query), caller().limit
     fields = [query.field] if query.field else ()
     facets = storage.documents.facets(scope, fields=fields, q=query.q, limit=query.limit, offset=query.start)
+    for one in facets.get(COUNTRY, ()):
+        one["code"] = numeric_code(str(one["value"]))
     facets["next"] = query.next(max(facets["total"].values(), default=0))
     if not query.field:
         names = [one.name for one in storage.collections if limit.holds(one.name)]

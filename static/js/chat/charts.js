@@ -73,6 +73,8 @@ const [TOP, BOTTOM, LEFT, RIGHT] = [24, 28, 52, 14];
 const HEIGHT = 240;
 const LABEL_WIDTH = 46;
 const VALUE_WIDTH = 60;
+/** Of one character of a name. */
+const NAME_WIDTH = 7;
 /** Subjects are told apart by shape as well as by colour. */
 const SHAPES = [
   "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0", "M-4-4h8v8h-8z", "M0-5.5 5 4.5h-10z", "M0-6 6 0 0 6-6 0z",
@@ -169,7 +171,8 @@ function drawLines(chart, width) {
 
 /** Draw bars from left to right: a name then has the room of a line. */
 function drawBars({ series, unit, year: shared }, width) {
-  const names = Math.min(width * 0.34, 10 + 7.5 * Math.max(...series.map(({ subject }) => subject.length)));
+  const names = Math.min(width * 0.34, 10 + NAME_WIDTH * Math.max(...series.map(({ subject }) => subject.length)));
+  const fitting = Math.floor((names - 8) / NAME_WIDTH);
   const values = [0, ...series.map(({ points }) => points[0].value)];
   const x = scale(Math.min(...values), Math.max(...values), names, width - (shared ? 84 : 124));
   return series.map(({ subject, points: [{ figure, value }] }, row) => {
@@ -182,7 +185,8 @@ function drawBars({ series, unit, year: shared }, width) {
     }));
     const short = figure.text.length <= 12 ? figure.text : amount(value, unit);
     const text = shared ? short : `${short} (${figure.year})`;
-    bar.append(label(names - 8, y + 4, subject, "end"), label(Math.max(to, x(0)) + 6, y + 4, text, "start"));
+    const name = subject.length > fitting ? `${subject.slice(0, fitting - 1)}…` : subject;
+    bar.append(label(names - 8, y + 4, name, "end"), label(Math.max(to, x(0)) + 6, y + 4, text, "start"));
     return bar;
   });
 }

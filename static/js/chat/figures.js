@@ -159,6 +159,20 @@ function downloads(chart, sources, box) {
   }));
 }
 
+const MIN_ON_MAP = 3;
+
+/** Offer the bars of several countries as a map, which is loaded when it is opened. */
+function mapFold(chart) {
+  const box = element("div");
+  const fold = element("details", { className: "figures-fold" }, element("summary", { text: t("Map") }), box);
+  wireKeys(box);
+  fold.addEventListener("toggle", async () => {
+    const { mapOf } = await import("./map.js");
+    box.replaceChildren(await mapOf(chart, t("Map: {title}", { title: titleOf(chart) })));
+  }, { once: true });
+  return fold;
+}
+
 /** Tab reaches one point, the arrow keys the others; Enter opens its passage. */
 function wireKeys(holder) {
   const points = () => [...holder.querySelectorAll(".point")];
@@ -200,7 +214,8 @@ function figureOf(chart, sources, box) {
   if (axisNote(chart)) caption.append(element("p", { className: "axis-note", text: axisNote(chart) }));
   const fold = element("details", { className: "figures-fold" }, element("summary", { text: t("Table") }), tableOf(chart));
   return element("figure", { className: "chart" }, caption, holder,
-    element("div", { className: "figures-bar" }, fold, downloads(chart, sources, box)));
+    element("div", { className: "figures-bar" }, fold,
+      ...(kind === "bars" && series.length >= MIN_ON_MAP ? [mapFold(chart)] : []), downloads(chart, sources, box)));
 }
 
 /** Show the charts of an answer, if any. A click on a point opens its passage in the turn's own listener. */
