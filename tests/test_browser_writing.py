@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
@@ -124,28 +125,12 @@ def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
     assert chat.asked[-1]["query"] == chat.further[0]
 
 
-MARKDOWN = """\
-## Summary
-
-Between ~$120B and ~$130B; 23~30 °C in May, 22~31 in June; ~~withdrawn~~. CO<sub>2</sub> and 10<sup>7</sup>; <b>x</b>.
-
-### Details
-
-- [x] read
-- [ ] open
-
-| Year | Text |
-|---|---|
-| 2023 | one<br>two |
-
-```
-a = "a line of code that is much wider than the telephone that shows it, and does not break"
-```"""
+MARKDOWN = Path(__file__).parent / "app/web/data/markdown.md"
 
 
 def test_markdown_as_models_write_it(browser: Page, chat: ScriptedChat) -> None:
     turn = ask(browser)
-    chat.say(done(MARKDOWN, source(1)))
+    chat.say(done(MARKDOWN.read_text("utf-8"), source(1)))
     finished(browser, turn)
     body = turn.locator(".answer-body")
     expect(body.locator("del")).to_have_text(["withdrawn"])
