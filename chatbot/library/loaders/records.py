@@ -64,19 +64,26 @@ class CsvLoader:
         return Loaded(path.stem, lay_out([Section((), preface), *sections]), columns=columns)
 
 
+_SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[ \t;,]*\n", re.IGNORECASE)
+"""Excel's own first line."""
+
+
 def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
     """Return the rows that are not empty, with the number of their first line."""
     # Process-wide, but only an upper bound; the default refuses cells above 128 KB.
     csv.field_size_limit(MAX_TEXT_BYTES)
-    delimiter = choose_delimiter(text)
+    named = _SEPARATOR_LINE.match(text)
+    text = text[named.end() :] if named else text
+    delimiter = named[1] if named else choose_delimiter(text)
     # Strict: a quotation mark that is never closed would swallow the rest of the table as one cell.
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     rows: list[tuple[int, list[str]]] = []
-    line = 1
+    above = int(named is not None)
+    line = 1 + above
     try:
         for row in reader:
             rows += [(line, row)] if row else []
-            line = reader.line_num + 1
+            line = reader.line_num + 1 + above
     except csv.Error as error:
         # Tab-separated files are often written without any quoting: a quotation mark is only a character there.
         if delimiter == "\t":

@@ -13,7 +13,17 @@ from typing import IO, Any
 from ...domain import Section
 from ...domain.errors import LoadError
 from .office import OfficeLoader
-from .sections import column_names, is_number, is_single, label, looks_like_header, one_line, row_sections, table_text
+from .sections import (
+    MAX_COLUMNS,
+    column_names,
+    is_number,
+    is_single,
+    label,
+    looks_like_header,
+    one_line,
+    row_sections,
+    table_text,
+)
 
 MAX_CELLS = 5_000_000
 """Including empty ones: for a cell far out, openpyxl fills its row and the rows above it."""
@@ -21,7 +31,10 @@ Rows = list[list[str]]
 
 
 class XlsxLoader(OfficeLoader):
-    """Formulas give their stored results. Hidden sheets are left out."""
+    """Formulas give their stored results. Hidden sheets, rows and columns are left out.
+
+    python-calamine 0.9 is faster but reads neither number formats nor hidden rows and columns.
+    """
 
     noun = "an Excel workbook"
     suffixes = (".xlsx",)
@@ -39,34 +52,84 @@ class XlsxLoader(OfficeLoader):
         sections: list[Section] = []
         for sheet in document.worksheets:
             if sheet.sheet_state == "visible":
-                sheet.reset_dimensions()  # the size in the file may be wrong, or the whole grid
-                sections += _sheet_sections(sheet.title, _rows(path, sheet.iter_rows()))
+                sections += _sheet_sections(sheet.title, _rows(path, sheet))
         return "", sections, None
 
 
-def _rows(path: Path, cells: Iterable[Sequence[Any]]) -> Iterator[list[str]]:
-    """Yield the texts of each row up to its last filled cell.
+_SHOWN_NOWHERE = {"1", "true"}
+
+
+def _rows(path: Path, sheet: Any) -> Iterator[list[str]]:
+    """Yield the texts of the visible rows and columns; a merged cell fills its range.
 
     Raises:
         LoadError: the sheet has more than `MAX_CELLS`, as a hostile file may.
     """
-    count = 0
+    from openpyxl.cell import ReadOnlyCell
+    from openpyxl.worksheet._reader import WorkSheetParser
+
+    book = sheet.parent
+    rows: dict[int, list[str]] = {}
+    hidden_rows: set[int] = set()
     visible: dict[int, bool] = {}  # whether a style shows the value of its cells
-    for row in cells:
-        count += len(row) + 1
-        if count > MAX_CELLS:
-            raise LoadError(f"{path.name} has cells too far apart. Delete the empty rows and columns and try again.")
-        for cell in row:
-            if cell.value is not None and cell._style_id not in visible:
-                # Neither white on white, nor in a format that shows nothing.
-                color = cell.font.color if cell.font else None
-                white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
-                filled = cell.fill is not None and cell.fill.fill_type is not None
-                visible[cell._style_id] = (cell.number_format or "") != _EMPTY_FORMAT and (filled or not white)
-        texts = ["" if cell.value is None or not visible[cell._style_id] else cell_text(cell) for cell in row]
+    count = last = 0
+    with sheet._get_source() as source:
+        parser = WorkSheetParser(
+            source, sheet._shared_strings, data_only=True, epoch=book.epoch, date_formats=book._date_formats,
+            timedelta_formats=book._timedelta_formats,
+        )  # fmt: skip
+        for number, cells in parser.parse():
+            count += max(number - last, 1) + (cells[-1]["column"] if cells else 0)
+            last = number
+            if count > MAX_CELLS:
+                raise LoadError(
+                    f"{path.name} has cells too far apart. Delete the empty rows and columns and try again."
+                )
+            texts: list[str] = []
+            for cell in (ReadOnlyCell(sheet, **values) for values in cells if values["value"] is not None):
+                if cell._style_id not in visible:
+                    visible[cell._style_id] = _shows_value(cell)
+                if visible[cell._style_id]:
+                    texts += [""] * (cell.column - len(texts))
+                    texts[cell.column - 1] = cell_text(cell)
+            rows[number] = texts
+            if parser.row_dimensions.pop(str(number), {}).get("hidden") in _SHOWN_NOWHERE:
+                hidden_rows.add(number)
+    for merged in parser.merged_cells.mergeCell if parser.merged_cells else ():
+        _fill_merged(rows, *merged.bounds)
+    columns = [entry for entry in parser.column_dimensions.values() if entry.get("hidden") in _SHOWN_NOWHERE]
+    hidden = {at for entry in columns for at in range(int(entry["min"]), min(int(entry["max"]), MAX_COLUMNS) + 1)}
+    last = 0
+    for number in sorted(rows.keys() - hidden_rows):
+        if number > last + 1 and not hidden_rows.issuperset(range(last + 1, number)):
+            yield []
+        last = number
+        texts = [text for at, text in enumerate(rows[number], start=1) if at not in hidden]
         while texts and not texts[-1]:
             texts.pop()
         yield texts
+
+
+def _shows_value(cell: Any) -> bool:
+    """Return whether a cell is neither white on white, nor in a format that shows nothing."""
+    color = cell.font.color if cell.font else None
+    white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
+    filled = cell.fill is not None and cell.fill.fill_type is not None
+    return (cell.number_format or "") != _EMPTY_FORMAT and (filled or not white)
+
+
+def _fill_merged(rows: dict[int, list[str]], left: int, top: int, right: int, bottom: int) -> None:
+    """Repeat a merged cell in its range. A title over a whole row stays alone."""
+    first = rows.get(top, [])
+    text = label(first[left - 1]) if len(first) >= left else ""
+    beside = any(first[: left - 1]) or any(first[right:])
+    if not text or (top == bottom and not beside):
+        return
+    right = min(right, max(map(len, rows.values()))) if beside else left
+    for number in range(top, bottom + 1) if bottom - top < len(rows) else [row for row in rows if top <= row <= bottom]:
+        if number in rows:
+            rows[number] += [""] * (right - len(rows[number]))
+            rows[number][left - 1 : right] = [text] * (right - left + 1)
 
 
 def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
@@ -85,13 +148,60 @@ def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
         # Below another table, a header is a row in which a name stands above a number.
         below = zip(table[0], table[1] if len(table) > 1 else (), strict=False)
         named = not header or any(is_number(value) and not is_number(name) for name, value in below)
-        if len(table) > 1 and named and looks_like_header(table[0][start:]):
-            header = table.pop(0)
+        if names := _heading_rows(table, start) if named else []:
+            header = names
         elif start < _start(header) or max(map(len, table)) > len(header):
             header = []
         yield from _table_sections(name, captions, header, table)
         captions = []
     yield Section((name,), "\n".join(captions))
+
+
+_TAG = re.compile(r"#[a-z]\w*(?:\s*[+-]\s*\w+)*", re.IGNORECASE)
+"""A tag of the Humanitarian Exchange Language, in a row below the headings."""
+_MAX_HEADING_ROWS = 4
+
+
+def _heading_rows(table: Rows, start: int) -> list[str]:
+    """Take the rows that name the columns from the top of a table, and return the names; [] if there are none."""
+    width = max(map(len, table))
+    tagged = next(
+        (at for at, row in enumerate(table[:_MAX_HEADING_ROWS]) if all(map(_TAG.fullmatch, filter(None, row)))), 0
+    )
+    heads = tagged
+    if table and not tagged and any(map(_TAG.fullmatch, table[0])):  # only tags
+        tags = table.pop(0)
+        return [" ".join(re.findall(r"\w+", tag)) for tag in tags]
+    if not tagged:
+        # More rows belong to the heading while it repeats or lacks names and no figure has come.
+        while heads < min(_MAX_HEADING_ROWS, len(table) - 1):
+            row = table[heads][start:]
+            names = _joined_names(table[:heads], width)[start:]
+            complete = heads > 0 and all(names[1:]) and len(set(names)) == len(names)
+            if complete or any(is_number(cell) and not _YEAR.fullmatch(cell) for cell in row) or is_single(row):
+                break
+            heads += 1
+        if heads < 2 or not all(_joined_names(table[:heads], width)[start + 1 :]):
+            heads = int(len(table) > 1 and looks_like_header(table[0][start:]))
+    names = _joined_names(table[:heads], width)
+    del table[: heads + bool(tagged)]
+    while names and not names[-1]:
+        names.pop()
+    return names
+
+
+def _joined_names(rows: Rows, width: int) -> list[str]:
+    """Return a name for each column from all heading rows. A name without one right of it heads both."""
+    levels: list[list[str]] = [[] for _ in range(width)]
+    for at, row in enumerate(rows):
+        above = ""
+        for place in range(width):
+            cell = row[place] if place < len(row) else ""
+            spread = at + 1 < len(rows) and place > 0 and bool(rows[at + 1][place : place + 1] != [""])
+            above = cell or (above if spread else "")
+            if above and above not in levels[place]:
+                levels[place].append(above)
+    return [" ".join(level) for level in levels]
 
 
 def _table_sections(name: str, captions: list[str], header: list[str], table: Rows) -> Iterator[Section]:
@@ -117,8 +227,46 @@ def _start(row: Sequence[str]) -> int:
 
 _WHITE = "FFFFFFFF"
 _EMPTY_FORMAT = ";;;"
-_PERCENT = re.compile(r"0(?:\.(0+))?\s*%")
-_QUOTED = re.compile(r'"[^"]*"|\\.')
+_YEAR = re.compile(r"(?:FY\s?)?(?:19|20)\d\d(?:[-/]\d{2,4})?", re.IGNORECASE)
+_FORMAT_PART = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.'
+    r"|(?P<number>General|[#0?][#0?,]*(?:\.[#0?]+)?|\.[#0?]+)|(?P<other>.)"
+)
+_UNUSUAL = re.compile(r"[Ee/@yYdDhHsS]")
+"""Scientific and broken numbers, text, dates."""
+
+
+def number_text(value: float, number_format: str) -> str:
+    """Return a number as its format shows it: currency, unit, percent, leading zeros, separators, decimals."""
+    # Excel's precision: .1 + .2 is .3
+    plain = str(int(value)) if isinstance(value, int) or value.is_integer() else f"{value:.15g}"
+    sections = re.findall(r'(?:"[^"]*"|\\.|[^;"\\])+', number_format)
+    section = sections[1] if value < 0 and len(sections) > 1 else sections[0] if sections else "General"
+    parts = list(_FORMAT_PART.finditer(section))
+    others = "".join(part["other"] or "" for part in parts)
+    patterns = [part["number"] for part in parts if part["number"]]
+    if len(patterns) != 1 or _UNUSUAL.search(others) or patterns[0].endswith(","):
+        return plain
+    shown = ""
+    for part in parts:
+        if part["number"]:
+            shown += _digits(abs(value) * (100 if "%" in others else 1), part["number"])
+        else:
+            shown += part["quoted"] or part["escaped"] or part["currency"] or part["other"] or ""
+    return one_line(f"-{shown}" if value < 0 and len(sections) < 2 else shown)
+
+
+def _digits(value: float, pattern: str) -> str:
+    if pattern == "General":
+        return f"{value:.15g}"
+    whole, _, decimals = pattern.partition(".")
+    text = f"{value:{',' if ',' in whole else ''}.{len(decimals)}f}"
+    for place in reversed(decimals):
+        if place == "0" or not text.endswith("0"):
+            break
+        text = text[:-1]
+    text = text.rstrip(".") if "." in text else text
+    return text if "," in whole else text.zfill(whole.count("0") + len(text) - len(text.partition(".")[0]))
 
 
 def cell_text(cell: Any) -> str:
@@ -129,10 +277,7 @@ def cell_text(cell: Any) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int | float):
-        if match := _PERCENT.search(_QUOTED.sub("", cell.number_format or "")):
-            return f"{value * 100:.{len(match[1] or '')}f}%"
-        # Excel's precision: .1 + .2 is .3
-        return str(int(value)) if isinstance(value, int) or value.is_integer() else f"{value:.15g}"
+        return number_text(value, cell.number_format or "General")
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ", timespec="minutes")
     if isinstance(value, timedelta):

@@ -50,7 +50,7 @@ def test_rows_name_their_columns_and_know_their_country_and_year(tmp_path: Path)
 VALUES = {
     "a whole number": (3.0, "General", "3"),
     "an artefact": (0.1 + 0.2, "General", "0.3"),
-    "a long number": (15856668555.833595, "#,##0", "15856668555.8336"),
+    "a long number": (15856668555.833595, "#,##0", "15,856,668,556"),
     "a percentage": (0.0209, "0.00%", "2.09%"),
     "a date": (date(2024, 1, 31), None, "2024-01-31"),
     "a time stamp": (datetime(2024, 1, 31, 14, 30), None, "2024-01-31 14:30"),
