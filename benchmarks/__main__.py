@@ -10,6 +10,7 @@ COMMANDS = {
     "sample_vectors": "compute the vectors that ship with the sample reports",
     "recorded": "what a checkout answers to fixed requests, to be compared with another",
     "questions": "what a person who types a question gets",
+    "new_wordings": "the same for 80 questions in wordings that no rule was made for",
     "abstention": "unrelated questions refused, answerable ones answered",
     "follow_ups": "questions that need the conversation",
     "citation_check": "wrong and right citations, found and left alone",
