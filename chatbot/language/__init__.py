@@ -70,9 +70,14 @@ _SPELLINGS = {
         r"|\b(?:[Qq]uel(?:le)?|[Cc]ombien)\b"
     ),
     "german": re.compile(r"\b[a-z]*[äöüß]"),
+    "portuguese": re.compile(
+        r"\b[a-zç]*[ãõ]|(?<=[a-zç][ãõ])[eo]s?\b|\b[a-z]*(?:ç[ao]|[áâêíóôú])|\b(?:[Qq]uais|[Qq]uant[ao]s|[Oo]nde)\b"
+    ),
 }
 """Signs of a language besides its stop words; a word with a capital may be a name."""
-_LATIN = re.compile(r"[a-zA-Z]")
+_LATIN = re.compile("[a-zA-Z\u00c0-\u024f]")
+_ARABIC = re.compile("[ةىيك]")
+"""Letters that Persian and Urdu, in the same script, write in other ways."""
 LANGUAGES = sorted(STOP_WORDS)
 """Languages with both a Snowball stemmer and a stop-word list."""
 
@@ -142,8 +147,8 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=256)
 def language_of(text: str, otherwise: str = "english") -> str:
-    """Return the one of `LANGUAGES` that a text is written in, "" for one in another script. Signs are stop words,
-    and spellings that English has in names only. ``otherwise``: where the signs are too few."""
+    """Return the one of `LANGUAGES` that a text is written in; "arabic", or "" for one in another script. Signs are
+    stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few."""
     words = set(_TERM.findall(text.lower()))
     signs = {language: len(words & own) for language, own in _SIGNS.items()}
     for language, pattern in _SPELLINGS.items():
@@ -151,7 +156,10 @@ def language_of(text: str, otherwise: str = "english") -> str:
     best = max(LANGUAGES, key=lambda language: (signs[language], language == "spanish"))
     if signs[best] > max(1, signs[otherwise]):
         return best
-    return otherwise if _LATIN.search(text) or otherwise == "russian" or not LETTERS_PATTERN.search(text) else ""
+    letters = 0 if text.isascii() or otherwise == "russian" else sum(map(len, LETTERS_PATTERN.findall(text)))
+    if 2 * len(_LATIN.findall(text) if letters else "") >= letters:  # "GDP" in an Arabic question is Latin too
+        return otherwise
+    return "arabic" if _ARABIC.search(text) else ""
 
 
 def is_foreign(text: str) -> bool:

@@ -13,11 +13,12 @@ from typing import Literal, Protocol
 from ..config import STATIC
 from . import count_of
 
-Language = Literal["en", "es", "fr"]
-LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
+Language = Literal["en", "es", "fr", "pt", "ar"]
+LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français", "pt": "Português", "ar": "العربية"}
 """Each language's own name by its code."""
+RIGHT_TO_LEFT = frozenset({"ar"})
 ENGLISH: Language = "en"
-CODES: Mapping[str, Language] = {"spanish": "es", "french": "fr"}
+CODES: Mapping[str, Language] = {"spanish": "es", "french": "fr", "portuguese": "pt", "arabic": "ar"}
 """Codes by the name that `language_of` returns; not English, whose name it also returns in doubt."""
 
 

@@ -15,7 +15,7 @@ from flask import Blueprint, Response, current_app, make_response, render_templa
 
 from ...config import STATIC, TEMPLATES
 from ...domain.chat import QUERY_CHARACTERS
-from ...language.words import CODES, ENGLISH, LANGUAGES, speaking
+from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
 from ...library.loaders import suffixes
 from .access import caller, with_owner
 from .routes import PAGE, services
@@ -107,7 +107,8 @@ def text(english: str, **values: object) -> str:
 
 @assets.app_context_processor
 def language_choice() -> dict[str, Any]:
-    return {"language": language(), "languages": LANGUAGES}
+    direction = "rtl" if language() in RIGHT_TO_LEFT else "ltr"
+    return {"language": language(), "languages": LANGUAGES, "direction": direction}
 
 
 @assets.get("/static/v/<version>/<path:filename>")

@@ -1,6 +1,6 @@
 /** Charts of the figures in an answer: which can be drawn, and their SVG. The style sheet has colours and sizes. */
 import { escaped } from "../common/passage.js";
-import { language, t } from "../common/words.js";
+import { locale, t } from "../common/words.js";
 
 const MAX_CHARTS = 3;
 const MAX_LINES = 6;
@@ -92,7 +92,7 @@ export function shape(tag, { text, ...attributes } = /** @type {any} */ ({}), ..
 
 export const marker = (index) => shape("path", { d: SHAPES[index % SHAPES.length], class: `series-${index % SHAPES.length}` });
 
-const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 2 });
+const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 2 });
 
 export const isMoney = (unit) => /^\p{Sc}$/u.test(unit ?? "");
 

@@ -1,7 +1,7 @@
 /** The box in which questions are written: its text, its answer mode and its keys. */
 import { keepDraft, ready, send, stop } from "./conversation.js";
 import { byId, element, hasKeyboard, onSubmit, showItems } from "../common/dom.js";
-import { language, t } from "../common/words.js";
+import { locale, t } from "../common/words.js";
 
 const select = byId("mode");
 const standard = [...select.options].find((option) => option.defaultSelected) ?? select.options[0];
@@ -40,7 +40,7 @@ const isTooLong = () => textarea.value.length > maxCharacters && [...textarea.va
 
 /** Show or hide the error; a shown one is announced again. */
 function showTooLong(isWrong) {
-  const number = maxCharacters.toLocaleString(language);
+  const number = maxCharacters.toLocaleString(locale);
   const text = t("A question can have up to {number} characters. Shorten it, or attach the text as a file.", { number });
   showItems(byId("question-error"), isWrong ? [element("p", { text })] : []);
   textarea.setAttribute("aria-invalid", String(isWrong));

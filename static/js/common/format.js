@@ -1,5 +1,5 @@
 /** How scopes, sources, numbers and dates are written. */
-import { count, language, listed, t } from "./words.js";
+import { count, locale, listed, t } from "./words.js";
 
 export const scopeSize = ({ documents, chunks }) =>
   `${count(documents, "report")}, ${count(chunks, "passage")}`;
@@ -39,13 +39,13 @@ export function scopeLine(scope, chosen = {}) {
 export const suggestionLabel = ({ filters, page }) =>
   t("Ask again about {names} only", { names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(", ") });
 
-export const decimal = (number, digits = 0) => number.toLocaleString(language, { maximumFractionDigits: digits });
+export const decimal = (number, digits = 0) => number.toLocaleString(locale, { maximumFractionDigits: digits });
 
 export const seconds = (ms) => (ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms` : `${decimal(ms / 1000, 1)} s`);
 
 /** Return an amount in the currency of the server's prices; a fraction of a cent stays readable. */
 export const cost = (amount) =>
-  amount.toLocaleString(language, amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
+  amount.toLocaleString(locale, amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
 
 export function sourceTitle(source) {
   const title = source.title || source.document_name;
@@ -71,7 +71,7 @@ const UNITS = ["bytes", "kB", "MB", "GB"];
 export function bytes(number) {
   const power = Math.min(Math.floor(Math.log2(Math.max(number, 1)) / 10), UNITS.length - 1);
   const value = number / 1024 ** power;
-  return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 && power ? 1 : 0 })} ${UNITS[power]}`;
+  return `${value.toLocaleString(locale, { maximumFractionDigits: value < 10 && power ? 1 : 0 })} ${UNITS[power]}`;
 }
 
 /** Return a day, or with `time` a minute; "" for an invalid date. */
@@ -80,7 +80,7 @@ export function when(iso, time = false) {
   if (!iso || Number.isNaN(date.getTime())) return "";
   /** @type {Intl.DateTimeFormatOptions} */
   const day = { day: "numeric", month: "short", year: "numeric" };
-  return date.toLocaleString(language === "en" ? "en-GB" : language, time ? { ...day, hour: "2-digit", minute: "2-digit" } : day);
+  return date.toLocaleString(locale === "en" ? "en-GB" : locale, time ? { ...day, hour: "2-digit", minute: "2-digit" } : day);
 }
 
 const DAY_MS = 86_400_000;
@@ -93,5 +93,5 @@ export function dayLabel(iso, now = new Date()) {
   if (days <= 0) return t("Today");
   if (days === 1) return t("Yesterday");
   if (days <= 7) return t("Previous 7 days");
-  return then.toLocaleDateString(language, { month: "long", year: "numeric" });
+  return then.toLocaleDateString(locale, { month: "long", year: "numeric" });
 }

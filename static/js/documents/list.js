@@ -4,7 +4,7 @@ import { byId, cloneTemplate, element, showError, showText } from "../common/dom
 import { icon } from "../common/forms.js";
 import { sourceTitle, valueLabel, when } from "../common/format.js";
 import { isUnsettled, originOf, scopeValue, statusOf } from "../common/states.js";
-import { count, language, t } from "../common/words.js";
+import { count, locale, t } from "../common/words.js";
 
 const TYPING_MS = 250;
 const NAMES = ["q", "country_name", "year", "status"];
@@ -76,8 +76,8 @@ function rowOf(document) {
   showText(row.querySelector(".document-name"), originOf(document) === title ? "" : originOf(document));
   showText(row.querySelector(".document-error"), document.error);
   for (const field of ["country_name", "year", "type"]) cell(row, field, scopeValue(document, field));
-  cell(row, "pages", document.pages?.toLocaleString(language) ?? "");
-  cell(row, "chunks", document.chunks ? document.chunks.toLocaleString(language) : "");
+  cell(row, "pages", document.pages?.toLocaleString(locale) ?? "");
+  cell(row, "chunks", document.chunks ? document.chunks.toLocaleString(locale) : "");
   cell(row, "updated_at", element("time", { datetime: document.updated_at, text: when(document.updated_at) }));
   const status = statusOf(document);
   cell(row, "status", element("span", { className: `status ${document.status}` }, icon(status.icon), status.text));
@@ -174,7 +174,7 @@ export class DocumentList {
       ? t("{documents} found", { documents: count(total, "document") }) : count(total, "document"));
     byId("paging").hidden = total <= LIMIT;
     byId("page-range").textContent = t("{range} of {total}", {
-      range: `${this.#offset + 1}–${Math.min(this.#offset + LIMIT, total)}`, total: total.toLocaleString(language),
+      range: `${this.#offset + 1}–${Math.min(this.#offset + LIMIT, total)}`, total: total.toLocaleString(locale),
     });
     byId("page-back").disabled = this.#offset === 0;
     byId("page-on").disabled = this.#offset + LIMIT >= total;

@@ -75,7 +75,7 @@ class TestWithAModel:
         assert rows(told.answer.response)[2] == "| People | many [1] | — |"
         assert told.answer.response.endswith("Left out of the table because no source supports them: People, Mali.")
 
-    @pytest.mark.parametrize("language", ["en", "es", "fr"])
+    @pytest.mark.parametrize("language", ["en", "es", "fr", "pt", "ar"])
     def test_what_the_program_says_below_is_held_to_no_passage(self, model: Bench, language: str) -> None:
         table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] |"
         told = model.ask("compare", ScriptedModel(compare=table), GROWTH, language=language)
