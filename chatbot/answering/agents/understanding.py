@@ -232,8 +232,8 @@ def _as_reports_say(text: str, reading: Reading) -> str:
 
 def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
     """What names with a mistake were taken for."""
-    text, names = "({name}: taken as {taken})", [country for country in reading.about if country.taken_as]
-    return list(dict.fromkeys(say(text, name=escape_markdown(name.text), taken=name.taken_as) for name in names))
+    named = [(escape_markdown(country.text), country.taken_as) for country in reading.about if country.taken_as]
+    return list(dict.fromkeys(say("({name}: taken as {taken})", name=name, taken=taken) for name, taken in named))
 
 
 def page_in(text: str, catalog: Catalog) -> int | None:
