@@ -36,6 +36,8 @@ _SIGN_IN_WORD = re.compile(
     "[^\\W\\d_][\x80-\xa9\xab\xac\xae-\xb4\xb6\xb8\xb9\xbb-\xbf\u02c0-\u02df\u201a-\u2122\u2500-\u25ff]+[^\\W\\d_]"
 )
 """A sign between two letters, such as the "ł" of one encoding read in another: "m³ody"."""
+_STRAY_LINES = 2
+"""At least so many lines of UTF-8 with letters beyond ASCII for each stray line."""
 _POWER = re.compile(r"(?<=m)[²³](?!\w)")
 
 
@@ -77,6 +79,8 @@ def decode(data: bytes, name: str) -> str:
     try:
         return clean(data.decode())
     except UnicodeDecodeError as error:
+        if (mixed := _mostly_utf8(data)) is not None:
+            return clean(mixed)
         guessed = guess_encoding(data)
         if guessed is None:
             raise LoadError(f"{name} is not UTF-8 text. Save it as UTF-8 and try again.") from error
@@ -95,6 +99,20 @@ def clean(text: str) -> str:
     """Normalise line ends; replace control characters by spaces, and surrogates, which UTF-8 cannot write."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", text))
+
+
+def _mostly_utf8(data: bytes) -> str | None:
+    """Decode UTF-8 with a few lines that another program added in its own Western encoding; None if it is no such."""
+    texts: list[str] = []
+    strays = foreign = 0
+    for line in data.split(b"\n"):
+        try:
+            texts.append(line.decode())
+            foreign += not line.isascii()
+        except UnicodeDecodeError:
+            strays += 1
+            texts.append(line.decode("cp1252", errors="replace"))
+    return "\n".join(texts) if 0 < _STRAY_LINES * strays <= foreign else None
 
 
 def guess_encoding(data: bytes) -> str | None:

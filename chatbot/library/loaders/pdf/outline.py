@@ -25,6 +25,8 @@ _NUMBERED = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
 _INDENT = 0.7  # of the font size
+_WIDEST = 4.0  # times the font size: lines further apart are not of one paragraph
+_MIN_WIDE_STEPS = 3
 _SHORT = 0.3  # of the column: a line that leaves so much free is short
 
 
@@ -44,9 +46,12 @@ def paragraphs_of(lines: Sequence[Line], hyphenated: Collection[str]) -> list[Pa
     # The usual distance between two lines of the column.
     steps = [b.bottom - a.bottom for a, b in pairwise(lines) if 0 < b.bottom - a.bottom < 2.2 * a.size]
     pitch = median(steps) if steps else 1.3 * lines[0].size if lines else 0.0
+    # Where nearly all lines are far apart, they are printed with wide leading.
+    far = [b.bottom - a.bottom for a, b in pairwise(lines) if 0 < b.bottom - a.bottom < _WIDEST * a.size]
+    wide = median(far) if len(far) >= _MIN_WIDE_STEPS and not steps else 0.0
     for at, line in enumerate(lines):
         after = lines[at + 1] if at + 1 < len(lines) else None
-        if not groups or _breaks(groups[-1], line, after, pitch):
+        if not groups or _breaks(groups[-1], line, after, pitch, wide):
             groups.append([])
         groups[-1].append(line)
     paragraphs = []
@@ -68,10 +73,13 @@ def continues(before: Paragraph, after: Paragraph) -> bool:
     return unfinished and after.opens and abs(before.size - after.size) < 0.6 and not _BULLET.match(after.text)
 
 
-def _breaks(group: Sequence[Line], line: Line, after: Line | None, pitch: float) -> bool:
+def _breaks(group: Sequence[Line], line: Line, after: Line | None, pitch: float, wide: float) -> bool:
     """Return whether a line begins a new paragraph after the lines in ``group``."""
     before, ended = group[-1], bool(_SENTENCE_END.search(group[-1].text))
     step = line.bottom - before.bottom
+    if wide and 0 < step <= 1.1 * wide and abs(line.size - before.size) <= 0.9 and not _BULLET.match(line.text):
+        full = before.x1 > before.right - _SHORT * (before.right - before.left)
+        return not (line.text[0].islower() or (full and not ended))
     if step < 0 or step > 1.25 * max(min(pitch, 1.6 * line.size), line.size) or abs(line.size - before.size) > 0.9:
         return True
     if _BULLET.match(line.text) or (_NUMBERED.match(line.text) and ended):

@@ -258,6 +258,8 @@ def _without_centred(gutter: Gutter, rows: Sequence[_ColumnRow]) -> Gutter:
 
 _MARGIN = 0.12  # of the page's height, above and below
 _NEAR = 4  # pages: headers change with the chapter, and differ between left and right pages
+_MANY_LETTERS = 12
+_MIN_REPEATED = 2
 _SHIFT = 4.0  # points: tolerance for the height of a repeated line
 _PAGE_NUMBER = re.compile(
     r"^\W*(?:(?:page|seite|página|p\.)\s*)?(\d{1,5}|[ivxlc]{1,6})(?:\s*(?:/|of|von|de)\s*\d+)?\W*$", re.IGNORECASE
@@ -281,20 +283,36 @@ def without_running_lines(pages: Sequence[PageText]) -> None:
     numbered = count > max(1, len(pages) / 2)
     needed = 2 if len(pages) > 3 else 1
     for page in pages:
-        running = set()
+        running = _contents_lines(page)
         for line in _margin_lines(page):
             number = _PAGE_NUMBER.match(line.text)
+            others = [(other, top) for other, top in places[_key(line)] if other != page.number]
             repeated = {
-                other
-                for other, top in places[_key(line)]
-                if other != page.number and abs(other - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT
+                other for other, top in others if abs(other - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT
             }
+            # A whole line of words that is in the margin of many pages may move.
+            everywhere = len(_key(line)) >= _MANY_LETTERS and len({other for other, _ in others}) >= len(pages) / 3
             is_page_number = numbered and number and number[1].isdigit() and int(number[1]) - page.number == offset
-            if is_page_number or len(repeated) >= needed:
+            if is_page_number or len(repeated) >= needed or (everywhere and len(others) >= _MIN_REPEATED):
                 running.add(id(line))
         if running:
             kept = [[block for block in column if id(block) not in running] for column in page.columns]
             page.columns = [column for column in kept if column]
+
+
+_CONTENTS_LINE = re.compile(r"(?:\.\s?){5,}\s*(\d{1,3})\s*$")
+
+
+def _contents_lines(page: PageText) -> set[int]:
+    """Return the ids of the lines of a table of contents: dot leaders to page numbers that never sink."""
+    lines = [
+        (int(match[1]), id(block))
+        for column in page.columns
+        for block in column
+        if isinstance(block, Line) and (match := _CONTENTS_LINE.search(block.text))
+    ]
+    rising = all(before <= after for (before, _), (after, _) in pairwise(lines))
+    return {line for _, line in lines} if rising and len(lines) > _MIN_REPEATED else set()
 
 
 def _margin_lines(page: PageText) -> Iterator[Line]:
