@@ -182,14 +182,7 @@ def test_a_filter_field_that_no_index_can_have_stops_the_start(name: str) -> Non
         Settings.from_env({"FILTER_FIELDS": name})
 
 
-@pytest.mark.parametrize(
-    "environ",
-    [
-        {"ALLOWED_HOSTS": "*.example.org,localhost,127.0.0.1,::1", "CORS_ORIGINS": "*"},
-        {"CORS_ORIGINS": "http://localhost:3000,https://app.example.org,app://reports"},
-        {"FILTER_FIELDS": "country_name,edition no.,data-type", "OPENAI_BASE_URL": "http://[::1]:11434/v1"},
-    ],
-)
+@pytest.mark.parametrize("environ", CASES["what_can_be_used_is_taken"])
 def test_what_can_be_used_is_taken(environ: dict[str, str]) -> None:
     Settings.from_env(environ)
 

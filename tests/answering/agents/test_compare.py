@@ -142,14 +142,7 @@ class TestKeyless:
         response = keyless.ask("compare", query=query).answer.response
         assert rows(response)[2:] == ["| Population | 52,428,290 (2023 est.) [1] | 20,137,527 (2021 est.) [2] |"]
 
-    @pytest.mark.parametrize(
-        "query",
-        [
-            "What changed in Kenya between the 2021 and the 2025 report?",
-            "What has changed in Kenya between 2021 and 2025?",
-            "What's new between the 2021 and 2025 editions on Kenya?",
-        ],
-    )
+    @pytest.mark.parametrize("query", CASES["that_nothing_changed_is_said"])
     def test_that_nothing_changed_is_said(self, tmp_path_factory: pytest.TempPathFactory, query: str) -> None:
         folder = tmp_path_factory.mktemp("same")
         with bench(folder, chat_model="extractive") as opened:
@@ -261,14 +254,7 @@ class TestKeyless:
         told = many.ask("compare", query="Compare the population growth rate of Kenya in 2021 and 1998")
         assert rows(told.answer.response)[2:] == ["| 1998 | not found |", "| 2021 | 2.09% (2021 est.) [1] |"]
 
-    @pytest.mark.parametrize(
-        ("mode", "query"),
-        [
-            ("direct", "What was the population growth rate of Kenya in 1998?"),
-            ("deep", "What was the population growth rate of Kenya in 1998?"),
-            ("compare", "Compare the population growth rate of Kenya in 1997 and 1998"),
-        ],
-    )
+    @pytest.mark.parametrize(("mode", "query"), CASES["a_year_without_figures_is_refused_and_those_there_are_named"])
     def test_a_year_without_figures_is_refused_and_those_there_are_named(
         self, many: Bench, mode: str, query: str
     ) -> None:
@@ -280,14 +266,7 @@ class TestKeyless:
             told.answer.response,
         )
 
-    @pytest.mark.parametrize(
-        ("query", "said"),
-        [
-            ("Kenya vs Tanzania population", "There is no report on Tanzania."),
-            ("Is the population of Kenya larger than that of Tanzania?", "There is no report for Tanzania."),
-            ("How big is Kenya compared to the US?", "There is no report for the United States."),
-        ],
-    )
+    @pytest.mark.parametrize(("query", "said"), CASES["a_country_without_a_report_is_named_and_the_other_answered_for"])
     def test_a_country_without_a_report_is_named_and_the_other_answered_for(
         self, many: Bench, query: str, said: str
     ) -> None:

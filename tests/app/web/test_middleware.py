@@ -48,14 +48,7 @@ def test_the_own_page_and_programs_may(client: FlaskClient, headers: dict[str, s
     assert response.status_code == 202
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "/query"), ("POST", "/api/chat"), ("POST", "/api/search"), ("PATCH", "/api/documents/x"),
-        ("PUT", "/api/documents/x"), ("DELETE", "/api/documents/x"), ("POST", "/api/documents/x/reingest"),
-        ("DELETE", "/api/ingestions/x"), ("POST", "/api/ingestions/x/retry"), ("POST", "/nowhere"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("method", "path"), CASES["every_way_to_change_something_is_closed"])
 def test_every_way_to_change_something_is_closed(client: FlaskClient, method: str, path: str) -> None:
     response = client.open(path, method=method, json={}, headers={"Origin": "https://evil.example"})
     error_of(response, 403, "forbidden_origin")

@@ -102,14 +102,7 @@ def test_what_is_wrong_is_named_and_nothing_is_stored(client: FlaskClient, setti
         assert after.get(table, 0) == before.get(table, 0) == 0, table
 
 
-@pytest.mark.parametrize(
-    ("fields", "some"),
-    [
-        ({"chunk_strategy": "magic"}, "recursive"),
-        ({"collection": "x"}, "report_chatting"),
-        ({"country_name": "Kenia"}, "Kenya"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "some"), CASES["the_valid_values_are_listed"])
 def test_the_valid_values_are_listed(client: FlaskClient, fields: dict[str, str], some: str) -> None:
     response = upload(client, KEPT, **fields)
     code = response.get_json()["error"]["code"]

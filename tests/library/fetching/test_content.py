@@ -38,16 +38,7 @@ def test_the_type_gives_the_suffix(
     assert (found.path.name, found.name) == (name, name)
 
 
-@pytest.mark.parametrize(
-    ("path", "content_type", "said"),
-    [
-        ("/a.html", "image/png", "its type is image/png, which is not read"),
-        ("/a.pdf", "video/mp4", "its type is video/mp4"),
-        ("/a.exe", "application/octet-stream", "its type is application/octet-stream"),
-        ("/a", None, "the server does not say what it is"),
-        ("/a", "html", "the server does not say what it is"),
-    ],
-)
+@pytest.mark.parametrize(("path", "content_type", "said"), CASES["other_types_are_refused_with_those_that_are_read"])
 def test_other_types_are_refused_with_those_that_are_read(
     path: str, content_type: str | None, said: str, server: WebServer, tmp_path: Path
 ) -> None:
