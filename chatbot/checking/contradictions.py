@@ -47,28 +47,26 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
 
     ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction.
     """
-    near = [source for source in nearest(clause, evidence) if may_repeat(clause.tokens, source.tokens)]
-    if not near:
-        return []
+    least = max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
+    near = [  # those with so many of its words in any order: to align all would cost ten times as much
+        source
+        for source in nearest(clause, evidence)
+        for keys in [{one.key for one in source.tokens}]
+        if sum(one.key in keys for one in clause.tokens) >= least
+    ]
     names = frozenset[str]().union(*(one.names for one in evidence))
     about = frozenset[str]().union(*(one.about for one in evidence))
     aligned = [align(clause.tokens, source.tokens, supported, (names | about, names - about)) for source in near]
     close = [one for one in aligned if one.share >= MIN_REPETITION_SHARE]
-    if close:
-        return max(close, key=lambda one: one.share).differences if all(one.differences for one in close) else []
-    return []
+    if not close or not all(one.differences for one in close):
+        return []
+    return max(close, key=lambda one: one.share).differences
 
 
 def nearest(clause: Sentence, evidence: Sequence[Evidence]) -> Iterator[Sentence]:
     """Yield the sentences of each passage that share most words with a clause, and at least two."""
     near = (source for one in evidence for source in one.nearest(clause.keys, most=3))
     return (source for source in near if len(source.keys & clause.keys) > 1)
-
-
-def may_repeat(clause: Sequence[Token], source: Sequence[Token]) -> bool:
-    """Return whether a sentence has enough of a clause in any order; `align` costs ten times as much."""
-    keys = {one.key for one in source}
-    return sum(one.key in keys for one in clause) >= max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause))
 
 
 def align(
