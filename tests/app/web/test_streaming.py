@@ -186,6 +186,8 @@ class TestLateFailures:
         (told,) = [each.getMessage() for each in caplog.records if each.name == "chatbot.app.web.monitoring"]
         said = " It said: scripted failure" if {reply.status, reply.ending} & {401, "error"} else ""
         assert told == f"Request {error['request_id']}: {error['message']}{said}"
+        # Whoever asks here is an administrator: ACCESS=open, on this machine.
+        assert error["details"][0].get("said", "") == said.removeprefix(" It said: ")
         assert stored(services) == (0, 0)
 
 
