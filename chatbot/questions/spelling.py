@@ -20,9 +20,7 @@ _BY_EAR = tuple(
     (re.compile(sound), letter)
     for sound, letter in (("ph", "f"), ("qu|ck|k", "c"), ("th", "t"), ("y", "i"), ("z", "s"), (r"(.)\1+", r"\1"))
 )
-_NO_MISSPELLINGS = frozenset(
-    word for table in ("words_too", "foreign_words", "no_misspellings") for word in country_table(table)
-)
+_NO_MISSPELLINGS = frozenset[str]().union(*map(country_table, ("words_too", "foreign_words", "no_misspellings")))
 _VOWELS = str.maketrans("aeiou", "-----")
 
 

@@ -221,7 +221,8 @@ class IndicatorIndex:
 
     def compared_text(self, topic: str) -> str:
         """Return what of a topic is embedded: not its years, which no heading names."""
-        return shorter if self._terms(shorter := YEAR_PATTERN.sub("", topic)) else topic
+        without_years = YEAR_PATTERN.sub("", topic)
+        return without_years if self._terms(without_years) else topic
 
 
 Definition = tuple[GlossaryEntry, Chunk | None]
