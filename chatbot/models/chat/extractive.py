@@ -103,7 +103,7 @@ class ExtractiveChatModel:
         quotes = self.quotes(prompt.question, prompt.context.passages, request=request)
         items = [quotation_item(quote, say) for quote in quotes]
         text = "\n\n".join([say(HEADER), *items]) if items else say("No passage was given to quote from.")
-        yield Delta(text, Usage())
+        yield Delta("" if request.cancelled else text, Usage())
 
     def quotes(
         self, question: str, passages: Sequence[Passage], *, request: RequestContext | None = None
