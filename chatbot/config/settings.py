@@ -77,8 +77,9 @@ class Settings(BaseModel):
     requests_per_minute: int | None = Field(None, ge=0)
     """Requests that one address may send in a minute; a key can have its own limit. 0: no limit. Not set: 300, or no
     limit if access is open."""
-    questions_per_caller: int | None = Field(None, ge=1)
-    """Questions of one key or address that run at the same time. Not set: no limit."""
+    questions_per_caller: int | None = Field(None, ge=0)
+    """Questions of one key or address that run at the same time. 0: no limit. Not set: 20, or no limit if access is
+    open."""
     daily_tokens_per_caller: int | None = Field(None, ge=1)
     """Tokens of the chat model that one address may use in a day (UTC); a key can have its own limit. Not set: no
     limit."""
@@ -319,6 +320,13 @@ class Settings(BaseModel):
         if self.requests_per_minute is None:
             return None if self.rule == "open" else 300
         return self.requests_per_minute or None
+
+    @property
+    def question_limit(self) -> int | None:
+        """Questions of one key or address at the same time; None = no limit."""
+        if self.questions_per_caller is None:
+            return None if self.rule == "open" else 20
+        return self.questions_per_caller or None
 
     @property
     def fingerprint(self) -> str:

@@ -19,7 +19,7 @@ from ...domain.errors import EmbeddingError, InvalidRequestError, SettingsError,
 from ...domain.protocols import Agent, ChatModel, Quoter
 from ...domain.request import Cancellation
 from ...language import analyzer
-from ...library.loaders.isolation import LoaderPool
+from ...library.loaders.isolation import ATTACHMENT_LIMITS, LoaderPool
 from ...library.sources import document_id
 from ...models.chat import CHAT_MODELS, ManagedChatModel
 from ...models.chat.extractive import ExtractiveChatModel
@@ -35,7 +35,7 @@ from .runtime import Runtime
 from .storage import Retention, Storage, close_lazy, lazy
 
 ATTACHMENT_READERS = 2
-"""Processes that read attachments."""
+"""Processes of all workers that read attachments."""
 AFTER_BUDGET_SECONDS = 60.0
 """A question that takes this much longer than its budget counts as ended: its process died."""
 
@@ -205,11 +205,16 @@ class Answering:
     @lazy
     def _attachment_loader(self) -> LoaderPool:
         """Readers of its own: no question waits for a long ingestion or for another question's attachment."""
-        return LoaderPool(ATTACHMENT_READERS, time_limit=self.settings.model_timeout)
+        return LoaderPool(
+            ATTACHMENT_READERS,
+            time_limit=self.settings.model_timeout,
+            limits=ATTACHMENT_LIMITS,
+            folder=self.settings.data_dir / "readers" / "attachments",
+        )
 
-    def attached(self, path: Path, name: str, cancel: Cancellation) -> Document:
-        """A file for one question; it is not stored. Raises LoadError, CancelledError."""
-        loaded = self._attachment_loader.load(path, cancel=cancel)
+    def attached(self, path: Path, name: str, cancel: Cancellation, caller: str = "") -> Document:
+        """Read a file for one question; it is not stored. Raises LoadError, CancelledError."""
+        loaded = self._attachment_loader.load(path, cancel=cancel, caller=caller)
         identity = f"attachment-{document_id(name)}"
         return Document(identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages)
 

@@ -98,7 +98,8 @@ class Ingesting:
 
     @lazy
     def _loader(self) -> LoaderPool:
-        return LoaderPool(self.settings.ingestion_workers, time_limit=LOAD_SECONDS)
+        folder = self.settings.data_dir / "readers" / "uploads"
+        return LoaderPool(self.settings.ingestion_workers, time_limit=LOAD_SECONDS, folder=folder)
 
     def load(self, path: Path, cancel: Cancellation) -> Loaded:
         """Read one file, in its own process if its format needs that. Raises LoadError."""

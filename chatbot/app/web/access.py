@@ -169,7 +169,7 @@ def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_
 @contextmanager
 def question_slot(product: Services, who: Caller) -> Iterator[None]:
     """Hold one of the caller's QUESTIONS_PER_CALLER. Raises TooManyRequestsError: they are all in use."""
-    most = product.settings.questions_per_caller
+    most = product.settings.question_limit
     if most is None:
         yield
         return

@@ -332,7 +332,7 @@ class Attachments:
 
     def __init__(self, services: Services, links: Sequence[Attachment]) -> None:
         """Save the files of the current request, and texts. Raises InvalidRequestError, RequestEntityTooLarge."""
-        self._services = services
+        self._services, self._caller, self._connection = services, caller().account, connection()
         files = accept_files(most=MOST_ATTACHMENTS) if request.files else []
         self._folder = TemporaryDirectory(prefix="report-chat-")
         self._sources: list[tuple[str, Path]] = []
@@ -356,11 +356,15 @@ class Attachments:
         """Yield an event for each attachment that is read, then those of the answer."""
         with self._folder:
             documents: list[Document] = []
-            for number, (name, file) in enumerate(self._sources, start=1):
-                yield StepEvent("attachments", f"Reading {name}")
-                originals = self._services.ingesting.originals
-                path = file if file.exists() else originals.download(name, file.parent, cancel)
-                document = self._services.answering.attached(path, name, cancel)
-                # Two may have the same name; the id tells their passages apart.
-                documents.append(replace(document, id=f"{document.id}-{number}"))
+            self._connection.set_aside(True)
+            try:
+                for number, (name, file) in enumerate(self._sources, start=1):
+                    yield StepEvent("attachments", f"Reading {name}")
+                    originals = self._services.ingesting.originals
+                    path = file if file.exists() else originals.download(name, file.parent, cancel)
+                    document = self._services.answering.attached(path, name, cancel, self._caller)
+                    # Two may have the same name; the id tells their passages apart.
+                    documents.append(replace(document, id=f"{document.id}-{number}"))
+            finally:
+                self._connection.set_aside(False)
             yield from answer(replace(question, attachments=tuple(documents)), cancel)

@@ -73,8 +73,9 @@ class Front:
         self._largest = largest
         self._largest_form = largest_form
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
-        self._asking = ThreadPoolExecutor(questions, thread_name_prefix="question")
-        self._free = questions
+        # As many again may be set aside while their attachments are read.
+        self._asking = ThreadPoolExecutor(2 * questions, thread_name_prefix="question")
+        self._free = self._free_aside = questions
         self._beginning = asyncio.Semaphore(threads)
         self._starting = 0
         self._loop_lag = 0.0
@@ -111,12 +112,21 @@ class Front:
     async def _ask(self, environ: dict[str, Any], send: Send) -> None:
         """Answer a question; only ``threads`` of them start at the same time, so that they do not stall each other."""
         connection: Connection = environ[CONNECTION]
-        if not self._free:
+        if self._free <= 0:
             connection.is_full = True
             await self._respond(environ, self._quick, send)
             return
         self._free -= 1
         turn: asyncio.TimerHandle | None = None
+        is_aside = False
+
+        def set_aside(aside: bool) -> None:
+            nonlocal is_aside
+            if aside != is_aside and (self._free_aside or is_aside):
+                is_aside = aside
+                self._free += 1 if aside else -1
+                self._free_aside += -1 if aside else 1
+                end_turn()
 
         def end_turn() -> None:
             nonlocal turn
@@ -136,9 +146,11 @@ class Front:
             self._starting += 1
             turn = loop.call_later(BEGIN_SECONDS, end_turn)
             connection.tell_begun = lambda: loop.call_soon_threadsafe(end_turn)
+            connection.set_aside = lambda aside: loop.call_soon_threadsafe(set_aside, aside)
             await self._respond(environ, self._asking, send)
         finally:
             end_turn()
+            set_aside(False)
             self._free += 1
 
     async def _measure_lag(self) -> None:

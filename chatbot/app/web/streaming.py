@@ -75,6 +75,9 @@ class Connection:
     """Whether the server already has QUESTIONS of them, and has to refuse this one."""
     tell_begun: Callable[[], object] = lambda: None
     """To be called, in any thread, when the search is over; the rest is mostly waiting."""
+    set_aside: Callable[[bool], object] = lambda aside: None
+    """To be called with True, in any thread, before the question waits for a reader, and with False afterwards:
+    meanwhile it does not count as one of QUESTIONS."""
     streams: list[EventStream] | None = None
     """A server that sends streams itself takes them from here; the response is empty then."""
 

@@ -16,6 +16,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +30,16 @@ from ...domain.errors import CancelledError, ChatbotError, LoadError, ReaderFail
 from ...domain.request import Cancellation
 from . import LOADERS, all_loaders, detect, read_file, reader_failed
 
+log = logging.getLogger(__name__)
 TIME_LIMIT = 300.0
 """Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two cores."""
 WORKER = "chatbot.library.loaders.isolation"
 IN_PROCESS_BYTES = 8 * 1024
 """Larger files go to the child in any format: only there can a file that takes too long be stopped."""
 _POLL_SECONDS = 0.1
-MAX_MEMORY = 2 * 1024**3
-"""Bytes of address space, shared libraries included."""
-SECONDS, SECONDS_PER_MB = 20, 60
-"""Seconds of processor time for one file. A PDF page of 20 kB takes up to .25."""
+_NICENESS = 10
+"""Questions go first where processors are scarce."""
+_BEGUN = b"begun\n"
 MAX_LOADED = 64 * 1024**2
 """The size of one file's text in memory: its characters, and `SECTION_COST` for each section."""
 SECTION_COST = 250
@@ -43,12 +47,28 @@ MEMORY = "memory to be read than is allowed"
 LOADED = TypeAdapter(Loaded)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """What one file may cost: bytes of address space, shared libraries included, and seconds of processor time."""
+
+    memory: int
+    seconds: int
+    seconds_per_mb: int = 0
+
+
+UPLOAD_LIMITS = ReadingLimits(1024**3, 20, 60)
+"""A PDF page of 20 kB takes up to .25 s."""
+ATTACHMENT_LIMITS = ReadingLimits(512 * 1024**2, 10)
+"""Attachments may come from strangers, and somebody waits for the answer."""
+
+
 class IsolatedLoader:
     """Reads files in a child, one at a time. Usable again after `close`."""
 
-    def __init__(self, *, time_limit: float, worker: str) -> None:
+    def __init__(self, *, time_limit: float, worker: str, limits: ReadingLimits) -> None:
         self._time_limit = time_limit
         self._worker = worker
+        self._limits = limits
         self._turn = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._watch: _Watch | None = None
@@ -74,7 +94,7 @@ class IsolatedLoader:
         if self._child is not None and self._child.poll() is not None:
             self._discard()
         used = self._child is not None  # for other files before
-        child = self._child = self._child or _start(self._worker)
+        child = self._child = self._child or _start(self._worker, self._limits)
         watch = self._watch = _Watch(child, path.name)
         late = needs_more(path, f"than {self._time_limit:g} s to be read")
         timer = threading.Timer(self._time_limit, watch.stop, (late,))
@@ -82,7 +102,7 @@ class IsolatedLoader:
         timer.start()
         cancel.on_cancel(lambda: watch.stop(_cancelled(path)))
         try:
-            line = _exchange(child, json.dumps({"path": str(path.absolute()), "format": name}))
+            begun, line = _exchange(child, json.dumps({"path": str(path.absolute()), "format": name}))
         except BaseException:  # a keyboard interrupt: its answer would be taken for that of the next file
             self._discard()
             raise
@@ -98,8 +118,8 @@ class IsolatedLoader:
             self._discard()
         if error:
             raise error
-        if not complete and used:
-            return self._ask(path, name, cancel)  # it may have died before this file: try a new one
+        if not begun and used:
+            return self._ask(path, name, cancel)  # it died before this file: try a new one
         if complete:
             return answer
         # Linux kills the largest process with signal 9 when the machine's memory runs out.
@@ -117,16 +137,35 @@ class IsolatedLoader:
 
 
 class LoaderPool:
-    """``count`` of them: up to that many files are read at a time, so a slow one does not delay the others."""
+    """Reads up to ``readers`` files at a time in all processes that share ``folder``; callers take turns.
 
-    def __init__(self, count: int, *, time_limit: float = TIME_LIMIT, worker: str = WORKER) -> None:
-        """``time_limit``: seconds for one file; ``worker``: the module that runs in the children."""
-        self._all = [IsolatedLoader(time_limit=time_limit, worker=worker) for _ in range(count)]
-        self._idle: queue.LifoQueue[IsolatedLoader] = queue.LifoQueue()
-        for loader in self._all:
-            self._idle.put(loader)
+    So a slow file does not delay the others, and the memory of readers is bounded for the machine.
+    """
 
-    def load(self, path: Path, *, cancel: Cancellation | None = None) -> Loaded:
+    def __init__(
+        self,
+        readers: int,
+        *,
+        time_limit: float = TIME_LIMIT,
+        worker: str = WORKER,
+        limits: ReadingLimits = UPLOAD_LIMITS,
+        folder: Path | None = None,
+    ) -> None:
+        """``time_limit``: seconds for one file; ``worker``: the module that runs in the children.
+
+        ``folder``: holds the locks; None = no other process has readers.
+        """
+        self._all = [IsolatedLoader(time_limit=time_limit, worker=worker, limits=limits) for _ in range(readers)]
+        self._folder = folder
+        self._idle = list(self._all)
+        self._waiting: dict[int, str] = {}
+        """Callers by the number of their turn."""
+        self._turns_taken = Counter[str]()
+        """Of callers that wait or read at the moment."""
+        self._numbers = count()
+        self._changed = threading.Condition()
+
+    def load(self, path: Path, *, cancel: Cancellation | None = None, caller: str = "") -> Loaded:
         """Read the file. Ends within a second once ``cancel`` is set. Small texts need no child and never wait.
 
         Raises:
@@ -139,17 +178,64 @@ class LoaderPool:
         reader = all_loaders()[name]
         if not reader.isolated and path.stat().st_size <= IN_PROCESS_BYTES:
             return read_file(reader, path)
-        while True:
-            try:
-                loader = self._idle.get(timeout=_POLL_SECONDS)
-                break
-            except queue.Empty:
-                if cancel.cancelled:
-                    raise _cancelled(path) from None
-        try:
+        with self._turn(path, caller, cancel) as loader, self._lock(path, cancel):
             return loader.read(path, name, cancel)
+
+    @contextlib.contextmanager
+    def _turn(self, path: Path, caller: str, cancel: Cancellation) -> Iterator[IsolatedLoader]:
+        """Wait for a reader. The caller with the fewest turns so far is next, then the one who came first."""
+        number = next(self._numbers)
+
+        def is_next() -> bool:
+            return number == min(self._waiting, key=lambda each: (self._turns_taken[self._waiting[each]], each))
+
+        with self._changed:
+            self._waiting[number] = caller
+            try:
+                while not (self._idle and is_next()):
+                    if cancel.cancelled:
+                        raise _cancelled(path)
+                    self._changed.wait(_POLL_SECONDS)
+                loader = self._idle.pop()
+                self._turns_taken[caller] += 1
+            finally:
+                del self._waiting[number]
+                self._changed.notify_all()
+        try:
+            yield loader
         finally:
-            self._idle.put(loader)
+            with self._changed:
+                self._idle.append(loader)
+                if caller not in self._waiting.values():
+                    del self._turns_taken[caller]
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def _lock(self, path: Path, cancel: Cancellation) -> Iterator[None]:
+        """Hold one lock of as many as there are readers; the system releases those of a process that dies."""
+        if self._folder is None or sys.platform == "win32":  # where one process serves
+            yield
+            return
+        import fcntl  # not on Windows
+
+        with contextlib.ExitStack() as stack:
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                places = range(len(self._all))
+                files = [stack.enter_context((self._folder / f"{place}.lock").open("a")) for place in places]
+            except OSError as error:
+                log.info("%s cannot be locked (%s): each process has its own readers.", self._folder, error)
+                files = []
+            while files:
+                for file in files:
+                    with contextlib.suppress(BlockingIOError):
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        files = []
+                        break
+                else:
+                    if cancel.wait(_POLL_SECONDS):
+                        raise _cancelled(path)
+            yield
 
     def close(self) -> None:
         """End the children. Files that are being read are abandoned."""
@@ -180,7 +266,7 @@ class _Watch:
             return self._error
 
 
-def _start(worker: str) -> subprocess.Popen[bytes]:
+def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
     root = str(Path(__file__).parents[3])
     # None of the server's variables, which include its keys. One BLAS thread: each takes address space.
     environment = {
@@ -190,23 +276,23 @@ def _start(worker: str) -> subprocess.Popen[bytes]:
         "LC_ALL": "C.UTF-8",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    command = [sys.executable, "-P", "-W", "ignore", "-m", worker]
+    command = [sys.executable, "-P", "-W", "ignore", "-m", worker, *map(str, astuple(limits))]
     # A session of its own: Ctrl-C only reaches the server, which then ends the child.
     return subprocess.Popen(  # noqa: S603
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
     )
 
 
-def _exchange(child: subprocess.Popen[bytes], request: str) -> bytes:
-    """Return the answer, a line; without an end if the child ended before it was complete."""
+def _exchange(child: subprocess.Popen[bytes], request: str) -> tuple[bool, bytes]:
+    """Return whether the child began with the file, and its answer: a line, without an end if it is not complete."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
         child.stdin.write(request.encode() + b"\n")
         child.stdin.flush()
     except BrokenPipeError:
-        return b""
-    return child.stdout.readline()
+        return False, b""
+    return child.stdout.readline() == _BEGUN, child.stdout.readline()
 
 
 def _cancelled(path: Path) -> CancelledError:
@@ -217,7 +303,10 @@ def main() -> None:
     # Answers have a stream of their own; anything that a library prints goes to the server's stderr instead.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    _limit("RLIMIT_AS", MAX_MEMORY)
+    limits = ReadingLimits(*map(int, sys.argv[1:]))
+    _limit("RLIMIT_AS", limits.memory)
+    if sys.platform == "linux":
+        os.nice(_NICENESS)
     # Libraries log each flaw of a file. The serious ones arrive as errors.
     logging.disable(logging.CRITICAL)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -228,10 +317,13 @@ def main() -> None:
         path = Path(request["path"])
         # From now on. The system ends the process, as no library would stop.
         size = path.stat().st_size if path.exists() else 0
-        _limit("RLIMIT_CPU", int(time.process_time() + SECONDS + SECONDS_PER_MB * size / 1024**2) + 1)
+        allowed = limits.seconds + limits.seconds_per_mb * size / 1024**2
+        _limit("RLIMIT_CPU", int(time.process_time() + allowed) + 1)
+        answers.write(_BEGUN)
+        answers.flush()
         try:
             answer = _load(path, request["format"])
-            last = _is_worn()
+            last = _is_worn(limits.memory)
         except MemoryError:
             answer, last = {"error": needs_more(path, MEMORY).message}, True
         # Half a surrogate pair, as in a damaged file, can be neither sent nor stored.
@@ -260,14 +352,14 @@ def needs_more(path: Path, limit: str) -> LoadError:
     return LoadError(f"{path.name} needs more {limit}. {advice}")
 
 
-def _is_worn() -> bool:
+def _is_worn(memory: int) -> bool:
     """Return whether the next file might not get enough memory: the heap hardly shrinks."""
     if sys.platform != "linux":
         return False
     # Not ru_maxrss: a child inherits the peak of its parent, the server.
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     peak = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
-    return peak * 1024 > MAX_MEMORY // 4
+    return peak * 1024 > memory // 4
 
 
 def _limit(kind: str, value: int) -> None:

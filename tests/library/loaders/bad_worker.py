@@ -50,6 +50,12 @@ def _recurse() -> str:
     return _recurse()
 
 
+def _count() -> str:
+    with Path("count").open("a", encoding="utf-8") as file:
+        file.write("x")
+    sys.exit(3)
+
+
 def _spin() -> str:
     while True:
         pass
@@ -70,6 +76,7 @@ DEEDS: dict[str, Callable[[], str | None]] = {
     "pid": lambda: str(os.getpid()),
     "environment": lambda: " ".join(sorted(os.environ)),
     "surrogate": lambda: "a \ud800 b",
+    "count": _count,
     "too much": lambda: "x" * (isolation.MAX_LOADED + 1),
 }
 

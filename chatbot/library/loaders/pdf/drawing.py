@@ -32,6 +32,8 @@ from pdfminer.utils import Matrix
 from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
 
+from ....domain.errors import LoadError
+
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
 _TOKEN = re.compile(
     rb"""[\0\s]*+ (?: %[^\r\n]*[\r\n] [\0\s]*+ )*+ (?:
@@ -45,6 +47,8 @@ _TOKEN = re.compile(
     | ( \Z ) )""",
     re.VERBOSE | re.DOTALL,
 )
+MAX_OPERATORS = 1_000_000
+"""Of one page. The compressed file may have a thousandth of their bytes."""
 _NUMBER, _OPERATOR, _STRING, _HEXADECIMAL, _ARRAY, _ARRAY_END, _NAME, _PROPERTIES, _END = range(1, 10)
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|.)", re.DOTALL)
 _UNSUPPORTED = {b"BI", b"ID", b"EI", b"true", b"false"}
@@ -169,7 +173,7 @@ class ContentInterpreter(PDFPageInterpreter):
         self.stream_ids = {stream.objid for stream in new if stream.objid is not None}
         content = b"\n".join(stream.get_data() for stream in new)
         array: list[Any] | None = None
-        place, match, end = 0, _TOKEN.match, len(content)
+        place, match, end, operators = 0, _TOKEN.match, len(content), 0
         while place < end:
             token = match(content, place)
             if token is None:
@@ -177,6 +181,9 @@ class ContentInterpreter(PDFPageInterpreter):
             kind, place = token.lastindex or _END, token.end()
             if kind == _OPERATOR and array is None:
                 operator = token[_OPERATOR]
+                operators += 1
+                if operators > MAX_OPERATORS:
+                    raise LoadError(f"A page of this PDF has more than {MAX_OPERATORS:,} drawing operators.")
                 if operator in _UNSUPPORTED:
                     raise UnusualError
                 if operator == b"sh" and isinstance(self.device, _Device):
