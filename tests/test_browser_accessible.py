@@ -97,7 +97,7 @@ def chat_views(page: Page, address: str) -> Iterator[str]:
     yield "rename"
     page.keyboard.press("Escape")
     row_action(page, "Share")
-    page.locator("#share-make").click()
+    page.locator("#share-create").click()
     expect(page.locator("#share-link")).not_to_have_value("")
     yield "share"
     page.goto(page.locator("#share-link").input_value())

@@ -53,7 +53,7 @@ class EmbeddedDatabase(Database):
         self._active = 0
         self._closing = False
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise DatabaseError(
                 f"The data folder {path.parent} cannot be created: {error.strerror}.",
@@ -79,6 +79,10 @@ class EmbeddedDatabase(Database):
             return self._writer
 
     def _open(self) -> sqlite3.Connection:
+        # Conversations and the secret of the cookies are in it. SQLite gives its other files the same permissions.
+        with suppress(OSError):  # as SQLite itself will say; or the file belongs to somebody else
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._path.chmod(0o600)
         connection = sqlite3.connect(
             self._path,
             timeout=self._busy_seconds,

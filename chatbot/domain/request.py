@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
@@ -46,11 +46,15 @@ class ApiKey:
 
     @property
     def limit(self) -> Scope:
-        conditions = {
-            name: Range(**value) if isinstance(value, Mapping) else Values(tuple(value))
-            for name, value in self.filters.items()
-        }
-        return Scope.of(conditions).within(self.collections)
+        return limit_of(self.filters, self.collections)
+
+
+def limit_of(filters: Mapping[str, Any], collections: Sequence[str]) -> Scope:
+    """Return the scope to which a key with these ``filters``, as in a request, and collections is limited."""
+    conditions = {
+        name: Range(**value) if isinstance(value, Mapping) else Values(tuple(value)) for name, value in filters.items()
+    }
+    return Scope.of(conditions).within(collections)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ class IngestionFile:
     file_id: Hidden[str] = ""
     url: Hidden[str] = ""
     overrides: Hidden[Mapping[str, Any]] = field(default_factory=dict)
+    limit: Hidden[Mapping[str, Any]] = field(default_factory=dict)
+    """Of the key that sent it: ``filters`` and ``collections``; empty = none."""
     about: Hidden[Mapping[str, Any]] = field(default_factory=dict)
     """Fields of a `Source` that the file alone does not state, from the document's previous ingestion."""
     state: FileState = "queued"

@@ -28,7 +28,7 @@ from ..domain.errors import (
     StoppedError,
     SupersededError,
 )
-from ..domain.request import Cancellation
+from ..domain.request import Cancellation, limit_of
 from ..library.control import JobControl, heartbeat
 from ..library.fetching import fetch
 from ..library.fetching.transport import ANYWHERE, PUBLIC
@@ -178,6 +178,7 @@ class IngestionWorker(Worker):
                     overrides=file.overrides,
                     file_id=file_id,
                     owner=file.uploader,
+                    limit=limit_of(file.limit.get("filters", {}), file.limit.get("collections", ())),
                     upload_number=file.upload_number,
                     control=control,
                 )

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.documents import DocumentRepository
-from ..domain import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Loaded, Section, lay_out
+from ..domain import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Loaded, Scope, Section, lay_out
 from ..domain.errors import (
     CancelledError,
     ChatbotError,
@@ -31,6 +31,9 @@ from .sources import Source, check_collection, document_id, make_document
 from .versions import SUPERSEDED, VersionWriter
 
 SUMMARY_HEADING = "Summary"
+EVERYTHING = Scope()
+MAX_NAMED_ROWS = 5
+"""Rows that an error names."""
 EDIT_WAIT = 3.0
 """Seconds that a request waits for another edit of the report."""
 EDIT_PATIENCE = 60.0
@@ -60,6 +63,8 @@ class Registration:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     summary: Summary = NONE
     owner: str = ""
+    limit: Scope = EVERYTHING
+    """The scope in which the uploader may add passages; empty = everywhere."""
     upload_number: int = 0
 
 
@@ -126,6 +131,7 @@ class Ingestor(VersionWriter):
         try:
             summary = self.retries.run(lambda: about.summary.make(document, control.cancel), control)
             chunks = self.cut(document, summary, record, control)
+            _require_inside(about.limit, chunks)
         except ChatbotError as error:
             self.undo(record, known, error)
             raise
@@ -216,6 +222,19 @@ def require_newest(known: DocumentRecord | None, upload_number: int) -> None:
         raise SupersededError(SUPERSEDED)
 
 
+def _require_inside(limit: Scope, chunks: Sequence[Chunk]) -> None:
+    """Raise LoadError with the first rows whose own country, year or type is outside of the uploader's limit."""
+    outside = [chunk for chunk in chunks if not (limit.holds(chunk.collection) and limit.matches(chunk.about))]
+    if not outside:
+        return
+    first = outside[0].about
+    field = next((name for name, one in limit.conditions if not one.matches(first.get(name))), "collection")
+    rows = [f"{chunk.section or chunk.text[:40]!r} ({chunk.about.get(field)})" for chunk in outside[:MAX_NAMED_ROWS]]
+    more = f" and {len(outside) - len(rows)} more" if len(outside) > len(rows) else ""
+    problem = f"This key is limited to another {field} than these rows have"
+    raise LoadError(f"{problem}: {', '.join(rows)}{more}. Remove them and send the file again.")
+
+
 def passages(store: Store, record: DocumentRecord, *, offset: int, limit: int) -> list[Chunk]:
     """Return passages of the visible version in reading order, the summary last."""
     if not record.version:  # of an older system, whose ids say nothing
@@ -253,15 +272,16 @@ class IngestionService:
         overrides: Mapping[str, Any] | None = None,
         file_id: str = "",
         owner: str = "",
+        limit: Scope = EVERYTHING,
         upload_number: int | None = None,
         control: JobControl | None = None,
     ) -> Ingested:
         """Read a file and make it searchable; repeating it changes nothing.
 
         ``overrides`` (see `check_overrides`) hold until others are given. A new report belongs to ``owner``; a known
-        one keeps its owner. ``upload_number``: when it was sent, None = now. Raises SupersededError: a newer upload of
-        this file is registered; InvalidRequestError: an invalid chunk size or collection; otherwise as
-        `Ingestor.ingest`.
+        one keeps its owner. ``limit``: where its passages must be. ``upload_number``: when it was sent, None = now.
+        Raises SupersededError: a newer upload of this file is registered; InvalidRequestError: an invalid chunk size
+        or collection; otherwise as `Ingestor.ingest`.
         """
         change = self._change(source, overrides or {}, file_id, upload_number)
         if isinstance(change, Ingested):
@@ -284,6 +304,7 @@ class IngestionService:
                 overrides=stated,
                 summary=self.summary,
                 owner=known.owner if known else owner,
+                limit=limit,
                 upload_number=number,
             )
             return ingestor.ingest(document, about, control=leased)

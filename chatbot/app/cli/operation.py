@@ -200,21 +200,57 @@ def list_keys(services: Services) -> None:
 
 @keys.command()
 @click.argument("key_ids", nargs=-1, required=True, metavar="KEY_ID...")
+@click.option("--links", is_flag=True, help="Revoke the shared links of their conversations too.")
 @click.pass_obj
-def revoke(services: Services, key_ids: tuple[str, ...]) -> None:
+def revoke(services: Services, key_ids: tuple[str, ...], *, links: bool) -> None:
     """Revoke keys, named by the beginning that `list` shows. What was made with them stays, as their owner's.
 
-    Example: python -m chatbot keys revoke rck_J5yWq2bX
+    Example: python -m chatbot keys revoke rck_J5yWq2bX --links
     """
+    storage, owners = services.storage, set[str]()
     for key_id in key_ids:
-        services.storage.keys.revoke(key_id)
-        services.storage.audit.record("keys revoke", key_id)
+        owners.add(storage.keys.revoke(key_id).owner)
+        storage.audit.record("keys revoke", key_id)
     click.echo(f"{len(key_ids)} revoked.")
+    shared = [(owner, record) for owner, record in storage.conversations.links() if owner in owners]
+    for owner, record in shared if links else ():
+        storage.conversations.revoke(record.id, owner)
+    if shared:
+        done = "revoked" if links else "still work; revoke them with: conversations unshare CONVERSATION_ID"
+        click.echo(f"{count_of(len(shared), 'shared link')} {done}.")
 
 
 @click.group()
 def conversations() -> None:
     """The stored conversations: list, delete."""
+
+
+@conversations.command("links")
+@click.pass_obj
+def list_links(services: Services) -> None:
+    """Show the shared conversations, whoever owns them.
+
+    Example: python -m chatbot conversations links
+    """
+    shared = services.storage.conversations.links()
+    for owner, record in shared:
+        click.echo(f"{record.id}  {record.title}  ({owner or 'none'})")
+    click.echo(count_of(len(shared), "shared link"))
+
+
+@conversations.command()
+@click.argument("conversation_ids", nargs=-1, required=True, metavar="CONVERSATION_ID...")
+@click.pass_obj
+def unshare(services: Services, conversation_ids: tuple[str, ...]) -> None:
+    """Revoke the links of shared conversations, named as `links` shows them.
+
+    Example: python -m chatbot conversations unshare 5f0c1e
+    """
+    owners = {record.id: owner for owner, record in services.storage.conversations.links()}
+    for conversation_id in conversation_ids:
+        services.storage.conversations.revoke(conversation_id, owners.get(conversation_id, ""))
+        services.storage.audit.record("conversations unshare", conversation_id)
+    click.echo(f"{len(conversation_ids)} revoked.")
 
 
 @conversations.command("list")

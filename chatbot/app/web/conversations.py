@@ -82,6 +82,12 @@ class SharedConversation(TypedDict):
     next: str | None
 
 
+class Share(Body):
+    """What a link shows."""
+
+    later: StrictBool = Field(False, description="Later questions too. A link that exists keeps what it shows.")
+
+
 class GivenFeedback(TypedDict):
     rating: Rating
     reason: Reason | None
@@ -207,10 +213,11 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
 
 
 @conversations.post("/api/conversations/<conversation_id>/share")
-@route(need="read")
-def share_conversation(conversation_id: str) -> Conversation:
-    """Create a link with which anybody can read a conversation; it stays the same until it is revoked."""
-    return _history().share(conversation_id, caller().owner)
+@route(need="read", body_needed=False, example={"later": True})
+def share_conversation(conversation_id: str, body: Share) -> Conversation:
+    """Create a link with which anybody can read a conversation as it is now; it stays the same until it is revoked."""
+    later = body.later if "later" in body.model_fields_set else None
+    return _history().share(conversation_id, caller().owner, later=later)
 
 
 @conversations.delete("/api/conversations/<conversation_id>/share")
@@ -225,10 +232,12 @@ def unshare_conversation(conversation_id: str) -> None:
 def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     """Get a shared conversation: its questions, its answers and the passages they cite."""
     record = _history().shared(token)
-    rows, following = _page(record, query)
+    rows, following = _page(record, query, until=record.share_until)
     # Who has the link sees what the owner may see.
     messages = _messages(rows, SharedMessage, services().runtime.store.get)
     for message in messages:
+        if "attached" in message:
+            message["attached"] = None  # their names may tell what their text does not
         if answer := message.get("answer"):
             message["answer"] = {name: answer[name] for name in SharedAnswer.__annotations__}
     return jsonify({"title": record.title, "messages": messages, "next": following})
@@ -333,9 +342,9 @@ def _history() -> ConversationRepository:
     return services().storage.conversations
 
 
-def _page(record: Conversation, query: MessageQuery) -> tuple[list[Json], str | None]:
+def _page(record: Conversation, query: MessageQuery, until: int | None = None) -> tuple[list[Json], str | None]:
     """Return the rows of a page of messages, and the cursor of the page before them."""
-    rows, more = _history().rows(record.id, before=query.cursor, limit=2 * query.limit)
+    rows, more = _history().rows(record.id, before=query.cursor, limit=2 * query.limit, until=until)
     return rows, next(row["_id"] for row in rows if row["role"] == "assistant") if more else None
 
 

@@ -30,7 +30,7 @@ FILES = "files"
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
 LONGEST_NAME = 200
 """Bytes: file systems hold 255 for a name."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # the fullwidth signs too
 """Prefixes that spreadsheets read as formulas."""
 
 
@@ -135,8 +135,13 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     writer.writerow(columns)
     for row in rows:
         cells = ["" if (value := row.get(column)) is None else value for column in columns]
-        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in cells])
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and _is_formula(cell) else cell for cell in cells])
     return text.getvalue()
+
+
+def _is_formula(cell: str) -> bool:
+    """Return whether a spreadsheet may run a text; some drop the blanks before it."""
+    return cell.startswith(FORMULA) or cell.lstrip().startswith(FORMULA)
 
 
 def csv_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str) -> Response:

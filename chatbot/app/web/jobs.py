@@ -165,6 +165,9 @@ def retry_ingestion(ingestion_id: str) -> Ingestion:
 
 
 def _started(files: list[IngestionFile]) -> Response:
+    key = caller().key
+    limit = {"filters": dict(key.filters), "collections": list(key.collections)} if key else {}
+    files = [replace(file, limit=limit) for file in files]
     job: Ingestion = services().storage.ingestions.create(files, caller().owner)
     wake_worker()
     headers = {"Location": url_for(".get_ingestion", ingestion_id=job.id)}

@@ -42,7 +42,7 @@ HTTP_CODES = {
     415: "unsupported_media_type", 429: "too_many_requests", 503: "overloaded",
 }  # fmt: skip
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-PREFIX = re.compile(r"(/[\w.~-]+)+")
+PREFIX = re.compile(r"(/(?!\.{1,2}(?:/|$))[\w.~-]+)+")
 """A path below which a proxy serves this application; the proxy removes it from the requests."""
 Networks = Sequence[IPv4Network | IPv6Network]
 
@@ -167,8 +167,11 @@ class BehindProxies:
             peers = [bare(part) for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
             clients = [peer for peer in reversed(peers) if not is_in(peer, self._trusted)]
             environ["REMOTE_ADDR"] = (clients or peers[:1] or [environ["REMOTE_ADDR"]])[0]
-            if environ.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() in {"http", "https"}:
-                environ["wsgi.url_scheme"] = environ["HTTP_X_FORWARDED_PROTO"].strip().lower()
+            # So many proxies are in front of the last one; each may have appended how it was asked.
+            behind = next((n for n, peer in enumerate(reversed(peers)) if not is_in(peer, self._trusted)), 0)
+            schemes = environ.get("HTTP_X_FORWARDED_PROTO", "").lower().replace(" ", "").split(",")
+            if (scheme := schemes[max(-1 - behind, -len(schemes))]) in {"http", "https"}:
+                environ["wsgi.url_scheme"] = scheme
             if PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "")):
                 environ["SCRIPT_NAME"] = environ["HTTP_X_FORWARDED_PREFIX"]
         return self._app(environ, start_response)

@@ -7,12 +7,12 @@ import hashlib
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ...domain.errors import DiskFullError, NotFoundError
+from ...domain.errors import DatabaseError, NotFoundError
 from ...domain.request import ApiKey, KeyRole
 from ..core import Database
 from ..rows import from_row, now
@@ -20,7 +20,7 @@ from ..rows import from_row, now
 PREFIX = "rck_"
 ID_CHARACTERS = len(PREFIX) + 8
 """Characters of a key that are its id."""
-NOTE_USE = timedelta(minutes=1)
+NOTE_SECONDS = 60.0
 """Time between two notes of a key's last use."""
 SIGNING = "signing"
 COMMAND_LINE = "command line"
@@ -31,6 +31,8 @@ class KeyRepository:
 
     def __init__(self, database: Database) -> None:
         self._keys = database["keys"]
+        self._notes = ThreadPoolExecutor(1, thread_name_prefix="used-at")
+        self._noted = dict[str, float]()
 
     def create(
         self,
@@ -65,10 +67,16 @@ class KeyRepository:
         row = self._keys.find_one({"digest": _digest(secret), "revoked_at": ""})
         if row is None:
             return None
-        if not row["used_at"] or datetime.now(UTC) - datetime.fromisoformat(row["used_at"]) > NOTE_USE:
-            with suppress(DiskFullError):  # a full disk stops no question
-                self._keys.update_one({"_id": row["_id"]}, {"$set": {"used_at": now("seconds")}})
+        seconds = time.monotonic()
+        if seconds - self._noted.get(row["_id"], -NOTE_SECONDS) >= NOTE_SECONDS:
+            self._noted[row["_id"]] = seconds
+            self._notes.submit(self._note_use, row["_id"])
         return from_row(ApiKey, row)
+
+    def _note_use(self, key_id: str) -> None:
+        """Note it beside the request, which waits neither for another writer nor for space on the disk."""
+        with suppress(DatabaseError):
+            self._keys.update_one({"_id": key_id}, {"$set": {"used_at": now("seconds")}})
 
     def revoke(self, key_id: str) -> ApiKey:
         """Revoke a key; what was made with it stays. Raises NotFoundError."""

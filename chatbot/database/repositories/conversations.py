@@ -15,7 +15,7 @@ from pydantic import Field
 from ...domain import Message
 from ...domain.costs import Sums
 from ...domain.errors import InvalidRequestError, NotFoundError
-from ...domain.json import to_json
+from ...domain.json import Hidden, to_json
 from ..core import BATCH, Database, Json
 from ..rows import from_row, now
 from .usage import increments, read_sums
@@ -56,6 +56,8 @@ class Conversation:
     created_at: str = ""
     updated_at: str = ""
     share: str | None = None
+    share_until: Hidden[int | None] = None
+    """The last message that its link shows; None = later ones too."""
 
 
 class ConversationRepository:
@@ -187,12 +189,18 @@ class ConversationRepository:
         condition = {"share": token, "deleted_at": None}
         return _record(self._conversations.find_one(condition) if token else None)
 
-    def rows(self, conversation_id: str, *, before: str = "", limit: int = 0) -> tuple[list[Json], bool]:
+    def rows(
+        self, conversation_id: str, *, before: str = "", limit: int = 0, until: int | None = None
+    ) -> tuple[list[Json], bool]:
         """Return the rows of the last ``limit`` messages (0 = all), oldest first, and whether there are earlier ones.
-        ``before``: only messages before the question of this answer. Raises NotFoundError: there is no such answer."""
+        ``before``: only messages before the question of this answer; ``until``: only those up to this one. Raises
+        NotFoundError: there is no such answer."""
         condition: Json = {"conversation_id": conversation_id}
+        bounds = {} if until is None else {"$lte": until}
         if before:
-            condition["ordinal"] = {"$lt": self._ordinal(conversation_id, before) - 1}
+            bounds["$lt"] = self._ordinal(conversation_id, before) - 1
+        if bounds:
+            condition["ordinal"] = bounds
         rows = list(self._messages.find(condition, sort=[("ordinal", -1)], limit=limit and limit + 1))
         more = bool(limit) and len(rows) > limit
         return rows[:limit][::-1] if more else rows[::-1], more
@@ -215,15 +223,26 @@ class ConversationRepository:
         condition = {"_id": conversation_id, "owner": own_or_nobodys(owner)}
         return self._change(condition, {"$unset": {"deleted_at": ""}})
 
-    def share(self, conversation_id: str, owner: str) -> Conversation:
-        """Give a conversation a link, which stays the same until it is revoked. Raises NotFoundError."""
+    def share(self, conversation_id: str, owner: str, *, later: bool | None = None) -> Conversation:
+        """Give a conversation a link, which stays the same until it is revoked. Raises NotFoundError.
+
+        ``later``: whether it shows later messages too; None: as it was, or not.
+        """
         record = self.get(conversation_id, owner)
-        if record.share:
+        if record.share and later is None:
             return record
-        return self._change(visible(record.id, owner), {"$set": {"share": secrets.token_urlsafe(TOKEN_BYTES)}})
+        last, _ = self.rows(record.id, limit=1)
+        until = None if later else last[-1]["ordinal"] if last else 0
+        values = {"share": record.share or secrets.token_urlsafe(TOKEN_BYTES), "share_until": until}
+        return self._change(visible(record.id, owner), {"$set": values})
 
     def revoke(self, conversation_id: str, owner: str) -> None:
-        self._change(visible(conversation_id, owner), {"$unset": {"share": ""}})
+        self._change(visible(conversation_id, owner), {"$unset": {"share": "", "share_until": ""}})
+
+    def links(self) -> list[tuple[str, Conversation]]:
+        """Return the shared conversations, each after its owner."""
+        rows = self._conversations.find({"share": {"$gt": ""}, "deleted_at": None}, sort=[("updated_at", -1)])
+        return [(row.get("owner", ""), from_row(Conversation, row)) for row in rows]
 
     def _change(self, condition: Json, update: Json) -> Conversation:
         return _record(self._conversations.find_one_and_update(condition, update))

@@ -151,6 +151,10 @@ _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))\s*(px|pt|em|rem|ex|ch|vw|vh|%|)")
 _PIXELS = {"px": 1.0, "pt": 1.33, "em": 16.0, "rem": 16.0, "ex": 8.0, "ch": 8.0, "vw": 12.0, "vh": 8.0, "%": 0.16}
 _MIN_FONT_PIXELS = 1.5
 _OFF_PAGE_PIXELS = -400.0
+_MAX_OVERLAP_PIXELS = -6.0
+"""Letters that are moved so far to the left lie over each other."""
+_OPACITY = re.compile(r"opacity\(\s*([\d.]+%?)")
+_ESCAPE = re.compile(r"\\([0-9a-f]{1,6})\s?|\\(.)")
 _OFFSETS = ("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top")
 _SIZES = ("width", "height", "max-width", "max-height")
 _CLIPPED = re.compile(r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0|scale[xy]?\(\s*0\s*[,)]")
@@ -158,7 +162,8 @@ _SIMPLE_SELECTOR = re.compile(r"[\w*-]*(?:[.#][\w-]+)?")
 _MAX_SHEET_CHARACTERS = 500_000
 _PROPERTIES = {
     "color", "background", "background-color", "background-image", "font", "font-size", "visibility", "display",
-    "opacity", "clip", "clip-path", "transform", "overflow", *_OFFSETS, *_SIZES,
+    "opacity", "clip", "clip-path", "transform", "overflow", "content-visibility", "filter",
+    "letter-spacing", "zoom", *_OFFSETS, *_SIZES,
 }  # fmt: skip
 
 
@@ -202,7 +207,10 @@ def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
     empty = any(_pixels(declared.get(name, ""), otherwise=9) <= 1 for name in _SIZES)
     if (
         declared.get("display") == "none"
-        or _pixels(declared.get("opacity", "1")) <= 0.05
+        or declared.get("content-visibility") == "hidden"
+        or any(_share(declared.get(name, "1")) <= 0.05 for name in ("opacity", "zoom"))
+        or any(_share(value) <= 0.05 for value in _OPACITY.findall(declared.get("filter", "")))
+        or _pixels(declared.get("letter-spacing", "")) <= _MAX_OVERLAP_PIXELS
         or any(_pixels(declared.get(name, "")) <= _OFF_PAGE_PIXELS for name in _OFFSETS)
         or _CLIPPED.search(" ".join(declared.get(name, "") for name in ("clip", "clip-path", "transform")))
         or (empty and declared.get("overflow") in {"hidden", "clip"})
@@ -239,7 +247,8 @@ def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
 
 
 def _declarations(text: str) -> Style:
-    pairs = (part.partition(":") for part in text.lower().split(";"))
+    text = _ESCAPE.sub(_escaped, text.lower()) if "\\" in text else text.lower()
+    pairs = (part.partition(":") for part in text.split(";"))
     values = ((name.strip(), value.replace("!important", "").strip()) for name, _, value in pairs)
     return {name: value for name, value in values if value and name in _PROPERTIES}
 
@@ -259,6 +268,16 @@ def _sheet(page: HtmlElement) -> dict[str, Style]:
             for selector in filter(_SIMPLE_SELECTOR.fullmatch, map(str.strip, selectors.split(","))):
                 rules[selector] |= style
     return dict(rules)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = int(match[1] or "0", 16)
+    return chr(code).lower() if 0 < code < 0x110000 else match[2] or ""
+
+
+def _share(value: str) -> float:
+    length = _LENGTH.match(value)
+    return float(length[1]) * (0.01 if length[2] == "%" else 1.0) if length else 1.0
 
 
 def _pixels(value: str, *, otherwise: float = 0.0) -> float:

@@ -85,7 +85,8 @@ def only_one(folder: Path) -> Iterator[None]:
 
 def write_snapshot(folder: Path, key: Key, snapshot: Snapshot) -> tuple[Segment, ...]:
     """Return the segments as they are in the files. A reader sees the old snapshot or the new one."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)  # also one of an earlier version: the passages are in it
     segments = tuple(segment if segment.file else _written(folder, segment) for segment in snapshot.index.segments)
     header = {
         "key": [FORMAT, *key],

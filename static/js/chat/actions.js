@@ -103,14 +103,14 @@ onSubmit(byId("rename-form"), () => attempt(byId("rename-error"), async () => {
   await sendJson("PATCH", pathOf(chosen), { title: byId("rename-title").value });
   renameDialog.close();
 }));
-byId("share-make").addEventListener("click", () => attempt(byId("share-error"), async () => {
-  showLink(await sendJson("POST", pathOf(chosen, "/share")));
+byId("share-create").addEventListener("click", () => attempt(byId("share-error"), async () => {
+  showLink(await sendJson("POST", pathOf(chosen, "/share"), { later: byId("share-later").checked }));
   byId("share-link").select();
 }));
 byId("share-revoke").addEventListener("click", () => attempt(byId("share-error"), async () => {
   await sendJson("DELETE", pathOf(chosen, "/share"));
   showLink({ share: null });
   announceNow(t("Link revoked."));
-  byId("share-make").focus();
+  byId("share-create").focus();
 }));
 wireCopy(byId("share-copy"), () => byId("share-link").value);
