@@ -3,8 +3,8 @@ FROM python:3.12-slim AS packages
 WORKDIR /build
 RUN python -m venv /venv
 ENV PATH=/venv/bin:$PATH
-COPY requirements.txt .
-RUN pip install --no-cache-dir -r requirements.txt && pip uninstall --yes pip
+COPY requirements.lock .
+RUN pip install --no-cache-dir --require-hashes -r requirements.lock && pip uninstall --yes pip
 
 FROM python:3.12-slim
 RUN useradd --create-home --uid 10001 app && mkdir -p /app/data && chown app /app/data

@@ -1,6 +1,6 @@
 # Every task of this repository: make, or make TASK.
 .DEFAULT_GOAL := help
-.PHONY: help install serve test quick lint types page format check wheel house
+.PHONY: help install serve test quick lint types page format check wheel house lock pin soak
 
 help:     ## list the tasks
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/	/'
@@ -36,6 +36,17 @@ check: lint types test  ## run what CI runs, except for the page's scripts
 
 wheel:    ## build dist/report_chat-*.whl
 	pip wheel --no-deps --wheel-dir dist .
+
+lock:     ## resolve the ranges of requirements*.txt into the lock files; needs uv
+	for name in requirements requirements-dev; do \
+	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet \
+	    --upgrade $$name.txt --output-file $$name.lock; done
+
+pin:      ## write the digest of the image and the commits of the Actions; needs network, git and docker
+	.ci/pin
+
+soak:     ## mixed traffic for 30 minutes, with everything that was accepted checked
+	python -m benchmarks soak --minutes 30 --server gunicorn
 
 house:    ## measure the size of the code and the path of one question
 	python -m benchmarks house

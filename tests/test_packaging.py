@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -12,11 +14,13 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from chatbot import __version__
 from chatbot.app.cli import main
 
 ROOT = Path(__file__).parent.parent
+VENDORED = re.compile(r"(pdfjs|dompurify|marked|swagger-ui)-([\d.]+)\.js")
 SHIPPED = ("templates", "static", "sample_data")
 SERVES = """
 import time
@@ -127,3 +131,43 @@ def requirement(line: str) -> tuple[str, str]:
     """Return the normalised name and the versions."""
     parsed = Requirement(line)
     return re.sub(r"[-_.]+", "-", parsed.name).lower(), str(parsed.specifier)
+
+
+@pytest.mark.parametrize("name", ["requirements", "requirements-dev"])
+def test_the_lock_has_every_package_within_its_range_and_with_hashes(name: str) -> None:
+    lock = (ROOT / f"{name}.lock").read_text()
+    pins = {pin[0]: pin[1] for pin in re.findall(r"^([\w.-]+)==(\S+).*?\\\n    --hash=sha256:[0-9a-f]{64}", lock, re.M)}
+    assert len(pins) == len(set(re.findall(r"^([\w.-]+)==", lock, re.M)))
+    for line in (ROOT / f"{name}.txt").read_text().splitlines():
+        if (text := line.partition("#")[0].strip()) and not text.startswith("-r "):
+            asked = Requirement(text)
+            assert pins[asked.name.lower()] in asked.specifier, text
+
+
+def test_no_vendored_script_has_a_known_weakness() -> None:
+    vendored = {m[1]: Version(m[2]) for p in (ROOT / "static/vendor").glob("*.js") if (m := VENDORED.match(p.name))}
+    advisories = json.loads((ROOT / "static/vendor/advisories.json").read_text())
+    assert {advisory["package"] for advisory in advisories} == set(vendored)
+    assert [one["id"] for one in advisories if vendored[one["package"]] < Version(one["fixed"])] == []
+
+
+def test_a_release_needs_pins_which_make_pin_reads_from_the_registries(tmp_path: Path) -> None:
+    for name in ("Dockerfile", ".ci/pin", ".github/workflows"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tmp_path / name)
+    for name, answer in (("git", "0123456789" * 4 + "\trefs/tags/v4^{}"), ("docker", f"sha256:{'ab' * 32}")):
+        fake = tmp_path / name
+        fake.write_text(f"#!/bin/sh\necho '{answer}'\n")
+        fake.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.defpath}"}
+
+    def pin(*options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(tmp_path / ".ci/pin"), *options]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    refused = pin("--check")
+    assert refused.returncode == 1
+    assert all(name in refused.stderr for name in ("FROM python", "actions/checkout"))
+    assert [pin().returncode, pin("--check").returncode, pin().returncode] == [0, 0, 0]
+    assert f"python:3.12-slim@sha256:{'ab' * 32} AS" in (tmp_path / "Dockerfile").read_text()
+    assert ".ci/pin --check" in (tmp_path / ".github/workflows/release.yml").read_text()

@@ -80,9 +80,12 @@ class EmbeddedDatabase(Database):
 
     def _open(self) -> sqlite3.Connection:
         # Conversations and the secret of the cookies are in it. SQLite gives its other files the same permissions.
-        with suppress(OSError):  # as SQLite itself will say; or the file belongs to somebody else
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            self._path.chmod(0o600)
+        # A file that exists is never opened here: closing it would release the locks that SQLite holds on it.
+        with suppress(OSError):  # it exists; or SQLite itself will say what is wrong
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        with suppress(OSError):  # it belongs to somebody else
+            if self._path.stat().st_mode & 0o077:
+                self._path.chmod(0o600)
         connection = sqlite3.connect(
             self._path,
             timeout=self._busy_seconds,

@@ -7,14 +7,10 @@ import pytest
 from chatbot.config.settings import Settings
 from chatbot.config.settings_types import PRESETS, query_time
 from chatbot.domain.errors import SettingsError
+from tests.data import cases
 
-FIGURES = {
-    "adaptive": {"retrieval_method": "vector", "top_k": 5, "threshold_start": 0.7, "on_empty": "relax"},
-    "compression": {"threshold_start": (1 + 0.35) / 2, "chunk_size": 1000, "chunk_overlap": 200},
-    "hybrid": {"vector_weight": 0.7, "top_k": 3, "retrieval_method": "hybrid"},
-    "deep": {"mode": "deep", "deep_rounds": 3, "chunk_strategy": "recursive", "chunk_size": 1500, "chunk_overlap": 100},
-    "deterministic": {"threshold_start": (1 + 0.5) / 2, "top_k": 3, "chunk_strategy": "max_length", "chunk_size": 1500},
-}
+CASES = cases(__file__)
+FIGURES = CASES["figures"]
 
 
 @pytest.mark.parametrize("name", PRESETS)

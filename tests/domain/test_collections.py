@@ -12,6 +12,7 @@ from chatbot.config.settings import Settings
 from chatbot.config.settings_types import OWN_COLLECTIONS
 from chatbot.database import open_database
 from chatbot.domain.errors import SettingsError
+from tests.data import cases
 
 PACKAGE = Path(__file__).parent.parent.parent / "chatbot"
 MONGODB = {"MONGODB_URI": "mongodb://localhost"}
@@ -33,19 +34,8 @@ def test_a_mapping_in_python_means_the_same() -> None:
     assert settings.fingerprint != Settings().fingerprint
 
 
-WRONG = {
-    "the program's own": ("documents", "keeps its own documents there. Taken: audit, batch_items, batches, cache"),
-    "the program's own in capitals": ("Messages", "keeps its own messages there"),
-    "twice": ("news: a; news: b", "COLLECTIONS names a collection twice"),
-    "capitals only": ("news; News", "'news' and 'News' differ in capital letters only"),
-    "capitals only, of a standard one": ("Chatbot_Data", "'chatbot_data' and 'Chatbot_Data' differ in capital"),
-    "no name": (": a description", "'' cannot be the name"),
-    "too long": ("n" * 121, "1 to 120 characters"),
-    "a control character": ("a\x00b", "1 to 120 characters"),
-    "a dollar": ("a$b", "MongoDB takes none with a $"),
-    "a system collection": ("system.views", "with system. in front"),
-    "a table of SQLite's own": ("SQLite_x", "with sqlite_ in front"),
-}
+CASES = cases(__file__)
+WRONG = CASES["wrong"]
 
 
 @pytest.mark.parametrize("of_the_database", [{}, MONGODB], ids=["embedded", "mongodb"])

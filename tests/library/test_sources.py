@@ -131,14 +131,7 @@ def test_ids_are_stable() -> None:
     assert document_id("sample_data/country_reports/kenya-2023.md") == "73d71e792634f475d551"
 
 
-WRONG = {
-    "not JSON": ("{", ["not a valid manifest"]),
-    "not a list": ({"file": "a.md"}, ["valid array"]),
-    "not a list of objects": ([5], ["entry 1"]),
-    "no file": ([{"file": "a.md"}, {"title": "B"}], ["entry 2", "file", "required"]),
-    "a year that is none": ([{"file": "a.md", "year": "soon"}], ["entry 1", "year", "integer"]),
-    "a year out of range": ([{"file": "a.md", "year": 20233}], ["entry 1", "year", "3000"]),
-}
+WRONG = CASES["wrong"]
 
 
 @pytest.mark.parametrize(("manifest", "parts"), WRONG.values(), ids=WRONG)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -235,9 +236,12 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     rows, following = _page(record, query, until=record.share_until)
     # Who has the link sees what the owner may see.
     messages = _messages(rows, SharedMessage, services().runtime.store.get)
+    names: list[str] = []
     for message in messages:
-        if "attached" in message:
-            message["attached"] = None  # their names may tell what their text does not
+        if "attached" in message:  # their names may tell what nobody was to know
+            names, message["attached"] = message["attached"] or [], None
+        for name in names:
+            message["content"] = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "an attachment", message["content"])
         if answer := message.get("answer"):
             message["answer"] = {name: answer[name] for name in SharedAnswer.__annotations__}
     return jsonify({"title": record.title, "messages": messages, "next": following})

@@ -1,9 +1,9 @@
 /** A PDF whose pages are drawn as they come into view, with a passage marked. */
-import { GlobalWorkerOptions, TextLayer, getDocument } from "../../vendor/pdfjs-5.6.205.js";
+import { GlobalWorkerOptions, TextLayer, getDocument } from "../../vendor/pdfjs-6.5.438.js";
 import { element } from "../common/dom.js";
 import { t } from "../common/words.js";
 
-GlobalWorkerOptions.workerSrc = new URL("../../vendor/pdfjs-worker-5.6.205.js", import.meta.url).href;
+GlobalWorkerOptions.workerSrc = new URL("../../vendor/pdfjs-worker-6.5.438.js", import.meta.url).href;
 
 /** Pages that stay drawn: a canvas takes megabytes. */
 const MAX_DRAWN = 8;

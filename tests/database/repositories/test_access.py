@@ -22,6 +22,7 @@ def test_a_key_is_found_by_its_secret_until_it_is_revoked(database: Database) ->
     found = keys.find(secret)
     assert found == key
     assert all(keys.find(wrong) is None for wrong in ("", key.id, f"{secret}x", secret[:-1]))
+    keys._notes.shutdown()  # noted beside the request
     (listed,) = keys.all()
     assert listed.used_at
     assert keys.revoke(key.id).revoked_at

@@ -55,15 +55,8 @@ class TestTheAddressThatWasCheckedIsTheOneConnectedTo:
         assert len(server.requests) == 1
 
 
-ADDRESSES = {
-    "8.8.8.8 93.184.215.14 2606:4700::1111 ::ffff:8.8.8.8 64:ff9b::808:808": True,
-    "127.0.0.1 127.255.0.1 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 100.100.100.200": False,
-    "0.0.0.0 0.1.2.3 255.255.255.255 224.0.0.1 239.1.1.1 240.0.0.1 198.18.0.1 192.0.2.1 203.0.113.1": False,
-    "192.0.0.192 192.88.99.1 168.63.129.16": False,
-    "::1 :: fc00::1 fd00:ec2::254 fe80::1 fec0::1 ff02::1 ff0e::1 2001:db8::1 3fff::1 5f00::1 100::1": False,
-    "::ffff:127.0.0.1 ::ffff:a9fe:a9fe ::127.0.0.1 64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b:1::808:808": False,
-    "2002:7f00:1:: 2002:a00:1::1 2001:0:4136:e378:8000:63bf:3fff:fdd2": False,
-}
+CASES = cases(__file__)
+ADDRESSES = CASES["addresses"]
 
 
 @pytest.mark.parametrize(

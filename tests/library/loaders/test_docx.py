@@ -16,7 +16,7 @@ from docx.oxml.ns import nsdecls
 from chatbot.domain import Loaded
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.docx import DocxLoader
-from tests.data import data_set, needs
+from tests.data import cases, data_set, needs
 
 PERU = data_set("sample_corpus", "formats", "peru-2024.docx")
 Sections = list[tuple[tuple[str, ...], str]]
@@ -121,16 +121,8 @@ def test_a_frame_around_text_is_no_table(tmp_path: Path) -> None:
     assert sections(load(tmp_path, write)) == [(("A",), "x\n\ny")]
 
 
-SEEN = {
-    "a content control": "<w:sdt><w:sdtContent><w:p><w:r><w:t>seen</w:t></w:r></w:p></w:sdtContent></w:sdt>",
-    "an insertion": "<w:p><w:ins><w:r><w:t>seen</w:t></w:r></w:ins><w:del><w:r><w:t>gone</w:t></w:r></w:del></w:p>",
-    "a text box": "<w:p><w:r><w:pict><w:txbxContent><w:p><w:r><w:t>seen</w:t></w:r></w:p></w:txbxContent></w:pict>"
-    "</w:r></w:p>",
-    "hidden text": "<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>gone</w:t></w:r><w:r><w:t>seen</w:t></w:r></w:p>",
-    "a link": "<w:p><w:hyperlink><w:r><w:t>se</w:t></w:r></w:hyperlink><w:r><w:t>en</w:t></w:r></w:p>",
-    "a field": "<w:p><w:r><w:instrText>gone</w:instrText></w:r><w:fldSimple><w:r><w:t>seen</w:t></w:r></w:fldSimple>"
-    "</w:p>",
-}
+CASES = cases(__file__)
+SEEN = CASES["seen"]
 
 
 @pytest.mark.parametrize("xml", SEEN.values(), ids=SEEN)

@@ -126,13 +126,7 @@ def test_a_heading_that_is_not_closed_does_not_swallow_the_page() -> None:
     assert text.count("word") == 200
 
 
-HEADS = {
-    "the heading": ("<title>t</title><meta property='og:title' content='o'>", "<h1>h</h1>", "h"),
-    "for sharing": ("<title>t</title><meta property='og:title' content='o'>", "", "o"),
-    "of the window": ("<title>\n t </title>", "", "t"),
-    "in the site's header": ("", "<header><h1>s</h1></header>", "s"),
-    "the name": ("", "", "page"),
-}
+HEADS = CASES["heads"]
 
 
 @pytest.mark.parametrize(("head", "body", "title"), HEADS.values(), ids=HEADS)

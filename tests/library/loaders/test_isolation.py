@@ -18,6 +18,7 @@ from chatbot.domain import Loaded, Section
 from chatbot.domain.errors import CancelledError, LoadError, ReaderFailedError, StoppedError
 from chatbot.domain.request import Cancellation
 from chatbot.library.loaders.isolation import IN_PROCESS_BYTES, LoaderPool
+from tests.data import cases
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
@@ -76,16 +77,8 @@ def test_small_texts_need_no_child_and_large_ones_get_one(loader: LoaderPool, tm
     assert loader._all[0]._child is not None
 
 
-FAILURES = {
-    "memory": "a.html needs more memory to be read than is allowed.",
-    "memory as damage": "a.html needs more memory to be read than is allowed.",
-    "killed": "a.html needs more memory to be read than is allowed.",
-    "abort": "a.html was not read: the reader failed on it (its process ended with status -6).",
-    "exit": "a.html was not read: the reader failed on it (its process ended with status 3).",
-    "recursion": "a.html was not read: the reader failed on it (RecursionError in bad_worker.py, line ",
-    "mistake": "a.html was not read: the reader failed on it (ValueError in bad_worker.py, line ",
-    "too much": "a.html has more text than the limit for one file (64 million characters). Split it and try again.",
-}
+CASES = cases(__file__)
+FAILURES = CASES["failures"]
 
 
 @pytest.mark.parametrize(("deed", "message"), FAILURES.items(), ids=FAILURES)

@@ -71,12 +71,7 @@ def test_a_document_has_headings_lines_and_rows(tmp_path: Path) -> None:
     assert all(text[s.start : s.start + len(s.text)] == s.text for s in loaded.sections)
 
 
-LINES = {
-    "json lines": ("data.jsonl", '{"a": "x"}\n\n{"a": "y"}\n'),
-    "json lines called json": ("data.json", '{"a": "x"}\n{"a": "y"}'),
-    "windows line ends": ("data.ndjson", '{"a": "x"}\r\n{"a": "y"}\r\n'),
-    "a line separator in a string": ("data.jsonl", '{"a": "x"}\n{"a": "y", "b": "\u2028"}'),
-}
+LINES = CASES["lines"]
 
 
 @pytest.mark.parametrize(("name", "content"), LINES.values(), ids=LINES)

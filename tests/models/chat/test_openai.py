@@ -15,6 +15,7 @@ from chatbot.domain import Delta, Usage
 from chatbot.domain.errors import ChatModelError, ContextLengthError
 from chatbot.domain.request import Cancellation, RequestContext
 from chatbot.models.chat.openai import OpenAIChatModel, build
+from tests.data import cases
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply
 from tests.fakes.web_server import WebServer, certificate_for
 from tests.models.chat.conftest import embedder, prompt
@@ -84,13 +85,8 @@ class TestStreaming:
         assert (request.body["model"], request.headers["authorization"]) == ("gpt-4o", "Bearer not-needed")
 
 
-SCHEMA = {
-    "title": "queries",
-    "type": "object",
-    "properties": {"queries": {"type": "array", "items": {"type": "string"}}},
-    "required": ["queries"],
-    "additionalProperties": False,
-}
+CASES = cases(__file__)
+SCHEMA = CASES["schema"]
 
 
 class TestSchemas:

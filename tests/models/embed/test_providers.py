@@ -5,17 +5,13 @@ from __future__ import annotations
 import pytest
 
 from chatbot.language import estimate_tokens
-from chatbot.models.embed.providers import OPEN_MODELS, PROVIDERS, UNKNOWN_TOKENS, find_model
+from chatbot.models.embed.providers import PROVIDERS, UNKNOWN_TOKENS, find_model
+from tests.data import cases
 from tests.models.embed.conftest import BuildProvider
 from tests.models.embed.providers_server import ProvidersServer
 
-PREFIXED = {
-    "nomic-embed-text:latest": ("search_query: ", "search_document: "),
-    "intfloat/multilingual-e5-large": ("query: ", "passage: "),
-    "intfloat/multilingual-e5-large-instruct": (dict(OPEN_MODELS)["e5-large-instruct"].query_prefix, ""),
-    "all-minilm": ("", ""),
-    "mine": ("", ""),
-}
+CASES = cases(__file__)
+PREFIXED = CASES["prefixed"]
 
 
 @pytest.mark.parametrize(("model", "prefixes"), PREFIXED.items(), ids=PREFIXED)

@@ -23,26 +23,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-PATHS = {
-    "azure_openai": "/openai/deployments/mine/embeddings?api-version=2024-10-21",
-    "nomic": "/v1/embedding/text",
-    "cohere": "/v2/embed",
-    "google_genai": "/v1/models/mine:batchEmbedContents",
-    "google_vertexai": "/v1beta1/projects/project/locations/europe-west1/publishers/google/models/mine:predict",
-    "bedrock": "/model/mine/invoke",
-}
-QUERY = {
-    "voyageai": {"input_type": "query", "truncation": False},
-    "nomic": {"task_type": "search_query"},
-    "cohere": {"input_type": "search_query", "truncate": "NONE"},
-    "dashscope": {"encoding_format": "float"},
-}
-DOCUMENT = {
-    "voyageai": {"input_type": "document", "truncation": False},
-    "nomic": {"task_type": "search_document"},
-    "cohere": {"input_type": "search_document", "truncate": "NONE"},
-    "dashscope": {"encoding_format": "float"},
-}
+PATHS = CASES["paths"]
+QUERY = CASES["query"]
+DOCUMENT = CASES["document"]
 
 
 def authorisation(headers: dict[str, str]) -> str:

@@ -7,17 +7,11 @@ import pytest
 from chatbot.domain import Chunk, SearchHit
 from chatbot.domain.request import RequestContext
 from chatbot.models.rerank import DiversityReranker, MmrReranker
+from tests.data import cases
 from tests.models.rerank.hits import hit, ids
 
-FIXTURE = [
-    ("source 6", [0.89, 0.87, 0.84]),
-    ("source 11", [0.82, 0.81]),
-    ("source 28", [0.79]),
-    ("source 34", [0.78]),
-    ("source 24", [0.77]),
-    ("source 14", [0.76]),
-    ("source 35", [0.75]),
-]
+CASES = cases(__file__)
+FIXTURE = CASES["fixture"]
 TEN = [hit(f"{source} at {score}", score=score, source=source) for source, scores in FIXTURE for score in scores]
 
 

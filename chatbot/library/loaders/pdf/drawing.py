@@ -47,6 +47,8 @@ _TOKEN = re.compile(
     | ( \Z ) )""",
     re.VERBOSE | re.DOTALL,
 )
+_WORD = re.compile(rb"(?<![^\s\])>}])[A-Za-z'\"][A-Za-z0*]{0,2}(?![^\s\[(</])")
+"""An operator, or a short word of a text."""
 MAX_OPERATORS = 1_000_000
 """Of one page. The compressed file may have a thousandth of their bytes."""
 _NUMBER, _OPERATOR, _STRING, _HEXADECIMAL, _ARRAY, _ARRAY_END, _NAME, _PROPERTIES, _END = range(1, 10)
@@ -173,7 +175,10 @@ class ContentInterpreter(PDFPageInterpreter):
         self.stream_ids = {stream.objid for stream in new if stream.objid is not None}
         content = b"\n".join(stream.get_data() for stream in new)
         array: list[Any] | None = None
-        place, match, end, operators = 0, _TOKEN.match, len(content), 0
+        # Counted before any is run: some take memory, and an operator and a blank are two bytes.
+        if len(content) > 2 * MAX_OPERATORS and sum(1 for _ in _WORD.finditer(content)) > MAX_OPERATORS:
+            raise LoadError(f"A page of this PDF has more than {MAX_OPERATORS:,} drawing operators.")
+        place, match, end = 0, _TOKEN.match, len(content)
         while place < end:
             token = match(content, place)
             if token is None:
@@ -181,9 +186,6 @@ class ContentInterpreter(PDFPageInterpreter):
             kind, place = token.lastindex or _END, token.end()
             if kind == _OPERATOR and array is None:
                 operator = token[_OPERATOR]
-                operators += 1
-                if operators > MAX_OPERATORS:
-                    raise LoadError(f"A page of this PDF has more than {MAX_OPERATORS:,} drawing operators.")
                 if operator in _UNSUPPORTED:
                     raise UnusualError
                 if operator == b"sh" and isinstance(self.device, _Device):

@@ -12,26 +12,13 @@ from pdfminer.psexceptions import PSException
 
 from chatbot.library.loaders.pdf import drawing
 from chatbot.library.loaders.pdf.drawing import ContentInterpreter, UnusualError
+from tests.data import cases
 from tests.library.loaders.pdfs import Page, write
 
 INLINE = "BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI"
-CONTENTS = {
-    "numbers": "BT /F1 10 Tf +72 700. Td -.5 Tc 1.5-3 Td (a b) Tj 0Tc(c)Tj ET",
-    "strings": r"BT /F1 10 Tf 72 700 Td (a\(b\)\\ \101\8\q\053) Tj <41 42  43> Tj (x\r\ny) ' 1 2 (z) " + '" ET',
-    "arrays": "BT /F1 10 Tf 72 700 Td [(W) -120 (o) 3.5 <72> (d)] TJ T* [] TJ ET",
-    "marked content": "/P <</MCID 0 /ActualText (a > b) /E <FEFF>>> BDC BT /F1 9 Tf 72 700 Td (x) Tj ET EMC",
-    "turned": "BT /F1 10 Tf 0 1 -1 0 100 500 Tm (up) Tj 1 0 0 -1 100 300 Tm (mirror) Tj 1 .2 0 1 9 9 Tm (slant) Tj ET",
-    "shapes": "% a comment\n72 700 100 20 re f 1 0 0 1 5 5 cm 10 10 m 90 10 l S 10 20 m 20 30 30 40 50 60 c h B*",
-    "too few operands and no operator": "7 Td 3 nothing BT /F1 10 Tf 72 700 Td (x) Tj ET Q Q",
-}
-UNUSUAL = {
-    "a picture": f"BT /F1 10 Tf 72 700 Td (a) Tj ET {INLINE} BT /F1 10 Tf 72 600 Td (b) Tj ET",
-    "a string in a string": "BT /F1 10 Tf 72 700 Td (a (b) c) Tj ET",
-    "a name with a sign": "BT /F#31 10 Tf 72 700 Td (a) Tj ET",
-    "odd digits": "BT /F1 10 Tf 72 700 Td <414> Tj ET",
-    "an array in an array": "BT /F1 10 Tf 72 700 Td [(a) [1] (b)] TJ ET",
-    "damage": "BT /F1 10 Tf 72 700 Td ) (a) Tj > [ (b) Tj ET",
-}
+CASES = cases(__file__)
+CONTENTS = CASES["contents"]
+UNUSUAL = CASES["unusual"]
 
 
 def drawn(path: Path) -> tuple[object, ...]:

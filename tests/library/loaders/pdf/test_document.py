@@ -9,6 +9,7 @@ import pytest
 from chatbot.domain import Loaded
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.pdf import PdfLoader
+from tests.data import cases
 from tests.library.loaders.pdfs import Page, prose, write
 
 
@@ -57,18 +58,8 @@ def test_a_heading_with_nothing_below_it_is_kept_as_text(tmp_path: Path) -> None
     ]
 
 
-TITLES = {
-    "Kenya: Country Report 2024": "Kenya: Country Report 2024",
-    "  Two\tspaces ": "Two spaces",
-    "": "The Heading",
-    "untitled": "The Heading",
-    "Microsoft Word - draft.doc": "The Heading",
-    "annual_report_v3": "The Heading",
-    "about:blank": "The Heading",
-    "final.indd": "The Heading",
-    "kenya-2024": "The Heading",
-    "06AUP1": "The Heading",
-}
+CASES = cases(__file__)
+TITLES = CASES["titles"]
 
 
 @pytest.mark.parametrize(("said", "title"), TITLES.items())

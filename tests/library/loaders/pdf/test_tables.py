@@ -6,6 +6,7 @@ from pathlib import Path
 
 from chatbot.domain import Section
 from chatbot.library.loaders.pdf import PdfLoader
+from tests.data import cases
 from tests.library.loaders.pdfs import Page, prose, write
 
 XS = (72, 250, 350, 450)
@@ -92,12 +93,8 @@ def between_rules(page: Page, top: float) -> Page:
     return page.rule(72, top + 126, 520, top + 126)
 
 
-TABLE = [
-    "Group: Sex › Male; 2007 No.: 61; Share: 4.7; 2009 No.: 60; Share: 4.9",
-    "Group: Sex › Female; 2007 No.: 49; Share: 5.9; 2009 No.: 51; Share: 5.5",
-    "Group: Region › South of the great river; 2007 No.: 8; Share: 1.2; 2009 No.: 9; Share: 1.3",
-    "Group: Total; 2007 No.: 110; Share: 5.2; 2009 No.: 111; Share: 5.2",
-]
+CASES = cases(__file__)
+TABLE = CASES["table"]
 
 
 def test_a_table_between_rules_has_spanning_headings_and_groups(tmp_path: Path) -> None:
