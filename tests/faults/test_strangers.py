@@ -73,7 +73,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     environment = {
         "DATA_DIR": str(folder), "SAMPLE_DATA": "off", "SUMMARIES": "off", "CHAT_MODEL": "extractive", "PORT": "0",
         "EMBEDDING_PROVIDER": "hashing", "ACCESS": "read", "QUESTIONS": "10", "PATH": os.defpath,
-        "PYTHON_DOTENV_DISABLED": "1", "PYTHONUNBUFFERED": "1", "TRUSTED_PROXIES": "127.0.0.1", "REQUESTS_PER_MINUTE": "0",
+        "PYTHON_DOTENV_DISABLED": "1", "PYTHONUNBUFFERED": "1", "TRUSTED_PROXIES": "127.0.0.1",
+        "REQUESTS_PER_MINUTE": "0",
     }  # fmt: skip
     with started(environment, "app.py", stderr=None) as process:
         running = Server(address(process.stdout), environment)

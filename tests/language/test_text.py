@@ -47,15 +47,7 @@ def test_the_token_estimate_is_never_below_the_words() -> None:
     assert estimate_tokens("word " * 100) >= 100
 
 
-COUNTED = {
-    "prose": ("The economy of Kenya is the largest in eastern and central Africa, and agriculture leads it.", 18, 18),
-    "figures": ("Population: 52,428,290 (2023 est.); growth 2.09%, GDP $113.42 billion, -5.4% of GDP", 35, 34),
-    "table": ("| Kenya | 2023 | 1,234.56 | 52,428,290 | 2.09% | -0.35 |", 29, 32),
-    "Chinese": ("世界银行的报告指出，肯尼亚的人口增长率", 20, 13),
-    "Thai": ("รายงานของธนาคารโลก", 1, 7),
-    "Arabic": ("يشير تقرير البنك الدولي", 20, 5),
-    "Russian": ("Согласно докладу Банка", 18, 7),
-}
+COUNTED = CASES["counted"]
 """A text, and its tokens as MiniLM's and as o200k's tokenizer count them."""
 
 

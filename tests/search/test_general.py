@@ -17,20 +17,14 @@ from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain import Scope, Values
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
+from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient
 from tests.library.helpers import ingest, write
 
 QUESTION = "What does FCS mean?"
 MEANING = "FCS is the food consumption score, a measure of diets."
-REPORTS = {
-    "glossary": (f"# Glossary\n\n## FCS\n\n{MEANING}\n", {}),
-    "kenya": (
-        "# Kenya 2023\n\n## Food\n\nFCS was poor in Turkana.\n\n## Rain\n\nIt rained.\n",
-        {"country_name": "Kenya", "year": 2023},
-    ),
-    "peru": ("# Peru 2023\n\n## Food\n\nFCS was good in Lima.\n", {"country_name": "Peru", "year": 2023}),
-    "world": ("# The world in 2023\n\n## Food\n\nFCS was measured everywhere.\n", {"year": 2023}),
-}
+CASES = cases(__file__)
+REPORTS = CASES["reports"]
 """Of these only the glossary goes to the general collection: the review of the world has a year."""
 
 

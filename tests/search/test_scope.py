@@ -28,13 +28,7 @@ CASES = cases(__file__)
 
 COUNTRIES = ["Democratic Republic of the Congo", "Kenya", "Mali"]
 YEARS = [2021, 2023, 2025]
-REPORTS = [
-    ("Kenya: Country Report 2021", {"country_name": "Kenya", "year": 2021, "type": "country_report"}),
-    ("Kenya: Country Report 2023", {"country_name": "Kenya", "year": 2023, "type": "country_report"}),
-    ("Mali: Country Report 2023", {"country_name": "Mali", "year": 2023, "type": "country_report"}),
-    ("DRC: Country Report 2025", {"country_name": COUNTRIES[0], "year": 2025, "type": "country_report"}),
-    ("The World in 2023", {"year": 2023, "type": "year_in_review"}),
-]  # fmt: skip
+REPORTS = CASES["reports"]
 Resolve = Callable[..., Scope]
 
 

@@ -28,6 +28,7 @@ from tests.answering.agents.behaviours import (
 from tests.answering.agents.bench import COLLECTIONS, QUESTION, Bench, Told, bench
 from tests.answering.agents.bench import model as plain
 from tests.campaigns import times
+from tests.data import cases
 from tests.fakes.openai_replies import Reply
 from tests.fakes.scripted_model import ScriptedModel, ideal
 
@@ -43,16 +44,8 @@ WRITING = [
     ("report", "section"),
 ]  # fmt: skip
 ASKED_IN_PROSE = ("chain", "intermediate")
-FALLBACKS = {
-    "plan": "Sub-questions by rule",
-    "relevance": "All passages are kept",
-    "reflect": "No further searches",
-    "collections": "All collections are searched",
-    "auto": "Answered in mode direct",
-    "outline": "An outline by rule",
-    "follow_up": "No further questions",
-    "intermediate": "All passages are kept",
-}
+CASES = cases(__file__)
+FALLBACKS = CASES["fallbacks"]
 THIN, FEW = times("THIN", 3), 12
 SILENT = ("empty", "white space", "thoughts without end")
 """The unreadable replies that are no short answer of a chain either."""

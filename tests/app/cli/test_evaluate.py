@@ -11,7 +11,7 @@ import pytest
 
 from tests.app.cli.conftest import Run
 from tests.app.evaluation import beir, fake_mlflow
-from tests.data import data_set, needs
+from tests.data import cases, data_set, needs
 
 BENCH = data_set("bench", "factbook_scoped_dev")
 QUESTIONS = Path(__file__).parents[3] / "sample_data" / "questions.csv"
@@ -81,12 +81,8 @@ def test_texts_are_cut_and_found_by_what_they_were_cut_from(run: Run, tmp_path: 
     assert (own["mrr@10"], cut["mrr@10"]) == (1.0, 1.0)
 
 
-WRONG = {
-    "a method": (["--methods", "colbert"], "--methods: 'colbert' is not a valid"),
-    "a weight": (["--weights", ".5,heavy"], "could not convert string to float: 'heavy'"),
-    "answers without questions of one's own": (["--answers"], "--answers is for questions in a CSV file"),
-    "tolerance": (["--tolerance", "2"], "is not in the range"),
-}
+CASES = cases(__file__)
+WRONG = CASES["wrong"]
 
 
 @pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)

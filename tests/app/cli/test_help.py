@@ -14,6 +14,7 @@ import pytest
 from chatbot import __version__
 from chatbot.app.cli import cli, load_command
 from tests.app.cli.conftest import Run
+from tests.data import cases
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -62,17 +63,8 @@ def test_the_list_is_shown_without_loading_a_command() -> None:
     assert ended.stdout.splitlines()[-1] == "[]"
 
 
-USAGE = {
-    "no such command": ["sing"],
-    "no such option": ["ask", "x", "--loud"],
-    "no argument": ["ask"],
-    "a file that is not there": ["ingest", "/no/such/file.md"],
-    "a year that is none": ["ingest", ".", "--year", "soon"],
-    "a limit out of range": ["ask", "x", "--limit", "51"],
-    "a port out of range": ["serve", "--port", "65536"],
-    "no day": ["usage", "--days", "0"],
-    "too many days": ["usage", "--days", "367"],
-}
+CASES = cases(__file__)
+USAGE = CASES["usage"]
 
 
 @pytest.mark.parametrize("arguments", USAGE.values(), ids=USAGE)

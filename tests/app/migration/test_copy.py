@@ -23,6 +23,7 @@ from chatbot.domain.documents import Calibration
 from chatbot.domain.errors import DatabaseError, EmbedderMismatchError, SettingsError
 from chatbot.stores.faiss import FaissStore
 from tests.app.migration.corpora import COLLECTIONS, DIMENSIONS, contents, write_corpus
+from tests.data import cases
 from tests.fakes.nx_server import NxThread
 
 EVERYTHING = (*COLLECTIONS, *OTHERS)
@@ -254,14 +255,8 @@ def test_every_collection_of_the_product_is_copied() -> None:
     assert used - set(DERIVED) == set(OTHERS)
 
 
-LOCATIONS = {
-    "mongodb://user:secret@host:27018/reports?tls=true": "mongodb://host:27018/reports",
-    "mongodb+srv://user:p%40ss@cluster.example.net": "mongodb+srv://cluster.example.net/report_chat",
-    "mongodb://a,b:2/?replicaSet=r": "mongodb://a,b:2/report_chat",
-    "/tmp/nowhere": "sqlite:/tmp/nowhere/report-chat.sqlite",
-    "sqlite:/tmp/nowhere/x.sqlite": "sqlite:/tmp/nowhere/x.sqlite",
-    "sqlite:///tmp/nowhere/x.db": "sqlite:/tmp/nowhere/x.db",
-}
+CASES = cases(__file__)
+LOCATIONS = CASES["locations"]
 
 
 @pytest.mark.parametrize(("uri", "name"), LOCATIONS.items())

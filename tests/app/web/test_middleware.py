@@ -17,15 +17,7 @@ CASES = cases(__file__)
 HERE = "http://localhost"  # what the test client asks
 FRIEND = "https://app.example.com"
 FOREIGN = CASES["foreign"]
-OWN = [
-    {},
-    {"Origin": HERE},
-    {"Origin": "HTTP://LOCALHOST"},
-    {"Origin": HERE, "Sec-Fetch-Site": "same-origin"},
-    {"Sec-Fetch-Site": "same-origin"},
-    {"Sec-Fetch-Site": "none"},
-    {"Origin": "https://reports.example.org", "Sec-Fetch-Site": "same-origin"},  # behind a proxy of another name
-]
+OWN = CASES["own"]
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
