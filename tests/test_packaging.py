@@ -159,15 +159,10 @@ def test_a_release_needs_pins_which_make_pin_reads_from_the_registries(tmp_path:
         fake = tmp_path / name
         fake.write_text(f"#!/bin/sh\necho '{answer}'\n")
         fake.chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:{os.defpath}"}
-
-    def pin(*options: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, str(tmp_path / ".ci/pin"), *options]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-    refused = pin("--check")
-    assert refused.returncode == 1
-    assert all(name in refused.stderr for name in ("FROM python", "actions/checkout"))
-    assert [pin().returncode, pin("--check").returncode, pin().returncode] == [0, 0, 0]
+    command, environment = [sys.executable, str(tmp_path / ".ci/pin")], {"PATH": f"{tmp_path}:{os.defpath}"}
+    tried = [subprocess.run([*command, *option], env=environment, capture_output=True, text=True, check=False)
+             for option in (["--check"], [], ["--check"], [])]  # fmt: skip
+    assert [one.returncode for one in tried] == [1, 0, 0, 0]
+    assert all(name in tried[0].stderr for name in ("FROM python", "actions/checkout"))
     assert f"python:3.12-slim@sha256:{'ab' * 32} AS" in (tmp_path / "Dockerfile").read_text()
     assert ".ci/pin --check" in (tmp_path / ".github/workflows/release.yml").read_text()

@@ -15,6 +15,7 @@ from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Range, Scope, Values
 from chatbot.stores.atlas import AtlasStore
 from chatbot.stores.atlas.pipelines import rank_fusion_pipeline, text_stage, vector_stage
+from tests.data import cases
 from tests.fakes.wire_faults import Answer, rows
 from tests.fakes.wire_proxy import WireProxy
 
@@ -22,10 +23,8 @@ COLLECTION = "reports"
 VECTOR = np.asarray([0.5, 0.25], dtype=np.float32)
 SCOPE = Scope.of({"country_name": Values(("Kenya", "Chad")), "year": Range(2020, 2023)})
 FILTER = {"country_name": {"$in": ["Kenya", "Chad"]}, "year": {"$gte": 2020, "$lte": 2023}}
-CLAUSES = [
-    {"in": {"path": "country_name", "value": ["Kenya", "Chad"]}},
-    {"range": {"path": "year", "gte": 2020, "lte": 2023}},
-]
+CASES = cases(__file__)
+CLAUSES = CASES["clauses"]
 QUERY = {"index": "vector_index", "path": "data_embedding", "queryVector": [0.5, 0.25]}
 TEXT = {"text": {"query": "maize harvest", "path": ["data", "report_title", "document_title"]}}
 FOUND = {"_id": "c1", "document_id": "d1", "document_name": "d1.pdf", "data": "Maize.", "score": 0.75}

@@ -12,12 +12,10 @@ from chatbot.config.settings import Settings
 from chatbot.domain.errors import EmbeddingError, SettingsError
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.minilm import FOLDER, SHA256, MiniLMEmbedder
+from tests.data import cases
 
-TEXTS = [
-    "Population growth rate\n2.09% (2023 est.)",
-    "Kenya borders Ethiopia, Somalia, South Sudan, Tanzania and Uganda. " * 8,
-    "GDP",
-]
+CASES = cases(__file__)
+TEXTS = CASES["texts"]
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +49,7 @@ def test_a_text_of_exactly_what_it_reads_is_one_window(minilm: MiniLMEmbedder) -
     assert cosine(minilm, text, text + " tea") > 0.99
 
 
-PAIRS = [
-    ("That is a happy person", "That is a very happy person", 0.943),
-    ("That is a happy person", "That is a happy dog", 0.695),
-    ("That is a happy person", "Today is a sunny day", 0.257),
-]
+PAIRS = CASES["pairs"]
 """The example of the model's card, with its published cosines; PROVENANCE.md: int8 within .02."""
 
 
