@@ -95,12 +95,12 @@ def test_a_failure_names_the_file_and_the_next_one_is_read(
 
 @pytest.mark.parametrize("deed", ["sleep", "spin"])
 def test_a_file_that_takes_too_long_is_given_up(page: Page, deed: str) -> None:
-    loader = LoaderPool(1, time_limit=1.5, worker=BAD)
+    loader = LoaderPool(1, time_limit=4, worker=BAD)
     before = pid(loader, page)
     started = time.monotonic()
-    with pytest.raises(LoadError, match=r"^a\.html needs more than 1\.5 s to be read\. Save it in parts "):
+    with pytest.raises(LoadError, match=r"^a\.html needs more than 4 s to be read\. Save it in parts "):
         loader.load(page(deed))
-    assert 1.4 < time.monotonic() - started < 20
+    assert 3.9 < time.monotonic() - started < 20
     assert not alive(before)
     loader.close()
 
