@@ -156,9 +156,8 @@ def test_a_release_needs_pins_which_make_pin_reads_from_the_registries(tmp_path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tmp_path / name)
     for name, answer in (("git", "0123456789" * 4 + "\trefs/tags/v4^{}"), ("docker", f"sha256:{'ab' * 32}")):
-        fake = tmp_path / name
-        fake.write_text(f"#!/bin/sh\necho '{answer}'\n")
-        fake.chmod(0o755)
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
+        (tmp_path / name).chmod(0o755)
     command, environment = [sys.executable, str(tmp_path / ".ci/pin")], {"PATH": f"{tmp_path}:{os.defpath}"}
     tried = [subprocess.run([*command, *option], env=environment, capture_output=True, text=True, check=False)
              for option in (["--check"], [], ["--check"], [])]  # fmt: skip
