@@ -70,8 +70,7 @@ def test_a_limited_key_adds_rows_inside_of_its_limit_only(server: Server, name: 
 
 def test_a_link_shows_what_was_shared_and_the_operator_can_revoke_it(server: Server) -> None:
     key = server.key()
-    attached = {**QUESTION, "attachments": [{"name": "salary-list.txt", "text": "Ann earns 5."}]}
-    conversation = server.send("POST", "/query", attached, key)[1]["conversation_id"]
+    conversation = server.send("POST", "/query", {**QUESTION, **CASES["attached"]}, key)[1]["conversation_id"]
     path = f"/api/conversations/{conversation}"
     link = f"/api/shared/{server.send('POST', f'{path}/share', key=key)[1]['share']}"
     server.send("POST", "/query", {"query": "Later?", "conversation_id": conversation}, key)
