@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..config.settings import is_loopback, misspelt_settings
 from ..database.core import Collection
 from ..database.repositories.documents import SEVERAL
-from ..database.rows import EMBEDDING_FIELD, decode_vector
+from ..database.rows import TEXT_FIELD, embedding_field, text_value, usable_vector
 from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
 from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
 from ..domain.protocols import ChatModel, Quoter, RerankingStore
@@ -21,13 +21,16 @@ from ..language import count_of, estimate_tokens
 from ..models.replies.stream import Reply
 from ..stores.atlas.indexes import LEFT_OVER, IndexStatus, SearchTarget, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
+from ..stores.chunks import is_retired
 
 if TYPE_CHECKING:
     from .services import Services
 
 Severity = Literal["ok", "warning", "error"]
-SAMPLED = 50
-"""Vectors of each collection that are checked."""
+SAMPLED = 1_000
+"""Rows of each collection that are checked."""
+PLAIN = (str, int, list, type(None))
+"""Types of metadata that every engine filters."""
 _PASSAGE = Passage(1, SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1), "The model answers.")
 FILLER = "This sentence only fills the prompt. "
 _PROMPT = Prompt((Message("user", "Answer with the word: yes."),), "Does the model answer?", Context((_PASSAGE,)))
@@ -160,15 +163,26 @@ def _check_values(services: Services, collection: Collection) -> Iterator[Findin
 
 
 def _check_vectors(services: Services, collection: Collection) -> Iterator[Finding]:
-    rows = list(collection.find({}, {EMBEDDING_FIELD: 1}, limit=SAMPLED))
-    stored = [row[EMBEDDING_FIELD] for row in rows if row.get(EMBEDDING_FIELD) is not None]
-    if any(isinstance(value, list) for value in stored):
+    """Count the rows of a sample that cannot be read or compared."""
+    embedder, known = services.runtime.embedder, services.storage.facts.embedder()
+    path, fields = embedding_field(known.slot if known else ""), services.settings.filter_fields
+    rows = [row for row in collection.find({}, limit=SAMPLED) if not is_retired(row)]
+    stored = [row[path] for row in rows if row.get(path) is not None]
+    if any(isinstance(value, list) for value in stored) and not collection.read_only:
         yield _found("vectors_as_arrays", collection=collection.name)
-    embedder, dimensions = services.runtime.embedder, {len(decode_vector(value)) for value in stored}
-    if other := sorted(dimensions - {embedder.dimensions}):
-        values = {"dimensions": other[0], "model": embedder.model_id, "expected": embedder.dimensions}
-        yield _found("wrong_dimensions", collection=collection.name, **values)
-    if services.storage.facts.embedder() is None:
+    odd = {name for row in rows for name in fields if not isinstance(row.get(name), PLAIN)}
+    values = {"collection": collection.name, "total": len(rows), "model": embedder.model_id, "fields": ", ".join(odd)}
+    counts = {
+        "rows_without_text": sum(not text_value(row.get(TEXT_FIELD)).strip() for row in rows),
+        "rows_without_vector": len(rows) - len(stored),
+        "wrong_dimensions": sum(usable_vector(value, embedder.dimensions) is None for value in stored),
+        "values_of_other_types": sum(not isinstance(row.get(name), PLAIN) for row in rows for name in odd),
+    }
+    for name, count in counts.items():
+        severity: Severity = "error" if name == "wrong_dimensions" or count == len(rows) else "warning"
+        if count:
+            yield _found(name, severity, **values, count=count, expected=embedder.dimensions)
+    if known is None:
         yield _found("embedder_unknown", collection=collection.name, model=embedder.model_id)
 
 
@@ -180,7 +194,7 @@ def check_engine(services: Services) -> Iterator[Finding]:
         if not server.vector:
             raise SearchEngineError(
                 f"VECTOR_SEARCH={engine.store}, but there is {server.detail}.",
-                remedy="Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.2+ with mongot.",
+                remedy="Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.3+ with mongot.",
                 reason="no_search_engine",
             )
         yield _ok("engine", server.detail)
@@ -244,7 +258,8 @@ def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
     declared = {field["path"] for field in status.definition.get("fields", []) if field.get("type") == "filter"}
     needed = [field["path"] for field in plan.definition["fields"] if field["type"] == "filter"]
     if undeclared := [path for path in needed if path not in declared]:
-        yield _found("filter_field_undeclared", plan=plan.described, fields=", ".join(undeclared))
+        key = "filter_field_undeclared" if plan.theirs is None else "their_filter_undeclared"
+        yield _found(key, plan=plan.described, fields=", ".join(undeclared))
 
 
 def _vector_field(definition: Mapping[str, Any], path: str = "") -> Mapping[str, Any]:

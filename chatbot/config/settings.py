@@ -165,7 +165,7 @@ class Settings(BaseModel):
     quantization: Literal["none", "scalar", "binary"] = "none"
     """Quantisation of the vector index of MongoDB; scalar is recommended above 100,000 passages."""
     index_options: types.IndexOptions = ""
-    """Further options of the vector index of MongoDB, as JSON: hnswOptions, numPartitions, storedSource."""
+    """Further options of the vector index of MongoDB, as JSON: hnswOptions, indexingMethod, numPartitions."""
     num_candidates: Literal["auto"] | Annotated[int, Field(ge=1, le=10_000)] = "auto"
     """Candidates of an approximate $vectorSearch. auto: 20 x the results, at least 1000, more inside a scope; exact
     search below 10,000 passages."""
@@ -191,6 +191,8 @@ class Settings(BaseModel):
     reranker: str = "none"
     """none, diversity, mmr, llm, cross_encoder (package sentence-transformers), or mongodb ($rerank, a preview of
     Atlas)."""
+    rerank_model: str | None = None
+    """Model of RERANKER=mongodb, e.g. rerank-2.5-lite. Not set: the server's default."""
     top_k: int = Field(5, ge=1, le=50)
     """Number of passages given to the model."""
     threshold_start: types.Fraction = 0.7

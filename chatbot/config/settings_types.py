@@ -24,7 +24,7 @@ CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 _TABLE = tomllib.loads(files(__package__).joinpath("presets.toml").read_text("utf-8"))
 PRESETS: dict[str, dict[str, Any]] = {name: {**_TABLE["every"], **preset} for name, preset in _TABLE["presets"].items()}
 """The fields of `Settings` that each preset sets."""
-INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
+INDEX_OPTIONS = {"hnswOptions", "indexingMethod", "numPartitions"}
 OWN_COLLECTIONS = frozenset({
     "audit", "batch_items", "batches", "cache", "conversations", "counters", "documents", "feedback", "file_pieces",
     "figure_changes", "figure_versions", "figures", "files", "glossary", "ingestion_items", "ingestions", "keys",

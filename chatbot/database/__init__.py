@@ -22,12 +22,9 @@ def open_database(settings: Settings) -> Database:
     """Return MongoDB where MONGODB_URI is set, else the embedded file in DATA_DIR. Does not connect yet."""
     if settings.mongodb_uri is None:
         return _open_file(settings.data_dir / EMBEDDED_FILE)
-    from .layouts import map_collections
     from .mongo import MongoDatabase
 
-    database = MongoDatabase.from_settings(settings)
-    map_collections(database, settings)
-    return database
+    return MongoDatabase.from_settings(settings)
 
 
 def _open_file(path: Path) -> Database:

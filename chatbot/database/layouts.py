@@ -1,55 +1,25 @@
-"""Collections of other programs, read as they are: their rows come out with our names, and nothing is ever written.
-
-The names are those of langchain-mongodb 0.12 (vectorstores.py, `MongoDBAtlasVectorSearch.__init__`),
-llama-index-vector-stores-mongodb 0.11 (base.py, `MongoDBAtlasVectorSearch.__init__`, with llama-index-core 0.14's
-vector_stores/utils.py, `node_to_metadata_dict`) and mongodb-atlas-haystack 5.0 (document_store.py,
-`_haystack_doc_to_mongo_doc`).
-"""
+"""Collections of other programs, read as they are: their rows come out with our names, and nothing is ever written."""
 
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from importlib.resources import files
 from typing import Any, NoReturn
 
 from ..config.settings import Settings
 from ..domain import NO_VALUE, SECTION_SEPARATOR
 from ..domain.errors import ReadOnlyError
+from . import rows as forms
 from .core import Collection, Database, Json
-from .rows import (
-    EMBEDDING_FIELD,
-    OLDER_PREFIX,
-    TEXT_FIELD,
-    WITHOUT_EMBEDDING,
-    document_name_of,
-    page_of,
-    text_value,
-    unregistered,
-)
 
-IDENTITIES = ("file_path", "source", "url", "file_name", "filename", "ref_doc_id", "source_id", "doc_id")
-"""Metadata that rows of one report share, the best first: readers of PDF files make a document of each page."""
-ALIASES = {
-    "country_name": ("country_name", "country"),
-    "document_name": ("document_name", "file_name", "filename", "source", "file_path", "url"),
-    "document_page_number": ("page", "page_number", "page_label"),
-    "report_title": ("report_title", "title"),
-    "document_title": ("section", "heading"),
-    "ordinal": ("ordinal", "split_id", "chunk_index"),
-    "start": ("start_index", "split_idx_start"),
-}
+_TABLE = tomllib.loads(files(__package__).joinpath("layouts.toml").read_text("utf-8"))
+IDENTITIES, ALIASES, OUR_NAMES = _TABLE["identities"], _TABLE["aliases"], _TABLE["names"]
 HEADERS = tuple(f"Header {level}" for level in range(1, 7))
 """Of langchain-text-splitters' `MarkdownHeaderTextSplitter`, as its documentation names them."""
-OUR_NAMES = {
-    "text": TEXT_FIELD,
-    "embedding": EMBEDDING_FIELD,
-    "title": "report_title",
-    "section": "document_title",
-    "page": "document_page_number",
-}
-"""Names of a map of paths, and our fields; the others are those of the fields themselves."""
 STATED = ("document_name", "document_page_number")
 """Fields that are read of other metadata where no path is named."""
 READ = ("report_title", "document_title", "ordinal", "start", "url", "country_name", "year")
@@ -62,8 +32,8 @@ SAMPLED = 50
 class Layout:
     """Where rows keep what ours have. ``paths``: those that a person has named, by our field."""
 
-    text: str = TEXT_FIELD
-    embedding: str = EMBEDDING_FIELD
+    text: str = forms.TEXT_FIELD
+    embedding: str = forms.EMBEDDING_FIELD
     metadata: str = ""
     """Path of the object with the metadata, "" = the row itself."""
     paths: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +41,7 @@ class Layout:
     def with_paths(self, pairs: Iterable[tuple[str, str]]) -> Layout:
         """Return the layout with the paths of a map, by the names that people write."""
         paths = {OUR_NAMES.get(name, name): path for name, path in pairs}
-        text, embedding = paths.pop(TEXT_FIELD, self.text), paths.pop(EMBEDDING_FIELD, self.embedding)
+        text, embedding = paths.pop(forms.TEXT_FIELD, self.text), paths.pop(forms.EMBEDDING_FIELD, self.embedding)
         return replace(self, text=text, embedding=embedding, paths={**self.paths, **paths})
 
     def about(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -81,8 +51,8 @@ class Layout:
 
     def candidates(self, name: str) -> list[str]:
         """Return the paths that may hold one of our fields, the most likely first."""
-        if name in (TEXT_FIELD, EMBEDDING_FIELD):
-            return [self.text if name == TEXT_FIELD else self.embedding]
+        if name in (forms.TEXT_FIELD, forms.EMBEDDING_FIELD):
+            return [self.text if name == forms.TEXT_FIELD else self.embedding]
         if name in self.paths:
             return [self.paths[name]]
         return [self.inside(alias) for alias in ALIASES.get(name, (name,))]
@@ -103,17 +73,17 @@ class Layout:
         """Return a row with our names. ``fields``: metadata that scopes filter."""
         about = self.about(row)
         ours: Json = {name: self.first(row, name) for name in dict.fromkeys((*fields, *READ))}
-        headers = SECTION_SEPARATOR.join(filter(None, (text_value(about.get(name)) for name in HEADERS)))
+        headers = SECTION_SEPARATOR.join(filter(None, (forms.text_value(about.get(name)) for name in HEADERS)))
         stated = {name: value_at(row, self.paths[name]) for name in STATED if name in self.paths}
         return {
             **{name: value for name, value in row.items() if name in ("_id", "score", "details")},
             **{name: value for name, value in ours.items() if value is not None},
-            TEXT_FIELD: value_at(row, self.text),
-            EMBEDDING_FIELD: value_at(row, self.embedding),
+            forms.TEXT_FIELD: value_at(row, self.text),
+            forms.EMBEDDING_FIELD: value_at(row, self.embedding),
             "document_id": self.document_id(row),
-            "document_name": document_name_of({**about, **stated}),
+            "document_name": forms.document_name_of({**about, **stated}),
             "document_title": ours["document_title"] or headers,
-            "document_page_number": page_of({**about, **stated}),
+            "document_page_number": forms.page_of({**about, **stated}),
         }
 
     def first(self, row: Mapping[str, Any], name: str) -> Any:
@@ -125,7 +95,7 @@ class Layout:
         """Return the id of the row's report."""
         identity = self.identity(row)
         key = repr(identity[1]) if identity else repr([self.first(row, name) for name in ("country_name", "year")])
-        return OLDER_PREFIX + hashlib.sha256(key.encode()).hexdigest()[:16]
+        return forms.OLDER_PREFIX + hashlib.sha256(key.encode()).hexdigest()[:16]
 
     def condition(self, row: Mapping[str, Any]) -> Json:
         """Return the filter for all rows of the row's report."""
@@ -135,11 +105,7 @@ class Layout:
         return {**dict.fromkeys(map(self.inside, IDENTITIES)), **about}
 
 
-LAYOUTS = {
-    "llamaindex": Layout("text", "embedding", "metadata"),
-    "haystack": Layout("content", "embedding", "meta"),
-    "langchain": Layout("text", "embedding"),
-}
+LAYOUTS = {name: Layout(**row) for name, row in _TABLE["layouts"].items()}
 
 
 def read_layout(schema: Sequence[str]) -> Layout:
@@ -233,7 +199,7 @@ class MappedCollection(Collection):
 
     def condition(self, filter: Mapping[str, Any]) -> Json:
         """Return a filter over our fields as one over the paths of this collection."""
-        if filter == unregistered(embedded=False):
+        if filter == forms.unregistered(embedded=False):
             return {}
         parts = [self._part(name, condition) for name, condition in filter.items()]
         return {"$and": parts} if len(parts) > 1 else parts[0] if parts else {}
@@ -278,7 +244,7 @@ class MappedCollection(Collection):
             return {"_id": 1}
         # LlamaIndex keeps the whole node once more, as JSON.
         hidden = {self.layout.inside("_node_content"): 0} if self.layout.metadata else {}
-        large = {TEXT_FIELD: self.layout.text, EMBEDDING_FIELD: self.layout.embedding}.items()
+        large = {forms.TEXT_FIELD: self.layout.text, forms.EMBEDDING_FIELD: self.layout.embedding}.items()
         out = (path for name, path in large if projection.get(name) == 0 or (wanted and name not in wanted))
         return {**hidden, **dict.fromkeys(out, 0)}
 
@@ -286,17 +252,17 @@ class MappedCollection(Collection):
         ((name, spec),) = stage.items()
         if name == "$vectorSearch":
             inside = {"filter": self.condition(spec["filter"])} if "filter" in spec else {}
-            return {name: {**spec, **inside, "path": self.path(EMBEDDING_FIELD)}}
+            return {name: {**spec, **inside, "path": self.path(forms.EMBEDDING_FIELD)}}
         if name == "$search":
             (must,) = spec["compound"]["must"]
-            text = {"text": {**must["text"], "path": [self.path(TEXT_FIELD)]}}
+            text = {"text": {**must["text"], "path": [self.path(forms.TEXT_FIELD)]}}
             return {name: {**spec, "compound": {**spec["compound"], "must": [text]}}}
         if name == "$match":
             return {name: self.condition(spec)}
-        if name == "$project" and spec == WITHOUT_EMBEDDING:
-            return {name: {self.path(EMBEDDING_FIELD): 0}}
+        if name == "$project" and spec == forms.WITHOUT_EMBEDDING:
+            return {name: {self.path(forms.EMBEDDING_FIELD): 0}}
         if name == "$rerank":
-            return {name: {**spec, "path": self.path(TEXT_FIELD)}}
+            return {name: {**spec, "path": self.path(forms.TEXT_FIELD)}}
         if name == "$rankFusion":
             pipelines = {leg: [self._stage(one) for one in part] for leg, part in spec["input"]["pipelines"].items()}
             return {name: {**spec, "input": {"pipelines": pipelines}}}

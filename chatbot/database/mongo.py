@@ -15,21 +15,8 @@ from typing import Any
 
 import pymongo
 from bson.binary import Binary
-from pymongo import MongoClient, ReplaceOne, UpdateOne
+from pymongo import MongoClient, ReplaceOne, UpdateOne, errors
 from pymongo.change_stream import ChangeStream
-from pymongo.errors import (
-    BulkWriteError,
-    ConfigurationError,
-    ConnectionFailure,
-    ExecutionTimeout,
-    NetworkTimeout,
-    NotPrimaryError,
-    OperationFailure,
-    PyMongoError,
-    ServerSelectionTimeoutError,
-    WaitQueueTimeoutError,
-    WTimeoutError,
-)
 from pymongo.monitoring import CommandFailedEvent, CommandListener
 from pymongo.read_concern import ReadConcern
 
@@ -130,7 +117,7 @@ class MongoDatabase(Database):
         self._client = client
         self._pool = ThreadPoolExecutor(OVERLAPPING, thread_name_prefix="mongodb")
         self._database = client[name]
-        self._limits = TimeLimits(seconds, silence=(ConnectionFailure, ConfigurationError))
+        self._limits = TimeLimits(seconds, silence=(errors.ConnectionFailure, errors.ConfigurationError))
 
     @classmethod
     def from_settings(cls, settings: Settings) -> MongoDatabase:
@@ -148,7 +135,7 @@ class MongoDatabase(Database):
                 appname="report-chat",
                 event_listeners=[RetryPauses()],
             )
-        except (ValueError, PyMongoError) as error:
+        except (ValueError, errors.PyMongoError) as error:
             # PyMongo's message may contain parts of the URI.
             raise SettingsError(
                 f"MONGODB_URI cannot be used: {type(error).__name__}. It should be mongodb://user:password@host:27017 "
@@ -163,7 +150,7 @@ class MongoDatabase(Database):
     def translate_errors(self) -> Iterator[None]:
         try:
             yield
-        except PyMongoError as error:
+        except errors.PyMongoError as error:
             raise translate(error, self._limits.seconds) from error
 
     @contextmanager
@@ -173,12 +160,12 @@ class MongoDatabase(Database):
             try:
                 with pymongo.timeout(call.seconds):
                     yield
-            except (ExecutionTimeout, ConnectionFailure) as error:
+            except (errors.ExecutionTimeout, errors.ConnectionFailure) as error:
                 # Where the time ends during retries of a refused command, the refusal is the reason.
                 refusal = call.refusal
-                if refusal is None or not (isinstance(error, ExecutionTimeout) or error.timeout):
+                if refusal is None or not (isinstance(error, errors.ExecutionTimeout) or error.timeout):
                     raise
-                raise OperationFailure(str(refusal.get("errmsg", "")), refusal["code"], refusal) from error
+                raise errors.OperationFailure(str(refusal.get("errmsg", "")), refusal["code"], refusal) from error
 
     def for_search(self, raw: Any) -> Any:
         """Return the collection with read concern `local`, the only one that search stages accept."""
@@ -256,12 +243,12 @@ class RetryPauses(CommandListener):
 failure = read_failures(__package__, DatabaseError)
 SOON = 5
 """Seconds until a retry may help: after an election or a restart."""
-_KINDS: tuple[tuple[tuple[type[PyMongoError], ...], str], ...] = (
-    ((NetworkTimeout, ExecutionTimeout, WTimeoutError), "slow"),
-    ((NotPrimaryError,), "no_primary"),
-    ((WaitQueueTimeoutError,), "overloaded:here"),
-    ((ConnectionFailure,), "unreachable"),
-    ((ConfigurationError,), "bad_address"),
+_KINDS: tuple[tuple[tuple[type[errors.PyMongoError], ...], str], ...] = (
+    ((errors.NetworkTimeout, errors.ExecutionTimeout, errors.WTimeoutError), "slow"),
+    ((errors.NotPrimaryError,), "no_primary"),
+    ((errors.WaitQueueTimeoutError,), "overloaded:here"),
+    ((errors.ConnectionFailure,), "unreachable"),
+    ((errors.ConfigurationError,), "bad_address"),
 )
 _CODES = {
     **dict.fromkeys((11, 18), "auth_refused"),
@@ -284,23 +271,25 @@ _ATLAS_NO_RIGHTS = re.compile(r"user is not allowed|not authorized", re.IGNORECA
 _TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
 
 
-def translate(error: PyMongoError, seconds: float) -> DatabaseError:
+def translate(error: errors.PyMongoError, seconds: float) -> DatabaseError:
     """Return what happened, what helps and when to retry, without secrets; ``seconds``: the time limit of one call."""
-    if isinstance(error, OperationFailure) and not isinstance(error, (ExecutionTimeout, WTimeoutError)):
+    if isinstance(error, errors.OperationFailure) and not isinstance(
+        error, (errors.ExecutionTimeout, errors.WTimeoutError)
+    ):
         return _refused(error, seconds)
     reason = next((reason for kinds, reason in _KINDS if isinstance(error, kinds)), None)
     if reason is None:
         return DatabaseError(f"MongoDB failed: {type(error).__name__}.", retry_after=SOON)
     # Only a failed selection names the cause of failed attempts to connect.
-    tls = isinstance(error, ServerSelectionTimeoutError) and _TLS.search(str(error))
+    tls = isinstance(error, errors.ServerSelectionTimeoutError) and _TLS.search(str(error))
     return failure("unreachable:tls" if tls else reason, seconds=seconds)
 
 
-def _refused(error: OperationFailure, seconds: float) -> DatabaseError:
+def _refused(error: errors.OperationFailure, seconds: float) -> DatabaseError:
     """Return the error for a refused command; for a batch that of its first failure, without the written document."""
     details: Any = error.details or {}
     code, message = error.code, str(details.get("errmsg") or type(error).__name__)
-    if isinstance(error, BulkWriteError):
+    if isinstance(error, errors.BulkWriteError):
         message = "a batch of writes failed"
         if failures := [*(details.get("writeErrors") or ()), *(details.get("writeConcernErrors") or ())]:
             code, message = failures[0].get("code"), str(failures[0].get("errmsg", "a write failed"))

@@ -12,11 +12,7 @@ from ..domain.protocols import Store
 
 STORES: Registry[Store] = Registry(
     "vector search",
-    {
-        "atlas": "chatbot.stores.atlas",
-        "faiss": "chatbot.stores.faiss",
-        "pgvector": "chatbot.stores.pgvector",
-    },
+    {"atlas": "chatbot.stores.atlas", "faiss": "chatbot.stores.faiss", "pgvector": "chatbot.stores.pgvector"},
 )
 
 

@@ -33,13 +33,20 @@ def _clause(key: str, value: Any, declared: set[str]) -> Predicate:
         parts, combine = [compiled(part, declared) for part in value], all if key == "$and" else any
         return lambda document: combine(part(document) for part in parts)
     assert not key.startswith("$")
+    absent = value == {"$exists": False}
     plain = not isinstance(value, Mapping) or not any(str(name).startswith("$") for name in value)
-    tests = [_test(name, operand) for name, operand in ({"$eq": value} if plain else value).items()]
+    operators = {} if absent else {"$eq": value} if plain else value
+    tests = [_test(name, operand) for name, operand in operators.items()]
     if key not in declared:
         raise refused(f"Path '{key}' needs to be indexed as filter")
 
     def matches(document: Mapping[str, Any]) -> bool:
-        stored = document.get(key)  # of an array each value is indexed
+        stored: Any = document
+        for name in key.split("."):  # mongodb.com/docs/vector-search/indexes/vector-search-type: dots into objects
+            stored = stored.get(name) if isinstance(stored, Mapping) else None
+        if absent:
+            return stored is None
+        # Of an array each value is indexed.
         values = stored if isinstance(stored, list) else [] if stored is None else [stored]
         return all(any(test(one) for one in values) for test in tests)
 

@@ -239,7 +239,7 @@ def test_options_of_the_settings_are_declared_and_change_an_index(setup: Setup) 
         ensure_indexes(setup.database, setup.plans(index_options=options))
     latest = setup.engine.index("reports", "vector_index").latest
     assert (latest["fields"][0]["hnswOptions"], latest["numPartitions"]) == ({"maxEdges": 32}, 2)
-    with pytest.raises(SettingsError, match=r"INDEX_OPTIONS.*hnswOptions, numPartitions, storedSource"):
+    with pytest.raises(SettingsError, match=r"INDEX_OPTIONS.*hnswOptions, indexingMethod, numPartitions"):
         Settings.from_env({"INDEX_OPTIONS": '{"hnsw": 1}'})
 
 

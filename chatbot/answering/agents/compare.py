@@ -11,17 +11,7 @@ from itertools import islice
 
 from ...checking.answer import prompt_for
 from ...checking.tables import quotes_table, with_sources
-from ...domain import (
-    SECTION_SEPARATOR,
-    Context,
-    Event,
-    Passage,
-    Prompt,
-    Question,
-    Quotation,
-    SearchHit,
-    Values,
-)
+from ...domain import SECTION_SEPARATOR, Context, Event, Passage, Prompt, Question, Quotation, SearchHit, Values
 from ...language import count_of, escape_markdown
 from ...language.countries import usual_name
 from ...language.words import Say

@@ -67,11 +67,7 @@ OPTIONS = (
         default=None,
         help="Use the countries and editions of the question as its scope. Default: AUTO_SCOPE.",
     ),
-    click.option(
-        "--query-expansion/--no-query-expansion",
-        default=None,
-        help="Mode deep: search for more terms.",
-    ),
+    click.option("--query-expansion/--no-query-expansion", default=None, help="Mode deep: search for more terms."),
     click.option("--json", "as_json", is_flag=True, help="Print the /query response."),
 )
 Command = Callable[..., None]

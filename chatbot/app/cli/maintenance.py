@@ -210,7 +210,7 @@ def _index_plans(services: Services) -> list[SearchTarget]:
     if not services.storage.engine.traits.has_search_indexes:
         raise SearchEngineError(
             f"There are no search indexes here: {services.storage.engine.detail}.",
-            remedy="They belong to VECTOR_SEARCH=atlas, on Atlas or on MongoDB Community 8.2+ with mongot.",
+            remedy="They belong to VECTOR_SEARCH=atlas, on Atlas or on MongoDB Community 8.3+ with mongot.",
         )
     return services.runtime.index_plans
 

@@ -79,10 +79,7 @@ def require_known(database: Database, migrations: tuple[Migration, ...] = MIGRAT
 
 
 def migrate(
-    database: Database,
-    migrations: tuple[Migration, ...] = MIGRATIONS,
-    *,
-    sleep: Callable[[float], None] = time.sleep,
+    database: Database, migrations: tuple[Migration, ...] = MIGRATIONS, *, sleep: Callable[[float], None] = time.sleep
 ) -> list[str]:
     """Bring the schema up to date, in one process at a time; return the names of the steps that ran here. Raises
     SettingsError: a newer program wrote the database."""

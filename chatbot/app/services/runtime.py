@@ -155,7 +155,8 @@ class Runtime:
 
     @property
     def index_plans(self) -> list[SearchTarget]:
-        return index_plans(self._settings, {self._slot: self.embedder.dimensions})
+        sizes = {self._slot: self.embedder.dimensions}
+        return index_plans(self._settings, sizes, database=self._storage.database)
 
     # Ingesting
 

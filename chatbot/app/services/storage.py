@@ -95,7 +95,9 @@ class Storage:
     @lazy
     def database(self) -> Database:
         """Raises SettingsError, DatabaseError: it cannot be opened as the settings say."""
-        return open_database(self.settings)
+        database = open_database(self.settings)
+        map_collections(database, self.settings)
+        return database
 
     facts = _on_database(CorpusFacts)
     changes = _on_database(CorpusChanges)
@@ -185,7 +187,7 @@ class Storage:
                 raise SettingsError(
                     f"The collection {name!r} belongs to another program: {problem}. Nothing was changed. To read it "
                     f"in place, set SCHEMA={schema}. To leave it alone, set MONGODB_COLLECTION and REPORT_COLLECTION "
-                    "to other names; its rows can be copied there: python -m chatbot import --help."
+                    "to other names. See docs/mongodb.md."
                 )
 
     def prepare(self) -> None:

@@ -260,11 +260,7 @@ def _answer(*, may_resume: bool) -> EventStream:
 
 
 def question_stream(
-    body: ChatRequest,
-    place: Place,
-    *,
-    write: Callable[[Item], Iterable[str]] = write_event,
-    may_resume: bool = False,
+    body: ChatRequest, place: Place, *, write: Callable[[Item], Iterable[str]] = write_event, may_resume: bool = False
 ) -> EventStream:
     """Return the answer to the question of the current request, which needs no request context any more."""
     require_samples()

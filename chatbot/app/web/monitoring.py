@@ -86,12 +86,9 @@ class Error(TypedDict):
 
 
 def error_body(error: Exception) -> dict[str, Any]:
-    """Return the body of an answer or `error` event; only administrators get a dependency's own words."""
+    """Return the body of an answer that failed, also the data of an `error` event."""
     failure = failure_of(error)
-    body = body_of(failure.code, failure.message, failure.details)
-    if isinstance(failure, DependencyError) and failure.said and "caller" in g and g.caller.may("admin"):
-        body["error"]["details"][0]["said"] = failure.said
-    return body
+    return body_of(failure.code, failure.message, failure.details)
 
 
 def failure_of(error: Exception) -> ChatbotError:

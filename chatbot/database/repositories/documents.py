@@ -103,9 +103,7 @@ class ReportIndex:
         if not part:
             return inside
         names = keep(
-            self._kept,
-            ("names", scope),
-            lambda: [f"{record.title}\0{record.source}".casefold() for record in inside],
+            self._kept, ("names", scope), lambda: [f"{record.title}\0{record.source}".casefold() for record in inside]
         )
         return [record for record, name in zip(inside, names, strict=True) if part in name]
 

@@ -78,6 +78,10 @@ class Endpoint:
     url_setting: str = "EMBEDDING_BASE_URL"
 
 
+ATLAS_MODELS = "https://ai.mongodb.com/v1"
+"""Serves the keys of Voyage that Atlas has issued (`al-...`); each host refuses the other's with 403."""
+
+
 def endpoint(settings: Settings, provider: str) -> Endpoint:
     """Return the address and the key of a provider. Raises SettingsError: a key or an address that this provider
     needs is not set."""
@@ -91,6 +95,8 @@ def endpoint(settings: Settings, provider: str) -> Endpoint:
             base_url, url_setting = settings.openai_base_url, "OPENAI_BASE_URL"
     if provider == "openai" and key is None and base_url is None:
         raise SettingsError("OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL).")
+    if provider == "voyageai" and key is not None and key.get_secret_value().startswith("al-"):
+        base_url = base_url or ATLAS_MODELS
     base_url = base_url or row.base_url
     if base_url is None and row.adapter != "any_llm":
         raise SettingsError(f"EMBEDDING_BASE_URL is not set: the embedding provider {provider} needs it.")

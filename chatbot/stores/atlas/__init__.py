@@ -47,7 +47,8 @@ class AtlasStore(MongoChunks):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
-        plans = {(plan.collection, plan.kind): plan for plan in index_plans(settings, {slot: dimensions})}
+        planned = index_plans(settings, {slot: dimensions}, database=database)
+        plans = {(plan.collection, plan.kind): plan for plan in planned}
         self._max_time_ms = int(settings.mongodb_timeout * 1000)
         self._trace = SentPipelines()
         self._indexed = [
@@ -152,7 +153,8 @@ class AtlasStore(MongoChunks):
         for name in dict.fromkeys(chunk.collection for chunk in chunks) if chunks else self._names[:1]:
             ids = id_forms(chunk.id for chunk in chunks if chunk.collection == name)
             try:
-                rows = self._database[name].search(rerank_pipeline(query, ids), max_time_ms=self._max_time_ms)
+                pipeline = rerank_pipeline(query, ids, self._settings.rerank_model or "")
+                rows = self._database[name].search(pipeline, max_time_ms=self._max_time_ms)
             except CommandError as error:
                 raise no_reranking(error) from error
             scores |= {id_text(row["_id"]): float(row["score"]) for row in rows}

@@ -10,25 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...database.core import Collection, Json
-from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING
+from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING, filter_value
 from ...domain import Scope
 from ...domain.errors import SearchEngineError
 from ..chunks import is_retired
+from . import pipelines
 from .errors import NOT_QUERYABLE, UNDECLARED, translate_refusals
 from .indexes import TEXT_PATHS, IndexHealth
-from .pipelines import (
-    MAX_CANDIDATES,
-    candidates,
-    leg_scores,
-    listing_pipeline,
-    rank_fusion_pipeline,
-    ranked,
-    text_stage,
-    vector_stage,
-)
 
 log = logging.getLogger(__name__)
 EXACT_BELOW = 10_000
@@ -75,11 +66,12 @@ class IndexedCollection:
 
     def near(self, vector: Sequence[float], top_k: int, scope: Scope, num_candidates: int | None = None) -> list[Json]:
         """Return at least the ``top_k`` nearest rows, with all that tie with the last of them."""
+        inside, rest = self._parted(scope)
 
         def pipeline(limit: int) -> list[Json]:
-            return [self._vector_stage(vector, scope, limit, num_candidates), *ranked("vectorSearchScore")]
+            return [self._vector_stage(vector, inside, limit, num_candidates), *pipelines.ranked("vectorSearchScore")]
 
-        rows = self._best_rows(self.vectors, pipeline, top_k, ties=num_candidates is None, counted=scope)
+        rows = self._best_rows(self.vectors, pipeline, top_k, ties=num_candidates is None, counted=scope, rest=rest)
         if not rows and top_k > 0 and (failure := self.vectors.failure()):
             raise failure
         return rows
@@ -88,15 +80,17 @@ class IndexedCollection:
         """Return the best rows by keywords, with ties; none where the index cannot answer, which is noted."""
         if not query.strip() or self.texts.known_failure():
             return []
-        stage = text_stage(index=self.texts.target.index, query=query, scope=scope)
+        rest = scope if self.texts.target.theirs is not None else Scope()
+        inside = Scope() if rest else scope
+        stage = pipelines.text_stage(index=self.texts.target.index, query=query, scope=inside)
 
         def pipeline(limit: int) -> list[Json]:
             # The engine returns best first, so the cut comes before the sort: otherwise the server would fetch every
             # document with one of the words only to order it.
-            return [stage, {"$limit": limit}, *ranked("searchScore")]
+            return [stage, {"$limit": limit}, *pipelines.ranked("searchScore")]
 
         try:
-            rows = self._best_rows(self.texts, pipeline, top_k)
+            rows = self._best_rows(self.texts, pipeline, top_k, rest=rest)
         except SearchEngineError as error:
             if error.reason != NOT_QUERYABLE:
                 raise
@@ -113,13 +107,15 @@ class IndexedCollection:
         Raises:
             CommandError: the server refuses it.
         """
+        if self.vectors.target.theirs is not None and scope.conditions:
+            return None
         with translate_refusals(self.vectors.target):
             stage = self._vector_stage(vector, scope, top_k, num_candidates)
-        text = text_stage(index=self.texts.target.index, query=query, scope=scope)
-        rows = self._send(rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k))
+        text = pipelines.text_stage(index=self.texts.target.index, query=query, scope=scope)
+        rows = self._send(pipelines.rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k))
         if any(map(is_retired, rows)):
             return None
-        scored = [(leg_scores(row.get("details")), row) for row in rows]
+        scored = [(pipelines.leg_scores(row.get("details")), row) for row in rows]
         near, worded = (
             [{**row, "score": scores[leg]} for scores, row in scored if leg in scores] for leg in ("vector", "keyword")
         )
@@ -160,7 +156,9 @@ class IndexedCollection:
         if index.failure() is not None:
             return None
         target, limit = index.target, max(1, most)
-        pipeline = listing_pipeline(target, document_id, dimensions=self.dimensions, path=self.path, limit=limit)
+        pipeline = pipelines.listing_pipeline(
+            target, document_id, dimensions=self.dimensions, path=self.path, limit=limit
+        )
         try:
             with translate_refusals(target):
                 return {str(row["_id"]) for row in self.collection.search(pipeline)}
@@ -180,13 +178,22 @@ class IndexedCollection:
     def _vector_stage(self, vector: Sequence[float], scope: Scope, limit: int, num_candidates: int | None) -> Json:
         """`$vectorSearch` for the ``limit`` nearest chunks inside the scope, exact or approximate as fits."""
         number: int | None = None
-        if num_candidates is not None and limit <= MAX_CANDIDATES:
+        if num_candidates is not None and limit <= pipelines.MAX_CANDIDATES:
             number = max(num_candidates, limit)
-        elif limit <= MAX_CANDIDATES and (total := self._count(Scope())) >= EXACT_BELOW:
+        elif limit <= pipelines.MAX_CANDIDATES and (total := self._count(Scope())) >= EXACT_BELOW:
             share = self._count(scope) / total if scope.conditions else 1.0
-            number = candidates(limit, share) if share >= EXACT_SHARE else None
+            number = pipelines.candidates(limit, share) if share >= EXACT_SHARE else None
         index = self.vectors.target.index
-        return vector_stage(index=index, path=self.path, vector=vector, scope=scope, limit=limit, num_candidates=number)
+        return pipelines.vector_stage(
+            index=index, path=self.path, vector=vector, scope=scope, limit=limit, num_candidates=number
+        )
+
+    def _parted(self, scope: Scope) -> tuple[Scope, Scope]:
+        """Return what the vector index can filter, and the rest: an index of another program may lack fields."""
+        if (declared := self.vectors.target.theirs) is None:
+            return scope, Scope()
+        inside = tuple(item for item in scope.conditions if item[0] in declared)
+        return replace(scope, conditions=inside), Scope(tuple(item for item in scope.conditions if item not in inside))
 
     def _best_rows(
         self,
@@ -196,28 +203,32 @@ class IndexedCollection:
         *,
         ties: bool = True,
         counted: Scope | None = None,
+        rest: Scope = Scope(),  # noqa: B008  # frozen and empty
     ) -> list[Json]:
         """At least the ``top_k`` best rows, with every row that ties with the last of them if ``ties``.
 
         The engine cuts ties in an order of its own. So one row more is requested than needed, and more again while
         that one ties with the last, while some rows only wait to be deleted, and while there are fewer rows than are
-        ``counted`` in that scope: the server drops rows that are gone without an error.
+        ``counted`` in that scope: the server drops rows that are gone without an error. Rows outside of ``rest``, which
+        the index cannot filter, are left out here.
         """
+        names = [name for name, _ in rest.conditions]
         limit = needed = top_k + 1 if ties else top_k
         while top_k > 0:
             with translate_refusals(index.target):
                 answer = self._send(pipeline(limit))
             rows = [row for row in answer if not is_retired(row)]
+            rows = [row for row in rows if rest.matches({name: filter_value(name, row.get(name)) for name in names})]
             full = len(answer) >= limit
             tied = full and len(rows) > top_k and rows[-1]["score"] >= rows[top_k - 1]["score"]
             short = len(rows) < needed and (
                 full or (counted is not None and self._lacks_rows(rows, index, needed, counted))
             )
-            if limit >= MAX_CANDIDATES or not (tied or short):
+            if limit >= pipelines.MAX_CANDIDATES or not (tied or short):
                 if short and counted is not None:  # so no search finds more of the scope, however many are counted
                     self._counts[Scope(counted.conditions)] = (self.clock(), len(rows))
                 return rows
-            limit = min((WIDER if short else 2) * limit, MAX_CANDIDATES)
+            limit = min((WIDER if short else 2) * limit, pipelines.MAX_CANDIDATES)
         return []
 
     def _lacks_rows(self, rows: Sequence[Json], index: IndexHealth, needed: int, scope: Scope) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
+from ...database.layouts import MappedCollection
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING, embedding_field
 from ...domain.errors import SearchEngineError
 from .errors import FOLLOWED_BY, failure, has_no_room, not_queryable, translate_refusals
@@ -46,6 +47,8 @@ class SearchTarget:
     kind: Literal["vectorSearch", "search"]
     definition: Json
     dropped: tuple[str, ...] = ()
+    theirs: frozenset[str] | None = None
+    """Of an index of another program: the filter fields that it has, by our names."""
 
     @property
     def described(self) -> str:
@@ -69,8 +72,8 @@ def vector_index_definition(
     ``dimensions`` by slot: two while the embedding model changes. Quantisation is advised above 100,000 vectors:
     scalar takes a quarter of the memory, binary a twenty-fourth. ``options``: see `Settings.index_options`.
     """
-    of_index = {name: value for name, value in options.items() if name != "hnswOptions"}
-    of_field = {name: value for name, value in options.items() if name == "hnswOptions"}
+    of_index = {name: value for name, value in options.items() if name == "numPartitions"}
+    of_field = {name: value for name, value in options.items() if name != "numPartitions"}
     shared: Json = {"similarity": "cosine", "quantization": quantization, **of_field}
     vectors: list[Json] = [
         {"type": "vector", "path": embedding_field(slot), "numDimensions": size, **shared}
@@ -87,15 +90,41 @@ def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
     return {"mappings": {"dynamic": False, "fields": {**fields, FOLLOWED_BY: {"type": "token"}}}}
 
 
+def their_indexes(collection: MappedCollection, dimensions: int, fields: Iterable[str]) -> list[SearchTarget]:
+    """Return the indexes of another program that have its vectors and its texts, whatever their names."""
+    vector, text = collection.path(EMBEDDING_FIELD), collection.path(TEXT_FIELD)
+    paths = {name: collection.path(name) for name in fields if name != "document_name"}
+    wanted: Json = vector_index_definition({"": dimensions}, paths.values())
+    wanted = {"fields": [{**wanted["fields"][0], "path": vector}, *wanted["fields"][1:-1]]}
+    near, words, declared = VECTOR_INDEX, TEXT_INDEX, frozenset[str]()
+    for index in collection.search_indexes():
+        definition = index.get("latestDefinition") or {}
+        of_type = {(field.get("type"), field.get("path")) for field in definition.get("fields", ())}
+        mappings = definition.get("mappings") or {}
+        if ("vector", vector) in of_type:
+            near = str(index["name"])
+            declared = frozenset(name for name, path in paths.items() if ("filter", path) in of_type)
+        elif mappings.get("dynamic") or text in mappings.get("fields", ()):
+            words = str(index["name"])
+    return [
+        SearchTarget(collection.name, near, "vectorSearch", wanted, theirs=declared),
+        SearchTarget(collection.name, words, "search", {}, theirs=frozenset()),
+    ]
+
+
 def index_plans(
-    settings: Settings, dimensions: Mapping[str, int], *, dropped: Iterable[str] = ()
+    settings: Settings, dimensions: Mapping[str, int], *, dropped: Iterable[str] = (), database: Database | None = None
 ) -> list[SearchTarget]:
     """Return a vector and a text index for each collection of passages, the most needed first.
 
     ``dimensions`` of the vectors by slot; ``dropped``: the slots to remove. The general collection is the first, that
     of the reports the second. Text indexes are optional, the general one's is last: the free tier has room for three.
+    ``database``: where collections of another program have their own indexes.
     """
     names, fields = list(dict.fromkeys(settings.chunk_collections)), settings.filter_fields
+    if database is not None and settings.schema:
+        mapped = (one for one in map(database.__getitem__, names) if isinstance(one, MappedCollection))
+        return [plan for one in mapped for plan in their_indexes(one, next(iter(dimensions.values())), fields)]
     options = json.loads(settings.index_options or "{}")
     vector = vector_index_definition(dimensions, fields, settings.quantization, options)
     text = text_index_definition(fields, settings.language)

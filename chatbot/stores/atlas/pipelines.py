@@ -129,12 +129,11 @@ def listing_pipeline(target: SearchTarget, document_id: str, *, dimensions: int,
     return [*stages, {"$project": {"_id": 1}}]
 
 
-RERANK_MODEL = "rerank-2.5"
-
-
-def rerank_pipeline(query: str, ids: Sequence[Any]) -> list[Json]:
-    """Return the pipeline for the relevance of these chunks. A row without text fails the stage, as documented."""
-    stage = {"query": {"text": query}, "path": TEXT_FIELD, "numDocsToRerank": max(1, len(ids)), "model": RERANK_MODEL}
+def rerank_pipeline(query: str, ids: Sequence[Any], model: str = "") -> list[Json]:
+    """Return the pipeline for the relevance of these chunks, by the server's model where none is named. A row without
+    text fails the stage, as documented."""
+    stage: Json = {"query": {"text": query}, "path": TEXT_FIELD, "numDocsToRerank": max(1, len(ids))}
+    stage |= {"model": model} if model else {}
     return [
         {"$match": {"_id": {"$in": list(ids)}, TEXT_FIELD: {"$type": "string"}}},
         {"$rerank": stage},

@@ -158,12 +158,7 @@ class TestFolders:
 
     @pytest.mark.parametrize(
         ("flags", "about"),
-        [
-            (("--year", "2020"), "2020, type year_in_review"),
-            (("--year", "2020", "--type", "survey"), "2020, type survey"),
-            (("--year", "2020", "--country", "KE"), "Kenya, 2020, no type"),
-            ((), "no type"),
-        ],
+        CASES["a dry run shows the type"],
     )
     def test_a_dry_run_shows_the_type(self, run: Run, tmp_path: Path, flags: tuple[str, ...], about: str) -> None:
         (tmp_path / "wells.csv").write_text("depth,place\n3,Kitui\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,18 @@ from flask.testing import FlaskClient
 from pymongo import MongoClient
 
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.services import Services
+from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
+from chatbot.database.mongo import MongoDatabase
 from chatbot.domain.errors import SettingsError
 from chatbot.models.embed.hashing import HashingEmbedder
+from tests.data import cases
+from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
 from tests.fakes.wire_proxy import WireProxy
 
-LAYOUTS: dict[str, dict[str, Any]] = json_util.loads(
-    (Path(__file__).parent / "data" / "foreign_rows.json").read_text(encoding="utf-8")
-)
+LAYOUTS: dict[str, dict[str, Any]] = json_util.loads(json.dumps(cases(__file__)))
+pytestmark = pytest.mark.parametrize("layout", LAYOUTS)
 DIMENSIONS = 64
 THEIRS = "vectors"
 READS = {"find", "aggregate", "count", "getMore", "listSearchIndexes", "distinct", "killCursors", "listIndexes"}
@@ -46,17 +49,11 @@ def check_answers(client: FlaskClient) -> None:
     assert sorted((one["document_name"], one["chunks"]) for one in reports) == [("gabon.pdf", 1), ("kenya.pdf", 2)]
     kenya: dict[str, Any] = {"country_name": ["Kenya"], "year": [2023]}
     for filters in ({}, kenya, {"year": {"gte": 2023}}, {"document_name": ["kenya.pdf"]}):
-        found = client.post("/query", json={"query": "What were tea exports worth?", "filters": filters}).get_json()
-        assert "1.4 billion" in str(found["citations"][0])
-        cited = found["citations"][0]
+        answer = client.post("/query", json={"query": "What were tea exports worth?", "filters": filters}).get_json()
+        assert "1.4 billion" in str(cited := answer["citations"][0])
         assert (cited["document_name"], cited["page"], cited["country_name"]) == ("kenya.pdf", 3, "Kenya")
     hits = client.post("/api/search", json={"query": "exports", "filters": {"country_name": ["Gabon"]}}).get_json()
     assert {hit["country_name"] for hit in hits["hits"]} == {"Gabon"}
-
-
-@pytest.fixture(params=LAYOUTS)
-def layout(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture
@@ -73,9 +70,7 @@ def written_to_theirs(proxy: WireProxy) -> list[str]:
     return [name for sent in proxy.commands if sent.get(name := next(iter(sent))) == THEIRS and name not in READS]
 
 
-def test_the_start_stops_and_writes_nothing_to_a_foreign_collection(
-    layout: str, proxy: WireProxy, tmp_path: Path
-) -> None:
+def test_the_start_stops_and_writes_nothing_to_it(layout: str, proxy: WireProxy, tmp_path: Path) -> None:
     with Services(settings_of(tmp_path, mongodb_uri=proxy.uri)) as services:
         services.check()
         with pytest.raises(SettingsError, match=rf"'{THEIRS}' belongs to another program.*SCHEMA={layout}\b.*REPORT_"):
@@ -83,20 +78,40 @@ def test_the_start_stops_and_writes_nothing_to_a_foreign_collection(
     assert written_to_theirs(proxy) == []
 
 
-def test_a_foreign_collection_is_read_in_place_and_never_written(layout: str, proxy: WireProxy, tmp_path: Path) -> None:
+def test_it_is_read_in_place_and_never_written(layout: str, proxy: WireProxy, tmp_path: Path) -> None:
     schema = ",".join(filter(None, [layout, LAYOUTS[layout]["map"]]))
     app = create_app(settings_of(tmp_path, mongodb_uri=proxy.uri, schema=schema))
     client = app.test_client()
     check_answers(client)
     report = client.get("/api/reports").get_json()["reports"][0]["document_id"]
-    refused = [
-        client.post("/api/documents", json={"url": "https://example.org/a.html"}),
-        client.patch(f"/api/documents/{report}", json={"title": "Mine"}),
-        client.delete(f"/api/documents/{report}"),
-    ]
-    assert [(one.status_code, one.get_json()["error"]["code"]) for one in refused] == [(409, "read_only")] * 3
+    added = client.post("/api/documents", json={"url": "https://example.org/a.html"})
+    edited = client.patch(f"/api/documents/{report}", json={"title": "Mine"})
+    for refused in (added, edited, client.delete(f"/api/documents/{report}")):
+        assert (refused.status_code, refused.get_json()["error"]["code"]) == (409, "read_only")
     close_app(app)
     assert written_to_theirs(proxy) == []
     assert "report_chat_meta" in {
         sent[next(iter(sent))] for sent in proxy.commands if "insert" in sent or "update" in sent
     }
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_their_search_index_serves_as_it_is(
+    layout: str, declared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With filter fields or without them; the definition as the frameworks' `create_vector_search_index` makes it."""
+    client, theirs = SearchClient(), LAYOUTS[layout]
+    client["test"][THEIRS].insert_many(rows_of(layout))
+    vector = {"type": "vector", "path": "embedding", "numDimensions": DIMENSIONS, "similarity": "cosine"}
+    definition = {"fields": [vector, *({"type": "filter", "path": path} for path in theirs["filters"] if declared)]}
+    model = {"name": theirs["index"], "type": "vectorSearch", "definition": definition}
+    client["test"][THEIRS].create_search_index(model)
+    monkeypatch.setattr(storage, "open_database", lambda settings: MongoDatabase(client, "test"))
+    settings = settings_of(tmp_path, mongodb_uri="mongodb://localhost", vector_search="atlas")
+    with Services(settings) as services, pytest.raises(SettingsError):
+        services.prepare()
+    app = create_app(settings.override(schema=",".join(filter(None, [layout, theirs["map"]]))))
+    check_answers(app.test_client())
+    close_app(app)
+    assert {name: one.latest for name, one in client.engine.indexes[THEIRS].items()} == {theirs["index"]: definition}
+    assert list(client["test"][THEIRS].find()) == rows_of(layout)

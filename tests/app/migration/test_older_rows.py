@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from bson import ObjectId, json_util
 
-from chatbot.app.factory import create_app
+from chatbot.app.factory import close_app, create_app
 from chatbot.app.migration.schema import Mended, Mender
 from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
@@ -20,12 +21,13 @@ from chatbot.database.rows import decode_vector
 from chatbot.domain import NO_VALUE, AnswerEvent, Question, Scope
 from chatbot.domain.request import RequestContext
 from chatbot.models.embed.hashing import HashingEmbedder
+from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
 
 DIMENSIONS = 64
 MENDED = Mended(years=3, vectors=4, unregistered=4, reports=3, valueless=4)
-ODD_ROWS = json_util.loads((Path(__file__).parent / "data" / "odd_rows.json").read_text(encoding="utf-8"))
+ODD_ROWS = json_util.loads(json.dumps(cases(__file__)))
 TEXTS = {
     ("Kenya 2023", "Kenya", "2023"): ["Coffee grows in the highlands.", "Nairobi is the capital."],
     ("Kenya 2022", "Kenya", "2022"): ["Tea is exported."],
@@ -143,17 +145,13 @@ def test_a_field_of_any_type_stops_neither_the_start_nor_a_question(
         database["report_chatting"].insert_one({**row, **(case["fields"] if country == "Kenya" else {})})
     app = create_app(settings.override(embedding_model=str(DIMENSIONS), vector_search="faiss"))
     client = app.test_client()
-    try:
-        for field, values in case["facet"].items():
-            assert [one["value"] for one in client.get(f"/api/facets?field={field}").get_json()[field]] == values
-        for filters in ({}, *case["scopes"]):
-            answer = client.post(
-                "/query", json={"query": "What were tea exports worth?", "filters": filters}
-            ).get_json()
-            assert "Kenya tea exports" in str(answer)
-        assert case.get("citation", {}).items() <= answer["citations"][0].items()
-    finally:
-        app.extensions["services"].close()
+    for field, values in case["facet"].items():
+        assert [one["value"] for one in client.get(f"/api/facets?field={field}").get_json()[field]] == values
+    for filters in ({}, *case["scopes"]):
+        answer = client.post("/query", json={"query": "What were tea exports worth?", "filters": filters}).get_json()
+        assert "Kenya tea exports" in str(answer)
+    assert case.get("citation", {}).items() <= answer["citations"][0].items()
+    close_app(app)
 
 
 def test_they_are_grouped_once_and_again_when_something_changes(services: Services) -> None:

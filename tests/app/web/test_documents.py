@@ -265,13 +265,7 @@ class TestReingest:
 
     @pytest.mark.parametrize(
         ("body", "field"),
-        [
-            ({"chunk_strategy": "magic"}, "chunk_strategy"),
-            ({"chunk_size": 1}, "chunk_size"),
-            ({"chunk_overlap": 5000}, "chunk_overlap"),
-            ({"title": "x"}, "title"),
-            ({"colour": "red"}, "colour"),
-        ],
+        CASES["what is wrong is named"],
     )
     def test_what_is_wrong_is_named(
         self, client: FlaskClient, uploaded: str, body: dict[str, Any], field: str, settings: Settings

@@ -35,7 +35,7 @@ def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
     assert [name for name, _, _ in setup.engine.asked] == ["reports", "general"]
     assert setup.engine.asked[0][1] == [
         {"$match": {"_id": {"$in": [hit.chunk.id for hit in hits[:2]]}, "data": {"$type": "string"}}},
-        {"$rerank": {"query": {"text": "coffee 1"}, "path": "data", "numDocsToRerank": 2, "model": "rerank-2.5"}},
+        {"$rerank": {"query": {"text": "coffee 1"}, "path": "data", "numDocsToRerank": 2}},
         {"$project": {"score": {"$meta": "score"}}},
     ]
 
