@@ -47,6 +47,7 @@ from .documents import (
     Matrix,
     Part,
     Passage,
+    Proposal,
     Quotation,
     Report,
     SearchHit,

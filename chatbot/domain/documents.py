@@ -63,6 +63,18 @@ def _headline(section: Section, before: Section | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """A value that a document's text gives for one of its fields. ``taken``: it was beyond doubt."""
+
+    field: str
+    """title, country_name, year, type or language."""
+    value: Value
+    origin: str
+    """The place that says so, such as "title" or "file name"."""
+    taken: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """A file as a loader reads it. ``metadata``, ``labels`` and ``description`` come from the file itself."""
 
@@ -74,6 +86,10 @@ class Loaded:
     description: str = ""
     columns: tuple[str, ...] = ()
     """Of a table without a column of text."""
+    margins: tuple[str, ...] = ()
+    """Running heads and feet, each once."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """Of the file: ``title``, ``subject``, ``created``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +107,7 @@ class Document:
     description: str = ""
     columns: tuple[str, ...] = ()
     """Of a table without a column of text."""
+    proposed: tuple[Proposal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +158,8 @@ class DocumentRecord:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """What a person set, by field: it wins over the file, also at the next ingestion."""
     chunking: Chunking | None = None
+    proposed: tuple[Proposal, ...] = ()
+    """What its text says about it; a person's word for a field wins."""
     several: tuple[Part, ...] = ()
     """The parts with different metadata; empty = all passages have the document's."""
     owner: str = ""

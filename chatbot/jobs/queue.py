@@ -15,6 +15,7 @@ from pydantic import Field, computed_field
 from ..database.core import Database, Json
 from ..database.repositories.corpus import CorpusFacts
 from ..database.rows import from_row
+from ..domain import Proposal
 from ..domain.errors import LONGEST_SHOWN, NotFoundError
 from ..domain.json import Hidden
 
@@ -54,6 +55,8 @@ class IngestionFile:
     chunks: int = 0
     done_chunks: int = 0
     document_id: str = ""
+    proposed: tuple[Proposal, ...] = ()
+    """What its text says about it; ``taken``: the report has it, the others wait for a person."""
     cancel: Hidden[bool] = False
     upload_number: Hidden[int] = 0
     """Grows with every accepted file: of one identity, a lower number never replaces a higher one."""
@@ -86,10 +89,10 @@ class Ingestion:
     @computed_field
     @property
     def state(self) -> Literal["queued", "running", "done", "failed", "cancelled"]:
-        """queued, running, or how it ended: done, failed (at least one file) or cancelled."""
+        """queued, running, or how it ended: done (at least one file), else failed or cancelled."""
         states = {file.state for file in self.files}
         if states <= set(FINISHED):
-            return "failed" if "failed" in states else "cancelled" if "cancelled" in states else "done"
+            return "done" if states & {"done", "superseded"} else "failed" if "failed" in states else "cancelled"
         return "queued" if states == {"queued"} else "running"
 
     @computed_field

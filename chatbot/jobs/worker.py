@@ -9,7 +9,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -203,6 +203,7 @@ class IngestionWorker(Worker):
             "chunks": result.chunks,
             "done_chunks": result.chunks,
             "document_id": result.document_id,
+            "proposed": [asdict(one) for one in result.proposed],
             "file_id": file_id,
         }
 

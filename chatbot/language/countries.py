@@ -21,6 +21,7 @@ _WITH_ARTICLE = re.compile(
     "Bahamas|Comoros|Gambia|Holy See|Isle of Man|Ivory Coast|Maldives|Netherlands|Philippines|Seychelles"
     r"|(?:[\w.'’-]+ )*(?:Republic|Federation|Kingdom|States|Emirates|Islands|Territory|Territories)(?: of [^,]+)?"
 )
+_INVERTED = re.compile(r"(.+), (?:The )?(.+)")
 _IN_BRACKETS = re.compile(r"\s*\((.+?)\)")
 
 ISO_CODE_LENGTH = 3
@@ -94,7 +95,9 @@ def country_code(name: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    return {c.alpha_3: getattr(c, "common_name", c.name) for c in pycountry.countries} | {"XKX": "Kosovo"}
+    names = {c.alpha_3: getattr(c, "common_name", c.name) for c in pycountry.countries} | {"XKX": "Kosovo"}
+    # "Congo, The Democratic Republic of the"
+    return {code: _INVERTED.sub(r"\2 \1", name) for code, name in names.items()}
 
 
 def resolve_country(text: str, spellings: Sequence[str]) -> tuple[str | None, list[str]]:

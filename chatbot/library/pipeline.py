@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.documents import DocumentRepository
-from ..domain import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Loaded, Scope, Section, lay_out
+from ..domain import (
+    SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Loaded, Proposal, Scope, Section, lay_out,
+)  # fmt: skip
 from ..domain.errors import (
     CancelledError,
     ChatbotError,
@@ -38,7 +40,7 @@ EDIT_WAIT = 3.0
 """Seconds that a request waits for another edit of the report."""
 EDIT_PATIENCE = 60.0
 """Seconds that a request waits for the searches to follow."""
-READING = "5"
+READING = "6"
 """Raise it when files are read or passages are made differently: then every known file is read again, and a passage is
 embedded only if its text changed."""
 
@@ -50,6 +52,7 @@ class Ingested:
     document_id: str
     outcome: Literal["added", "replaced", "unchanged"]
     chunks: int
+    proposed: tuple[Proposal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,11 @@ PLAIN = Registration()
 class Ingestor(VersionWriter):
     """Writes documents into one store, with one chunking.
 
-    ``collections``: that of documents without country and year, that of the others, and further searched ones.
     ``settings_key``: everything besides the document that shapes the passages.
     """
 
     chunker: Chunker
     chunking: Chunking
-    collections: Sequence[str]
     settings_key: str
 
     def register(self, document: Document, about: Registration = PLAIN) -> bool:
@@ -127,7 +128,7 @@ class Ingestor(VersionWriter):
         registered = self._register(record, known, control)
         if registered is None:
             assert known is not None
-            return Ingested(document.id, "unchanged", known.chunks)
+            return Ingested(document.id, "unchanged", known.chunks, document.proposed)
         try:
             summary = self.retries.run(lambda: about.summary.make(document, control.cancel), control)
             chunks = self.cut(document, summary, record, control)
@@ -137,7 +138,7 @@ class Ingestor(VersionWriter):
             raise
         self.write(record, known, chunks, control, registered)
         replaced = known is not None and known.status == "ready"
-        return Ingested(document.id, "replaced" if replaced else "added", len(chunks))
+        return Ingested(document.id, "replaced" if replaced else "added", len(chunks), document.proposed)
 
     def overrides(self, document_id: str) -> Mapping[str, Any]:
         """Return what a person has stated about a document."""
@@ -188,18 +189,13 @@ class Ingestor(VersionWriter):
 
     def _record(self, document: Document, about: Registration) -> DocumentRecord:
         check_collection(about.collection, self.collections)
-        general, reports, *_ = self.collections
-        scoped = any(
-            name in metadata
-            for metadata in (document.metadata, *(section.metadata for section in document.sections))
-            for name in ("country_name", "year")
-        )
+        described = (document.metadata, *(section.metadata for section in document.sections))
         return DocumentRecord(
             id=document.id,
             name=document.name,
             title=document.title,
             source=document.source,
-            collection=about.collection or (reports if scoped else general),
+            collection=self.collection_of(described, about.collection),
             status="pending",
             version=self.version(document, about.summary.kind, about.collection),
             metadata=dict(document.metadata),
@@ -213,6 +209,7 @@ class Ingestor(VersionWriter):
             chunking=self.chunking,
             owner=about.owner,
             upload_number=about.upload_number,
+            proposed=document.proposed,
         )
 
 
@@ -332,7 +329,7 @@ class IngestionService:
             and (known.fingerprint, known.file_id) == (fingerprint, file_id)
             and self.documents.note_upload(known, upload_number or 0)
         ):
-            return Ingested(known.id, "unchanged", known.chunks)
+            return Ingested(known.id, "unchanged", known.chunks, known.proposed)
         return stated, ingestor, fingerprint
 
     def abandon(self, identity: str) -> None:

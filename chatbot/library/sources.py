@@ -30,15 +30,13 @@ from ..config.settings_types import CHUNKING
 from ..domain import YEAR_IN_REVIEW, Document, Loaded, Section, Value
 from ..domain.errors import InvalidRequestError, LoadError
 from ..domain.json import NOT_BLANK, parse
-from ..language import LETTERS_PATTERN
-from ..language.countries import ISO_CODE_LENGTH, country_code, resolve_country
+from ..language.countries import resolve_country
 from .chunkers import CHUNKERS
+from .description import propose
 
 MANIFEST = "manifest.json"
 SAMPLES = "sample_data"
 """The folder in the identities of the sample reports."""
-_YEAR_IN_NAME = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-MAX_COUNTRY_WORDS = 5
 METADATA = ("country_name", "year", "type")
 WEB = ("http://", "https://")
 UPLOADS = "uploads/"
@@ -208,8 +206,9 @@ def make_document(
     ``overrides``. Raises LoadError: the file or the manifest states an unknown country or an invalid year."""
     stated = overrides or {}
     of_parts = {name for section in loaded.sections for name in section.metadata}
-    guessed = {} if source.listed else metadata_of(source.path.stem)
-    metadata = {name: value for name, value in guessed.items() if name not in of_parts}
+    proposed = () if source.listed else propose(loaded, source.path)
+    taken = {one.field: one.value for one in proposed if one.taken}
+    metadata = {name: taken[name] for name in METADATA if name in taken and name not in of_parts}
     of_file = {**loaded.metadata, **source.metadata}
     named = {name: of_file[name] for name in ("country_name", "year") if name in of_file}
     try:
@@ -220,7 +219,7 @@ def make_document(
     if country := metadata.get("country_name"):
         metadata["country_name"] = check_country(str(country), countries)
     metadata = {name: value for name, value in metadata.items() if name not in stated or stated[name] is not None}
-    title = stated.get("title") or source.title or loaded.title
+    title = stated.get("title") or source.title or str(taken.get("title") or loaded.title)
     labels = (stated["labels"] or ()) if "labels" in stated else (*loaded.labels, *source.labels)
     description = source.description or loaded.description
     return Document(
@@ -228,12 +227,18 @@ def make_document(
         name=title,
         title=title,
         source=source.identity,
-        metadata=typed(metadata, stated) if of_parts.isdisjoint(METADATA) else metadata,
+        metadata=typed(metadata, stated)
+        if "year" in {**of_file, **stated} and not of_parts & set(METADATA)
+        else metadata,
         sections=_spelled(loaded.sections, countries),
         pages=loaded.pages,
         labels=tuple(dict.fromkeys(labels)),
         description=(stated["description"] or "") if "description" in stated else description,
         columns=loaded.columns,
+        proposed=tuple(
+            replace(one, value=check_country(str(one.value), countries)) if one.field == "country_name" else one
+            for one in proposed
+        ),
     )
 
 
@@ -293,27 +298,6 @@ def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
         where = "" if number is None else f"{' '.join([f'entry {int(number) + 1}', *map(str, fields)])}: "
         raise LoadError(f"{path}: not a valid manifest: {where}{problem['msg']}.") from error
     return {entry.file: entry for entry in entries}
-
-
-def metadata_of(stem: str) -> dict[str, Value]:
-    """Return country and year when the name has exactly one of each; short codes ("us", "in") are ignored."""
-    metadata: dict[str, Value] = {}
-    years = set(_YEAR_IN_NAME.findall(stem))
-    if len(years) == 1:
-        metadata["year"] = int(years.pop())
-    words, countries, start = LETTERS_PATTERN.findall(stem), dict[str, str](), 0
-    while start < len(words):
-        # Of overlapping names the longest: "Papua New Guinea", not "Guinea".
-        for end in range(min(len(words), start + MAX_COUNTRY_WORDS), start, -1):
-            name = " ".join(words[start:end])
-            if len(name) > ISO_CODE_LENGTH and (code := country_code(name)):
-                countries[code] = name
-                start = end - 1
-                break
-        start += 1
-    if len(countries) == 1:
-        metadata["country_name"] = countries.popitem()[1]
-    return metadata
 
 
 def uploaded_name(identity: str) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, replace
 from functools import partial
@@ -53,6 +53,8 @@ class VersionWriter:
     documents: DocumentRepository
     glossary: GlossaryRepository
     figures: FigureRepository
+    collections: Sequence[str]
+    """That of documents without country and year, that of the others, and further searched ones."""
     require_current: Callable[[], None] = lambda: None
     retries: Retries = NO_RETRIES
 
@@ -215,6 +217,11 @@ class VersionWriter:
         except DependencyError:
             return
 
+    def collection_of(self, described: Iterable[Mapping[str, Value]], chosen: str | None = None) -> str:
+        """Return the chosen collection; else that of reports if a part has a country or a year, or the general one."""
+        general, reports, *_ = self.collections
+        return chosen or (reports if any({"country_name", "year"} & part.keys() for part in described) else general)
+
     def edit(self, known: DocumentRecord, stated: Mapping[str, Any], control: JobControl) -> None:
         """Rewrite the passages with another title or metadata; unchanged texts keep their vectors."""
         metadata: dict[str, Value] = {**known.metadata, **{name: stated[name] for name in METADATA if name in stated}}
@@ -228,12 +235,19 @@ class VersionWriter:
         title = stated.get("title", known.title)
         labels = tuple(stated["labels"] or ()) if "labels" in stated else known.labels
         description = (stated["description"] or "") if "description" in stated else known.description
-        edited = replace(known, title=title, name=title, metadata=metadata, labels=labels, description=description)
+        parts = [metadata, *(part.metadata for part in known.several)]
+        collection = self.collection_of(parts, overrides.get("collection"))
+        if collection != known.collection and known.collection not in self.collections[:2]:
+            collection = known.collection  # of an older setting
+        edited = replace(
+            known, title=title, name=title, metadata=metadata, labels=labels, description=description,
+            collection=collection,
+        )  # fmt: skip
         if edited == known:
             return
         # The passages get a version of their own: questions see all of the old ones or all of these.
-        parts = [known.version, title, sorted(metadata.items()), labels, description]
-        version = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+        shown = [known.version, title, sorted(metadata.items()), labels, description, collection]
+        version = hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:12]
         edited = replace(edited, version=version, overrides=overrides, fingerprint="", replacing="")
         chunks = []
         for chunk in self.store.stored(known.id)[0]:
@@ -242,6 +256,7 @@ class VersionWriter:
                 own = {name: value for name, value in chunk.metadata.items() if known.metadata.get(name) != value}
                 id = Chunk.make_id(known.id, version, chunk.ordinal)
                 about = {"title": title, "document_name": title, "labels": labels, "description": description}
+                about["collection"] = collection
                 chunks.append(replace(chunk, id=id, metadata={**metadata, **own}, **about))
         self.write(edited, known, sorted(chunks, key=lambda chunk: chunk.ordinal), control, known)
 

@@ -11,7 +11,8 @@ import pytest
 
 from chatbot.domain import Document, Loaded, Section, Value, lay_out
 from chatbot.domain.errors import LoadError
-from chatbot.library.sources import Source, document_id, folder_sources, make_document, metadata_of, read_manifest
+from chatbot.library.description import metadata_of
+from chatbot.library.sources import Source, document_id, folder_sources, make_document, read_manifest
 from tests.data import cases
 
 CASES = cases(__file__)

@@ -36,7 +36,7 @@ EVERY_FILE = "**/*"
 @click.option(
     "--type",
     "report_type",
-    help="Type of the reports, e.g. country_report. Default: year_in_review with a year and no country, else none.",
+    help="Type of the reports, e.g. country_report. Default: by the title; year_in_review with --year and no country.",
 )
 @click.option("--label", "labels", multiple=True, help="A label; repeat for several.")
 @click.option("--title", help="Title, of a single file.")
@@ -70,7 +70,6 @@ def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: st
         if flags["title"] and len(works) != 1:
             raise click.UsageError("--title is for a single file.")
         outcomes: list[str] = []
-        lines: list[str] = []
         try:
             label = _ProgressLabel()
             with click.progressbar(works, label="Ingesting", item_show_func=label.text, file=sys.stderr) as bar:
@@ -79,12 +78,10 @@ def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: st
                     outcome, chunks, about = _ingest(services, work, overrides, label, dry_run=dry_run)
                     passages = f"{chunks:6} passages" if chunks else " " * 15
                     outcomes.append(outcome)
-                    lines.append(f"{outcome:9}  {passages}  {about}")
+                    erase = "\r\033[K" if sys.stderr.isatty() else ""
+                    click.echo(f"{erase}{outcome:9}  {passages}  {about}", err=True)
         except KeyboardInterrupt:
             raise click.ClickException("interrupted. Finished files are kept; run the command again.") from None
-        finally:
-            for line in lines:
-                click.echo(line, err=True)
     failed, count = outcomes.count("failed"), len(outcomes)
     click.echo(f"{count - failed} of {count} files {'can be read' if dry_run else 'are searchable'}.")
     if failed:
@@ -154,7 +151,9 @@ def _ingest(
             document = (planned := service.plan(work.source(), overrides=overrides)).document
             kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
             about = _about({name: value for name, value in document.metadata.items() if name != "type"})
-            return planned.outcome, 0, f"{document.title}  ({', '.join(filter(None, [about, kind]))})"
+            origins = [f"{one.field} {one.value} ({one.origin})" for one in document.proposed if not one.taken]
+            proposed = f"; proposed: {', '.join(origins)}" if origins else ""
+            return planned.outcome, 0, f"{document.title}  ({', '.join(filter(None, [about, kind]))}){proposed}"
         result = service.ingest(work.source(), overrides=overrides, control=JobControl(label.progress, waiting))
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ...checking.context import texts_of
 from ...database.core import Json
-from ...domain import Chunk, Chunking, DocumentRecord, Report, SearchHit, Status
+from ...domain import Chunk, Chunking, DocumentRecord, Proposal, Report, SearchHit, Status
 from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
 from ...library.control import JobControl
@@ -51,6 +51,8 @@ class LibraryReport(Inlines):
     has_file: bool
     can_reingest: bool
     may_change: bool
+    proposed: tuple[Proposal, ...]
+    """What its text says about it and no person has confirmed or changed yet; ``taken``: the report has it already."""
 
 
 class Edit(About):
@@ -176,4 +178,5 @@ def _shown(record: DocumentRecord) -> LibraryReport:
         has_file=bool(originals.file_name(record)),
         can_reingest=originals.job_file(record) is not None,
         may_change=library().may_change(record),
+        proposed=tuple(one for one in record.proposed if one.field not in record.overrides),
     )

@@ -34,7 +34,7 @@ def test_a_file_becomes_searchable(run: Run, kenya_file: Path) -> None:
     result = run("ingest", str(kenya_file), "--country", "Kenya", "--year", "2023")
     assert result.status == 0
     assert result.out.splitlines()[-1] == "1 of 1 files are searchable."
-    assert re.search(r"added +3 passages  Kenya: Country Report 2023  \(Kenya, 2023\)", result.err)
+    assert re.search(r"added +3 passages  Kenya: Country Report 2023  \(Kenya, 2023, country_report\)", result.err)
     listed = run("documents", "list").out.splitlines()
     assert re.fullmatch(r"[0-9a-f]{20}  ready          3  Kenya: Country Report 2023  \(Kenya, 2023\)", listed[0])
     assert listed[-1] == "1 report, 3 passages"

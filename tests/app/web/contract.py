@@ -39,8 +39,8 @@ REPORT = {
 }  # fmt: skip
 DOCUMENT = REPORT | {
     "source", "collection", "labels", "description", "error", "sample", "parts", "has_file", "can_reingest",
-    "chunking", "may_change",
+    "chunking", "may_change", "proposed",
 }  # fmt: skip
 JOB = {"ingestion_id", "state", "created_at", "progress", "files"}
-FILE = {"name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id"}
+FILE = {"name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id", "proposed"}
 ERROR = {"code", "message", "details", "request_id"}

@@ -185,7 +185,17 @@ class TestEdit:
         assert {(hit["title"], hit["country_name"], hit["year"]) for hit in hits} == {("Renamed", "Mali", 2020)}
         assert fields_of(client.get("/api/documents?country_name=Kenya")) == ["country_name"]
 
-    def test_a_report_of_a_year_and_no_country_is_a_yearly_review(self, client: FlaskClient, uploaded: str) -> None:
+    def test_proposed_values_are_confirmed_and_the_collection_follows(self, client: FlaskClient) -> None:
+        (document_id,) = added(client, ("note.md", "# Prices\n\n2019 and 2020 were dry. So was 2019 in the north.\n"))
+        proposed = {one["field"]: one for one in get(client, document_id)["proposed"]}
+        assert proposed["year"] == {"field": "year", "value": 2019, "origin": "first pages", "taken": False}
+        assert (get(client, document_id)["year"], get(client, document_id)["collection"]) == (None, "chatbot_data")
+        edited = self.edit(client, document_id, year=2019)
+        assert (edited["year"], edited["collection"]) == (2019, "report_chatting")
+        assert "year" not in {one["field"] for one in edited["proposed"]}
+
+    def test_a_report_of_a_year_and_no_country_is_a_yearly_review(self, client: FlaskClient) -> None:
+        (uploaded,) = added(client, ("world.md", "# Planet\n\nThe population grew.\n"))
         assert self.edit(client, uploaded, country_name=None, year=2020, title="World")["type"] == "year_in_review"
         body = {"query": "population", "report_context": {"type": "year_in_review", "value": 2020}}
         assert {hit["title"] for hit in client.post("/api/search", json=body).get_json()["hits"]} == {"World"}

@@ -50,7 +50,7 @@ class TestFiles:
         assert [file["name"] for file in queued["files"]] == [KENYA, "bad.pdf", "prices.csv"]
         assert set(queued) == JOB
         job = ended(client, started)
-        assert (job["state"], job["progress"]) == ("failed", 1.0)
+        assert (job["state"], job["progress"]) == ("done", 1.0)
         kenya, bad, prices = job["files"]
         assert set(kenya) == FILE
         assert (kenya["state"], kenya["outcome"], kenya["chunks"], kenya["error"]) == ("done", "added", 3, "")

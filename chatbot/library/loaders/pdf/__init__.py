@@ -40,6 +40,7 @@ _NO_TITLE = re.compile(
 )
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _CODE = re.compile(r"[\d_]")
+MAX_MARGINS = 20
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffd]+")
 
 
@@ -63,26 +64,29 @@ class PdfLoader:
 
         try:
             with path.open("rb") as file:
-                title, pages = _read(file, path)
+                properties, pages = _read(file, path)
         except OSError as error:
             raise unreadable(path, error) from error
-        without_running_lines(pages)
+        margins = without_running_lines(pages)
         scanned = sum(page.letters < _MIN_LETTERS and page.pictured >= _SCANNED for page in pages)
         remedy = "Run OCR on it first, for example: ocrmypdf in.pdf out.pdf."
         if not any(page.columns for page in pages) or scanned == len(pages):
             raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
         if 2 * scanned > len(pages):
             raise LoadError(f"{path.name}: {scanned} of {len(pages)} pages are scans without text. {remedy}")
-        title = " ".join(_CONTROL.sub(" ", title).split())
+        title = " ".join(_CONTROL.sub(" ", properties["title"]).split())
         no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
         if len(title) > 200 or no_words or _NO_TITLE.match(title) or title == path.stem:
             title = ""  # a program filled it in with a file's name or its own
         title, sections = sections_of(pages, title)
-        return Loaded(title or path.stem, lay_out(sections), pages=len(pages))
+        about = {name: " ".join(_CONTROL.sub(" ", value).split()) for name, value in properties.items()}
+        return Loaded(
+            title or path.stem, lay_out(sections), pages=len(pages), margins=margins[:MAX_MARGINS], properties=about
+        )
 
 
-def _read(file: BufferedReader, path: Path) -> tuple[str, list[PageText]]:
-    """Return the title in the file's metadata, and its pages.
+def _read(file: BufferedReader, path: Path) -> tuple[dict[str, str], list[PageText]]:
+    """Return the file's properties, and its pages.
 
     Raises:
         LoadError: damaged, cut short or protected.
@@ -107,7 +111,10 @@ def _read(file: BufferedReader, path: Path) -> tuple[str, list[PageText]]:
         with _damage_named(path):  # only while pdfminer works: our own faults must not look like a damaged file
             _ = page.objects, page.edges  # pdfplumber keeps them until the page is closed
         pages.append(reader.read(page))
-    return str(pdf.metadata.get("Title") or ""), pages
+    stated = {"title": "Title", "subject": "Subject", "created": "CreationDate"}
+    properties = {name: str(pdf.metadata.get(key) or "") for name, key in stated.items()}
+    # "D:20240509172559Z00'00'": only the year matters.
+    return properties | {"created": properties["created"].removeprefix("D:")[:4]}, pages
 
 
 @contextmanager

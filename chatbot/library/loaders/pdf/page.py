@@ -268,8 +268,9 @@ _OUTER_NUMBER = re.compile(r"^(\d{1,5})\b|\b(\d{1,5})$")
 _NO_LETTER = re.compile(r"[\W\d_]+")
 
 
-def without_running_lines(pages: Sequence[PageText]) -> None:
-    """Remove running headers and footers and page numbers, in place."""
+def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
+    """Remove running headers and footers and page numbers, in place. Return the removed texts, each once."""
+    removed: dict[str, str] = {}
     places: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for page in pages:
         for line in _margin_lines(page):
@@ -295,9 +296,11 @@ def without_running_lines(pages: Sequence[PageText]) -> None:
             is_page_number = numbered and number and number[1].isdigit() and int(number[1]) - page.number == offset
             if is_page_number or len(repeated) >= needed or (everywhere and len(others) >= _MIN_REPEATED):
                 running.add(id(line))
+                removed.setdefault(_key(line), line.text)
         if running:
             kept = [[block for block in column if id(block) not in running] for column in page.columns]
             page.columns = [column for column in kept if column]
+    return tuple(removed.values())
 
 
 _CONTENTS_LINE = re.compile(r"(?:\.\s?){5,}\s*(\d{1,3})\s*$")
