@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import pytest
 from chatbot.domain import Document, Loaded, Section, Value, lay_out
 from chatbot.domain.errors import LoadError
 from chatbot.library.description import metadata_of
+from chatbot.library.loaders import loader_for, read_file
 from chatbot.library.sources import Source, document_id, folder_sources, make_document, read_manifest
-from tests.data import cases
+from tests.data import cases, data_set, needs
 
 CASES = cases(__file__)
 
@@ -21,14 +22,9 @@ TEXT = lay_out([Section(("A",), "one")])
 
 
 def make(
-    name: str = "mali-2010.md",
-    *,
-    file: Mapping[str, Value] | None = None,
-    manifest: Mapping[str, Value] | None = None,
-    person: Mapping[str, Any] | None = None,
-    sections: tuple[Section, ...] = TEXT,
-    countries: tuple[str, ...] = (),
-) -> Document:
+    name: str = "mali-2010.md", *, file: Any = None, manifest: Any = None, person: Any = None,
+    sections: tuple[Section, ...] = TEXT, countries: tuple[str, ...] = (),
+) -> Document:  # fmt: skip
     source = Source(Path(name), "x", metadata=manifest or {}, listed=manifest is not None)
     loaded = Loaded("Title", sections, metadata=file or {})
     return make_document(source, loaded, overrides=person or {}, countries=countries)
@@ -151,3 +147,30 @@ NAMES: dict[str, dict[str, Any]] = CASES["names"]
 @pytest.mark.parametrize(("stem", "expected"), NAMES.items(), ids=NAMES)
 def test_names(stem: str, expected: dict[str, Any]) -> None:
     assert metadata_of(stem) == expected
+
+
+FIRST_PAGES = json.loads(Path(__file__).with_name("data").joinpath("first_pages.json").read_text("utf-8"))["documents"]
+FOREIGN = data_set("foreign_reports")
+
+
+def described(path: Path) -> dict[str, Any]:
+    document = make_document(Source(path, path.name), read_file(loader_for(path), path))
+    return {one.field: one.value for one in document.proposed if one.taken} | document.metadata
+
+
+@pytest.mark.parametrize("wanted", FIRST_PAGES, ids=lambda wanted: wanted["file"])
+def test_first_pages(tmp_path: Path, wanted: dict[str, Any]) -> None:
+    (path := tmp_path / wanted.pop("file")).write_text(wanted.pop("text"), encoding="utf-8")
+    found = described(path)
+    assert re.search(wanted.pop("title"), found.pop("title"))
+    assert found == {name: value for name, value in wanted.items() if value is not None}
+
+
+@needs(FOREIGN)
+def test_of_the_real_reports_half_the_countries_and_all_years_are_found_and_none_is_wrong() -> None:
+    questions = json.loads((FOREIGN / "questions.json").read_text("utf-8"))
+    wanted = questions["country_and_year_a_reader_would_give"]
+    found = {name: [described(FOREIGN / name).get(field) for field in ("country_name", "year")] for name in wanted}
+    pairs = [pair for name in wanted for pair in zip(wanted[name], found[name], strict=True)]
+    assert not [pair for pair in pairs if pair[1] not in {None, pair[0]}]
+    assert sum(value is not None for _, value in pairs) == 6, "of 8"
