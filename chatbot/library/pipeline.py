@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,16 @@ from typing import Any, Literal
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.documents import DocumentRepository
 from ..domain import (
-    SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Loaded, Proposal, Scope, Section, lay_out,
+    SUMMARY_ORDINAL,
+    Chunk,
+    Chunking,
+    Document,
+    DocumentRecord,
+    Loaded,
+    Proposal,
+    Scope,
+    Section,
+    lay_out,
 )  # fmt: skip
 from ..domain.errors import (
     CancelledError,

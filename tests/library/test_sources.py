@@ -124,15 +124,7 @@ def test_the_identity_depends_on_the_folder_unless_it_is_named(tmp_path: Path) -
     assert folder_sources(one, prefix="x")[0].identity == folder_sources(two, prefix="x")[0].identity == "x/a.md"
 
 
-def test_ids_are_stable() -> None:
-    """They are stored: another way to make them would double every report."""
-    assert document_id("sample_data/country_reports/kenya-2023.md") == "73d71e792634f475d551"
-
-
-WRONG = CASES["wrong"]
-
-
-@pytest.mark.parametrize(("manifest", "parts"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("manifest", "parts"), CASES["wrong"].values(), ids=CASES["wrong"])
 def test_a_wrong_manifest_is_named_with_its_first_wrong_entry(tmp_path: Path, manifest: Any, parts: list[str]) -> None:
     root = folder(tmp_path, "a.md", manifest=manifest)
     with pytest.raises(LoadError) as raised:
