@@ -30,10 +30,7 @@ def make(
     return make_document(source, loaded, overrides=person or {}, countries=countries)
 
 
-WINNERS: dict[str, tuple[dict[str, Any], dict[str, Value]]] = CASES["winners"]
-
-
-@pytest.mark.parametrize(("said", "expected"), WINNERS.values(), ids=WINNERS)
+@pytest.mark.parametrize(("said", "expected"), CASES["winners"].values(), ids=CASES["winners"])
 def test_the_later_wins(said: dict[str, Any], expected: dict[str, Value]) -> None:
     assert make(**said).metadata == expected
 
@@ -134,10 +131,7 @@ def test_a_wrong_manifest_is_named_with_its_first_wrong_entry(tmp_path: Path, ma
         assert part in raised.value.message
 
 
-NAMES: dict[str, dict[str, Any]] = CASES["names"]
-
-
-@pytest.mark.parametrize(("stem", "expected"), NAMES.items(), ids=NAMES)
+@pytest.mark.parametrize(("stem", "expected"), CASES["names"].items(), ids=CASES["names"])
 def test_names(stem: str, expected: dict[str, Any]) -> None:
     assert metadata_of(stem) == expected
 
@@ -161,8 +155,7 @@ def test_first_pages(tmp_path: Path, wanted: dict[str, Any]) -> None:
 
 @needs(FOREIGN)
 def test_of_the_real_reports_half_the_countries_and_all_years_are_found_and_none_is_wrong() -> None:
-    questions = json.loads((FOREIGN / "questions.json").read_text("utf-8"))
-    wanted = questions["country_and_year_a_reader_would_give"]
+    wanted = json.loads((FOREIGN / "questions.json").read_text("utf-8"))["country_and_year_a_reader_would_give"]
     found = {name: [described(FOREIGN / name).get(field) for field in ("country_name", "year")] for name in wanted}
     pairs = [pair for name in wanted for pair in zip(wanted[name], found[name], strict=True)]
     assert not [pair for pair in pairs if pair[1] not in {None, pair[0]}]

@@ -23,6 +23,8 @@ from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.web_server import Page, WebServer, redirect
 
 CASES = cases(__file__)
+URL = "http://example.org/"
+TOO_LONG = [({"url": URL + "x" * 2000}, "url"), ({"urls": [f"{URL}{n}" for n in range(51)]}, "urls")]
 
 LONG = "# Report of many passages\n\n" + "\n\n".join(f"## Part {n}\n\nText number {n}." for n in range(400))
 
@@ -209,14 +211,7 @@ class TestWebPages:
         assert web.requests == []
         assert client.get("/api/documents").get_json()["total"] == 0
 
-    @pytest.mark.parametrize(
-        ("body", "field"),
-        [
-            *CASES["what_is_wrong_is_named_and_nothing_is_stored"],
-            ({"url": "http://example.org/" + "x" * 2000}, "url"),
-            ({"urls": [f"http://example.org/{n}" for n in range(51)]}, "urls"),
-        ],
-    )
+    @pytest.mark.parametrize(("body", "field"), [*CASES["what_is_wrong_is_named_and_nothing_is_stored"], *TOO_LONG])
     def test_what_is_wrong_is_named_and_nothing_is_stored(
         self, client: FlaskClient, settings: Settings, body: dict[str, Any], field: str
     ) -> None:
