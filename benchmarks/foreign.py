@@ -29,7 +29,7 @@ from benchmarks.foreign_documents import write_documents
 ROOT = Path(__file__).parent.parent
 OWN_QUESTIONS = ROOT / "tests" / "library" / "data" / "foreign.json"
 QUOTATION = re.compile(r"“([^”]*)”(?=[^“”]*\[\d+\])")
-FRAGMENT = re.compile(r"\|.*\||\.{4,}|\+?\d[\d ()-]{8,}\d(?!,)|\S+@\S+\.\w|^\W*$")
+FRAGMENT = re.compile(r"\|.*\||\.{4,}|\+\d[\d ()-]{8,}\d|\S+@\S+\.\w|^\W*$")
 COUNT_ROWS = """
 import sys
 from pathlib import Path

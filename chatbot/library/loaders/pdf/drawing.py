@@ -282,7 +282,7 @@ class _Device(PDFPageAggregator):
         text, bold, width, descent = glyph
         a, b, c, d, e, f = matrix
         turn, advance = 0, width * fontsize * scaling
-        if min(abs(a), abs(b)) > _DIAGONAL * max(abs(a), abs(b)):
+        if b and min(abs(a), abs(b)) > _DIAGONAL * max(abs(a), abs(b)):
             return advance  # a watermark across the page
         if b or c or min(a, d, scaling) <= 0 or min(advance, fontsize) < 0 or font.is_vertical():
             at = LTChar(matrix, font, fontsize, scaling, rise, text, width, font.char_disp(cid), ncs, graphicstate)

@@ -385,7 +385,7 @@ def _without_gaps(grid: Sequence[Sequence[_Cell]], spans: Sequence[Span]) -> tup
         if not any(filled):
             continue
         narrow = bool(groups) and (groups[-1][-1] + 1 < at or min(_width(spans[at]), _width(spans[at - 1])) < _HAIR)
-        apart = groups and any(
+        apart = narrow and any(
             has and any(row[place][0] for place in groups[-1]) for has, row in zip(filled, grid, strict=True)
         )
         if groups and narrow and not apart:
@@ -396,6 +396,10 @@ def _without_gaps(grid: Sequence[Sequence[_Cell]], spans: Sequence[Span]) -> tup
         [next(filter(_has_text, (row[place] for place in group)), row[group[0]]) for group in groups] for row in grid
     ]
     return joined, [(spans[group[0]][0], spans[group[-1]][1]) for group in groups]
+
+
+def _has_figure(row: Sequence[str]) -> bool:
+    return any(is_number(cell) and not is_year(cell) for cell in row[1:] if cell)
 
 
 def _has_text(cell: _Cell) -> bool:
@@ -441,11 +445,11 @@ def _headed(
         if all(abs(a[0] - b[0]) < _SAME and abs(a[1] - b[1]) < _SAME for a, b in pairs):
             return before.header, body, columns
     names: list[list[str]] = [[] for _ in columns]
-    figures = [any(is_number(cell) and not is_year(cell) for cell in row[1:]) for row in body]
-    above = figures.index(True) if any(figures) else 1
+    above = next((at for at, row in enumerate(body) if _has_figure(row)), len(body))
+    above = 1 if above == len(body) else above
     # Where rows of words stand among the figures, a row of words is only known as a heading while names are missing.
     words = not any(_DIGIT.search(cell) and not is_year(cell) for row in body[:above] for cell in row[1:])
-    sure = any(figures) and all(figures[above:]) and words
+    sure = above > 1 and words and all(map(_has_figure, body[above:]))
     at = 0
     for row in grid[: min(above, _MAX_BORDERED_HEADER_ROWS)]:
         texts = [text for text, _ in row]

@@ -108,7 +108,7 @@ def page_words(page: DrawnPage) -> list[Word]:
 def _with_scripts(words: list[Word]) -> list[Word]:
     """Join a raised figure to the number before it as "2023⁴", and a lowered one to the letters before it as "CO2"."""
     usual = max((word.size for word in words), default=0.0)
-    small = [word for word in words if word.size < _SCRIPT * usual and word.text.strip(",*") and len(word.text) < 4]
+    small = [w for w in words if w.size < _SCRIPT * usual and (len(w.text) == 1 or w.text.isdecimal())]
     if not small:
         return words
     ends: dict[int, list[Word]] = defaultdict(list)
