@@ -136,13 +136,14 @@ def assemble(
     trace: Trace | None = None,
     glossary: Sequence[GlossaryEntry] = (),
     is_closest: bool = False,
+    shown: Sequence[int] = (),
 ) -> Answer:
     """Return the answer with its citations, numbered from 1 by appearance, and its trace (`trace_of`).
 
     ``is_closest``: a model was told that the passages are only the closest. If it says first that they do not answer,
-    what follows is no answer.
+    what follows is no answer. ``shown``: see `in_order_of_appearance`.
     """
-    response, context = in_order_of_appearance(response, context)
+    response, context = in_order_of_appearance(response, context, shown)
     checked = check(response, context, question, glossary)
     return Answer(
         response=response,

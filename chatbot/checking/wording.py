@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -123,20 +123,21 @@ def unify_brackets(response: str, known: Collection[int]) -> str:
     a code fence around all of it, or is read from JSON.
     """
 
-    def in_brackets(match: re.Match[str]) -> str:
-        numbers = list[int]()
-        for first, last in _SPAN.findall(match[0].partition("†")[0]):
-            end = int(last or first)
-            numbers += range(int(first), end + 1) if 0 <= end - int(first) < MAX_SPAN else [int(first), end]
-        return f"[{', '.join(map(str, numbers))}]"
-
     def of_bare(match: re.Match[str]) -> str:
         numbers = [int(number) for number in (match[2] or match[3] or "").split(",") if number]
         numbers = numbers or [int(digit) for digit in unicodedata.normalize("NFKC", match[1])]
         return f" {numbers}" if set(numbers) <= set(known) else match[0]
 
-    text = _STYLES.sub(in_brackets, _unwrapped(response))
+    text = _STYLES.sub(_in_brackets, _unwrapped(response))
     return text if NUMBERS.search(text) else _BARE_STYLES.sub(of_bare, text)
+
+
+def _in_brackets(match: re.Match[str]) -> str:
+    numbers = list[int]()
+    for first, last in _SPAN.findall(match[0].partition("†")[0]):
+        end = int(last or first)
+        numbers += range(int(first), end + 1) if 0 <= end - int(first) < MAX_SPAN else [int(first), end]
+    return f"[{', '.join(map(str, numbers))}]"
 
 
 def _unwrapped(response: str) -> str:
@@ -152,42 +153,49 @@ def _unwrapped(response: str) -> str:
     return response
 
 
-def in_order_of_appearance(response: str, context: Context) -> tuple[str, Context]:
+def in_order_of_appearance(response: str, context: Context, shown: Sequence[int] = ()) -> tuple[str, Context]:
     """Number the citations from 1 by appearance, and the passages of the context alike: cited passages first.
 
-    A number without a passage gets one above those of passages.
+    ``shown``: the numbers that a stream has shown already, in their order (`NumberedStream.order`). A number without a
+    passage gets one above those of passages.
     """
     passages = {passage.number: passage for passage in context.passages}
     response = unify_brackets(response, passages)
-    cited = [number for number in cited_numbers(response) if number in passages]
+    cited = [number for number in dict.fromkeys([*shown, *cited_numbers(response)]) if number in passages]
     order = [*cited, *(number for number in passages if number not in cited)]
     new = {number: place for place, number in enumerate(order, start=1)}
     missing = {number: number + len(order) for number in cited_numbers(response) if 0 < number <= len(order)}
     response = _renumbered(response, {**missing, **new})
     renamed = tuple(replace(passages[number], number=new[number]) for number in order)
-    shown = tuple(new[number] for number in context.order if number in new)
-    return response, replace(context, passages=renamed, order=shown)
+    in_prompt = tuple(new[number] for number in context.order if number in new)
+    return response, replace(context, passages=renamed, order=in_prompt)
 
 
 class NumberedStream:
-    """`in_order_of_appearance` for a text that arrives in pieces. ``known``: the passages' numbers."""
+    """`in_order_of_appearance` for a text that arrives in pieces.
+
+    ``known``: the passages' numbers; ``order``: those that were cited so far.
+    """
 
     def __init__(self) -> None:
         self.known: Collection[int] = ()
-        self._new: dict[int, int] = {}
+        self.order: list[int] = []
         self._held = ""
 
     def feed(self, piece: str) -> str:
         """Return what can be shown after this piece: all but an open bracket, which may become a citation."""
-        text = self._held + piece
+        text = _STYLES.sub(_in_brackets, self._held + piece)
         start = text.rfind("[")
         is_open = start >= 0 and "]" not in text[start:] and len(text) - start < MAX_GROUP_CHARACTERS
         self._held = text[start:] if is_open else ""
         text = text[:start] if is_open else text
-        for number in cited_numbers(text):
-            if number in self.known:
-                self._new.setdefault(number, len(self._new) + 1)
-        return _renumbered(text, self._new)
+        self.order += [n for n in cited_numbers(text) if n in self.known and n not in self.order]
+        return _renumbered(text, {number: place for place, number in enumerate(self.order, start=1)})
+
+    def rest(self) -> str:
+        """Return what was held back and became no citation."""
+        rest, self._held = self._held, ""
+        return rest
 
 
 def _renumbered(text: str, numbers: Mapping[int, int]) -> str:

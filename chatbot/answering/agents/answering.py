@@ -369,5 +369,6 @@ def conclude(
     glossary = run.resources.glossary() if context.passages else ()
     is_closest = run.closest_only and run.has_model
     return assemble(
-        run.question, response, scope=scope, context=context, trace=trace, glossary=glossary, is_closest=is_closest
-    )
+        run.question, response, scope=scope, context=context, trace=trace, glossary=glossary, is_closest=is_closest,
+        shown=run.numbering.order,
+    )  # fmt: skip

@@ -159,11 +159,15 @@ class ReportAgent(BaseAgent):
                 yield TokenEvent(text)
             done += [heading, text]
         answer = conclude(run, scope, "\n\n".join(done), hits, context, truncated=sections.truncated)
-        lines = [f"- [{one.number}] {_place(one, run.say)}" for one in answer.citations]
-        sources = "\n".join([f"## {run.say('Sources')}", "", *lines]) if lines else ""
-        if sources:
-            yield TokenEvent(f"\n\n{sources}")
-            answer = replace(answer, response=f"{answer.response}\n\n{sources}")
+        if answer.citations:
+            places, head = [_place(one, run.say) for one in answer.citations], f"\n\n## {run.say('Sources')}\n"
+            # The stream numbers its citations itself.
+            found, shown = (
+                [f"\n- [{number}] {place}" for number, place in zip(numbers, places, strict=True)]
+                for numbers in ([c.hit.rank for c in answer.citations], [c.number for c in answer.citations])
+            )
+            yield TokenEvent("".join([head, *found]))
+            answer = replace(answer, response="".join([answer.response, head, *shown]))
         yield AnswerEvent(answer)
 
 

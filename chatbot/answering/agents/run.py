@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import count
 from typing import TypeVar
 
+from ...checking.wording import NumberedStream
 from ...database.core import begin_request
 from ...domain import (
     Aggregation,
@@ -110,7 +112,8 @@ class ModeAgent:
         request = replace(request, cache=question.cache)
         key = self._cache.key(question, request)
         if key and (kept := self._cache.get(key, request)) is not None:
-            yield SourcesEvent(kept.trace.hits, kept.scope)
+            numbers = {one.hit.chunk.id: one.number for one in kept.citations}
+            yield SourcesEvent(_under_numbers(kept.trace.hits, numbers), kept.scope)
             yield TokenEvent(kept.response)
             trace = replace(kept.trace, cached=True, steps=(StepTiming.since("cache", started),))
             yield AnswerEvent(replace(kept, trace=replace(trace, caches=dict(request.meter.lookups - before))))
@@ -118,13 +121,20 @@ class ModeAgent:
         run, mode = AgentRun(self._resources, question, request), ""
         while run.question.mode != mode and not (mode and request.cancelled):
             mode = run.question.mode
-            for event in AGENTS.builder(mode)().answer(run):
+            for event in run.numbered(AGENTS.builder(mode)().answer(run)):
                 if key and isinstance(event, AnswerEvent):
                     self._cache.put(key, event.answer, request)
                     trace = replace(event.answer.trace, caches=dict(request.meter.lookups - before))
                     yield AnswerEvent(replace(event.answer, trace=trace))
                 else:
                     yield event
+
+
+def _under_numbers(hits: Sequence[SearchHit], numbers: Mapping[str, int]) -> tuple[SearchHit, ...]:
+    """Return the hits in the order of their numbers by chunk; the others follow under the next free ones."""
+    free = (number for number in count(1) if number not in numbers.values())
+    ranked = (replace(hit, rank=numbers.get(hit.chunk.id) or next(free)) for hit in hits)
+    return tuple(sorted(ranked, key=lambda hit: hit.rank))
 
 
 class AgentRun:
@@ -152,8 +162,31 @@ class AgentRun:
         self.pipeline: tuple[Aggregation, ...] | None = None
         self.closest_only = False
         """Whether the passages may only be near to what the question asks."""
+        self.numbering = NumberedStream()
         self._has_searched = False
         self._share = PLANNING_SHARE
+
+    def numbered(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Number the citations of a stream in order of first appearance, as its answer does.
+
+        A hit's rank is the number that cites it: where that changes, the sources are sent again.
+        """
+        sources, numbering = None, self.numbering
+        for event in events:
+            if isinstance(event, SourcesEvent):
+                sources, numbering.known = event, [hit.rank for hit in event.hits]
+            elif isinstance(event, TokenEvent | AnswerEvent):
+                cited = len(numbering.order)
+                text = numbering.feed(event.text) if isinstance(event, TokenEvent) else numbering.rest()
+                if sources and numbering.order[cited:] != [*range(cited + 1, len(numbering.order) + 1)]:
+                    ids = {hit.rank: hit.chunk.id for hit in sources.hits}
+                    numbers = {ids[number]: place for place, number in enumerate(numbering.order, start=1)}
+                    yield replace(sources, hits=_under_numbers(sources.hits, numbers))
+                if text:
+                    yield TokenEvent(text)
+                if isinstance(event, TokenEvent):
+                    continue
+            yield event
 
     @property
     def reading(self) -> Reading:

@@ -15,8 +15,7 @@ from typing import Any
 import click
 
 from ...answering.conversation import Place, Saved
-from ...checking.wording import NumberedStream
-from ...domain import Scope, SourcesEvent, StepEvent, TokenEvent, Unsupported
+from ...domain import Scope, StepEvent, TokenEvent, Unsupported
 from ...domain.chat import question_problem
 from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
 from ...domain.json import parse, to_json
@@ -145,15 +144,13 @@ def _read(services: Services, options: dict[str, Any]) -> tuple[Services, dict[s
 def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str:
     """Print the answer while it is written; return the conversation's id."""
     request, conversation_id, printed = parse(ChatRequest, fields), "", ""
-    stream, numbered = services.answering.chat.stream, NumberedStream()
+    stream = services.answering.chat.stream
     question = request.to_question(services, ANYBODY.limit)
     for event in stream(question, place=Place(request.conversation_id), cancel=Cancellation()):
         # A pipe gets the checked answer, which may differ from what was streamed.
         if isinstance(event, TokenEvent) and not as_json and sys.stdout.isatty():
-            printed += (text := numbered.feed(event.text))
-            click.echo(text, nl=False)
-        elif isinstance(event, SourcesEvent):
-            numbered.known = [hit.rank for hit in event.hits]
+            printed += event.text
+            click.echo(event.text, nl=False)
         elif isinstance(event, StepEvent) and not as_json:
             print_step(event)
         elif isinstance(event, Saved):

@@ -12,7 +12,6 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from flask import Blueprint, Response, jsonify, request
@@ -218,36 +217,31 @@ class CompletionWriter:
         self._root = root.rstrip("/")
         self._about = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": body.model}
         self._text = ""
-        self._hits: Mapping[int, SearchHit] = {}
+        self._has_begun = False
 
     def whole(self, saved: Saved) -> dict[str, Any]:
         """Return the answer as a `chat.completion`."""
         answer = saved.answer
-        sources = {citation.number: citation.hit for citation in answer.citations}
         message = {
             "role": "assistant", "content": answer.response, "refusal": None,
-            "annotations": self._annotations(answer.response, sources),
+            "annotations": self._annotations(answer.response, _hits(answer)),
         }  # fmt: skip
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _reason(answer)}
         completion = {"object": "chat.completion", "choices": [choice], "usage": _usage(answer)}
         return {**self._about, **completion, "report_chat": self._extension(answer)}
 
     def write(self, event: Item) -> Iterator[str]:
-        """Yield the `chat.completion.chunk`s of an event, after the last one `[DONE]`. The numbers in the text are
-        those of the passages as found."""
-        if isinstance(event, SourcesEvent):
-            self._hits = {hit.rank: hit for hit in event.hits}
+        """Yield the `chat.completion.chunk`s of an event, after the last one `[DONE]`."""
+        if isinstance(event, SourcesEvent) and not self._has_begun:
+            self._has_begun = True
             yield self._piece({"role": "assistant", "content": ""})
         elif isinstance(event, TokenEvent):
             self._text += event.text
             yield self._piece({"content": event.text})
         elif isinstance(event, Saved):
             answer = event.answer
-            rank = {hit.chunk.id: number for number, hit in self._hits.items()}
-            cited = [replace(one, number=rank.get(one.hit.chunk.id, one.number)) for one in answer.citations]
-            extension = self._extension(replace(answer, citations=tuple(cited)))
-            last = {"annotations": self._annotations(self._text, self._hits)}
-            yield self._piece(last, finish_reason=_reason(answer), report_chat=extension)
+            last = {"annotations": self._annotations(self._text, _hits(answer))}
+            yield self._piece(last, finish_reason=_reason(answer), report_chat=self._extension(answer))
             if self._body.stream_options and self._body.stream_options.include_usage:
                 yield self._line({"choices": [], "usage": _usage(answer)})
             yield "data: [DONE]\n\n"
@@ -278,6 +272,10 @@ class CompletionWriter:
         scope, citations = to_json(answer.scope), to_json(answer)["citations"]
         warning = {"warning": self._body.warning} if self._body.warning else {}
         return {"answered": answer.answered, "citations": citations, "scope": scope, **warning}
+
+
+def _hits(answer: Answer) -> dict[int, SearchHit]:
+    return {citation.number: citation.hit for citation in answer.citations}
 
 
 def _reason(answer: Answer) -> str:
