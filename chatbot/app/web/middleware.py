@@ -22,7 +22,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 
 from ...config.settings import Settings
 from ...database.core import begin_request, end_request
-from ...domain.errors import LONGEST_SHOWN, ChatbotError, DependencyError, ForbiddenHostError, ForbiddenOriginError
+from ...domain.errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
 from .access import count_request, finish_request, require_role
 from .monitoring import ObservedRequest, body_of, error_body
 
@@ -119,8 +119,6 @@ def register_error_handlers(app: Flask) -> None:
     @app.errorhandler(Exception)
     def answer_error(error: Exception) -> Response:
         body = error_body(error)
-        if isinstance(error, DependencyError) and error.said and "caller" in g and g.caller.may("admin"):
-            body["error"]["details"][0]["said"] = error.said
         response = _respond(body, error.status if isinstance(error, ChatbotError) else 500)
         if isinstance(error, ChatbotError) and error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)

@@ -86,9 +86,12 @@ class Error(TypedDict):
 
 
 def error_body(error: Exception) -> dict[str, Any]:
-    """Return the body of an answer that failed, also the data of an `error` event."""
+    """Return the body of an answer or `error` event; only administrators get a dependency's own words."""
     failure = failure_of(error)
-    return body_of(failure.code, failure.message, failure.details)
+    body = body_of(failure.code, failure.message, failure.details)
+    if isinstance(failure, DependencyError) and failure.said and "caller" in g and g.caller.may("admin"):
+        body["error"]["details"][0]["said"] = failure.said
+    return body
 
 
 def failure_of(error: Exception) -> ChatbotError:
