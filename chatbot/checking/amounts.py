@@ -24,8 +24,6 @@ _UNIT = re.compile(
 """Per 100,000 is not per 100."""
 _OPEN_YEAR = pattern(r"\b{open_years}\W+(?:\w+\W+){0,2}$")
 _JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*", re.IGNORECASE)
-_NEXT_CLAUSE = pattern(r",? (?:and|but|while|whereas) {during}\b")
-"""Begins what another year is of: "In 2022 it was 5 %, and in 2023 6 %"."""
 _OF_EDITION = pattern(r"[\s(]*{of_edition}\b")
 _CONTRAST = pattern(r"\b{contrasts}\b")
 _FALLING = pattern(r"\b{falling}")
@@ -171,8 +169,6 @@ def _years(text: str, in_text: Sequence[Figure]) -> list[frozenset[int]]:
         else:
             if not is_after_year and _CONTRAST.search(gap):
                 current = frozenset()
-            if current and _NEXT_CLAUSE.match(text, figure.end):
-                bound[index] = current
             bound[index], before, is_after_year = bound[index] or current, bound[index], False
         place = figure.end
     return bound

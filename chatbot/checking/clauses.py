@@ -151,6 +151,8 @@ def marks_in(response: str, findings: Sequence[tuple[Clause, Defect]]) -> tuple[
 
     A finding that cannot be located within its clause marks the whole clause; a clause that is not found is not marked.
     """
+    if not findings:
+        return ()
     places = [place for place, sign in enumerate(response) if sign.isalnum()]
     letters = "".join(response[place] for place in places)
 

@@ -6,8 +6,7 @@ for its figures, and for whether they rise or fall.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -23,11 +22,9 @@ MIN_WORDS_IN_A_ROW = 4
 """Equal words in a row that show that a figure is in the same place."""
 MAX_REPLACED_WORDS = 4
 """Words that may replace others; more of them are another statement."""
-VERB_DISTANCE = 6
-"""Words before a figure among which its verb is looked for."""
-_NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
-_RISES, _FALLS = stems("rises"), stems("falls")
-_ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
+NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
+RISES, FALLS = stems("rises"), stems("falls")
+ABOVE, BELOW = RISES | stems("above"), FALLS | stems("below")
 _ARTICLES = stems("articles")
 
 
@@ -50,18 +47,26 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
 
     ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction.
     """
-    near = [statement for one in evidence for statement in one.nearest(clause.keys, most=3)]
+    least = max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
+    near = [  # those with so many of its words in any order: to align all would cost ten times as much
+        source
+        for source in nearest(clause, evidence)
+        for keys in [{one.key for one in source.tokens}]
+        if sum(one.key in keys for one in clause.tokens) >= least
+    ]
     names = frozenset[str]().union(*(one.names for one in evidence))
     about = frozenset[str]().union(*(one.about for one in evidence))
-    aligned = [
-        align(clause.tokens, source.tokens, supported, (names | about, names - about))
-        for source in near
-        if len(source.keys & clause.keys) > 1
-    ]
+    aligned = [align(clause.tokens, source.tokens, supported, (names | about, names - about)) for source in near]
     close = [one for one in aligned if one.share >= MIN_REPETITION_SHARE]
-    if close:
-        return max(close, key=lambda one: one.share).differences if all(one.differences for one in close) else []
-    return []
+    if not close or not all(one.differences for one in close):
+        return []
+    return max(close, key=lambda one: one.share).differences
+
+
+def nearest(clause: Sentence, evidence: Sequence[Evidence]) -> Iterator[Sentence]:
+    """Yield the sentences of each passage that share most words with a clause, and at least two."""
+    near = (source for one in evidence for source in one.nearest(clause.keys, most=3))
+    return (source for source in near if len(source.keys & clause.keys) > 1)
 
 
 def align(
@@ -71,11 +76,7 @@ def align(
 
     ``proper``: stems of the passage's names, and of those that are not of its title, section and metadata.
     """
-    keys, source_keys = [one.key for one in clause], [one.key for one in source]
-    most = sum((Counter(keys) & Counter(source_keys)).values())  # that any order can have in common
-    if most < max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause)):
-        return Alignment(0.0, [])
-    matcher = SequenceMatcher(None, keys, source_keys, autojunk=False)
+    matcher = SequenceMatcher(None, [one.key for one in clause], [one.key for one in source], autojunk=False)
     changes = matcher.get_opcodes()
     same = [token for kind, start, end, _, _ in changes if kind == "equal" for token in clause[start:end]]
     words, of = sum(token.amount is None for token in same), sum(token.amount is None for token in clause)
@@ -106,13 +107,13 @@ def align(
                 names = _names(clause, first, end)
                 if _is_another_name(names, old, (clause, source), proper):
                     differences.append(Defect("name", " ".join(token.text for token in names)))
-        negations += sum(token.key in _NEGATORS for token in new) - sum(token.key in _NEGATORS for token in old)
+        negations += sum(token.key in NEGATORS for token in new) - sum(token.key in NEGATORS for token in old)
     if not (_is_moved(amounts) and _is_moved(years)):  # another order moves figures and years alike
         differences = sorted(figures, key=lambda one: one.kind) + differences
     if not negations % 2:
         differences += turns
     elif not turns:  # "did not fall" is no fall
-        differences.append(Defect("negation", next((t.text for t in (*clause, *source) if t.key in _NEGATORS), "")))
+        differences.append(Defect("negation", next((t.text for t in (*clause, *source) if t.key in NEGATORS), "")))
     return Alignment(share, differences)
 
 
@@ -161,4 +162,4 @@ def _is_alike(one: Token, other: Token) -> bool:
 
 
 def _sign(token: Token) -> int:
-    return (token.key in _ABOVE) - (token.key in _BELOW)
+    return (token.key in ABOVE) - (token.key in BELOW)

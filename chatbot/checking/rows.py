@@ -11,17 +11,16 @@ from itertools import groupby, pairwise
 from typing import TypeVar
 
 from .amounts import Amount
-from .contradictions import Defect
+from .contradictions import ABOVE, BELOW, FALLS, NEGATORS, RISES, Defect, nearest
 from .evidence import BEGINNING, WORD, Evidence, Row, Sentence, Token, keys_of, label_key
 from .foreign import MIN_NAME_CHARACTERS, Headings
-from .wording import pattern, stems
+from .wording import pattern
 
 _NEGATED = pattern(r"\b{negates}\b")
 _COMPARED = pattern(r"\b{compares}\W+(?:\w+\W+){0,2}$")
 _UNCHANGED = pattern(r"\b{unchanged}\b")
-_RISES, _FALLS, _NEGATORS = stems("rises"), stems("falls"), stems("negators")
-_ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
 _FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
+_CHANGES = ABOVE | BELOW | _FACTORS.keys()
 FACTOR_SHARE = 0.2
 """How far a change may be from the factor that the clause says, as a share of it."""
 VERB_DISTANCE = 8
@@ -48,6 +47,8 @@ def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings)
     yield from _of_other_countries(clause, shown, found)
     yield from _of_siblings(clause.text, shown, found)
     yield from _of_other_headings(clause, shown, found, headings)
+    if clause.keys.isdisjoint(_CHANGES) and not _UNCHANGED.search(clause.text):
+        return
     yield from _turned(clause, set(map(id, shown)))
     yield from _turned_prose(clause, cited)
     if not any(map(_is_figure, clause.tokens)):
@@ -128,11 +129,11 @@ def _is_figure(token: Token) -> bool:
     return token.key == "#" and token.amount is not None
 
 
-def _sign(tokens: Sequence[Token], ups: frozenset[str] = _RISES, downs: frozenset[str] = _FALLS) -> int:
+def _sign(tokens: Sequence[Token], ups: frozenset[str] = RISES, downs: frozenset[str] = FALLS) -> int:
     """Return 1 if the last word of change says that something rises, -1 if it falls, else 0."""
     for place in reversed(range(len(tokens))):
         if sign := (tokens[place].key in ups) - (tokens[place].key in downs):
-            return 0 if any(token.key in _NEGATORS for token in tokens[max(0, place - 2) : place]) else sign
+            return 0 if any(token.key in NEGATORS for token in tokens[max(0, place - 2) : place]) else sign
     return 0
 
 
@@ -155,7 +156,7 @@ def _turned(clause: Sentence, supported: Collection[int]) -> Iterator[Defect]:
         elif "from" in links:
             first, last, sign = last, first, _sign(between) or _sign(before)
         elif "than" in links:
-            first, last, sign = last, first, _sign([*before, *between], _ABOVE, _BELOW)
+            first, last, sign = last, first, _sign([*before, *between], ABOVE, BELOW)
         elif one.years and two.years and one.years.isdisjoint(two.years):
             if min(one.years) > min(two.years):
                 first, last = last, first
@@ -171,8 +172,7 @@ def _turned_prose(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defec
     directions = list(_directions(clause.tokens))
     if not any(sign for _, sign in directions):
         return
-    near = [one for source in cited for one in source.nearest(clause.keys, most=3)]
-    told = [told for one in near if len(one.keys & clause.keys) > 1 for told in _directions(one.tokens)]
+    told = [told for one in nearest(clause, cited) for told in _directions(one.tokens)]
     for token, sign in directions:
         others = {other for true, other in told if token.amount and true.amount and token.amount.agrees(true.amount)}
         if sign and others == {-sign}:
@@ -215,7 +215,7 @@ def _turned_series(clause: Sentence, cited: Sequence[Evidence], headings: Headin
     first, last = float(values[shown[0]]), float(values[shown[-1]])
     is_turned = sign and (last - first) * sign < 0 and (years or all(step * sign <= 0 for step in steps))
     if is_turned or (is_same and first != last) or (factored and not _is_by_factor(tokens, first, last)):
-        changes = (t.text for t in tokens if t.key in _RISES | _FALLS | _FACTORS.keys())
+        changes = (t.text for t in tokens if t.key in RISES | FALLS | _FACTORS.keys())
         yield Defect("direction", next(changes, ""))
 
 
@@ -223,7 +223,7 @@ def _wrong_comparison(clause: Sentence, cited: Sequence[Evidence], headings: Hea
     """Yield the word that compares the figures of two labels the wrong way: "men live longer than women"."""
     before, than, after = clause.text.partition(" than ")
     tokens = Sentence(before, []).tokens
-    sign = _sign(tokens, _ABOVE, _BELOW) if than else 0
+    sign = _sign(tokens, ABOVE, BELOW) if than else 0
     left, right = keys_of(before), keys_of(after)
     keys = {key for key in clause.keys if label_key(key) == key}
     pairs = [
@@ -236,4 +236,4 @@ def _wrong_comparison(clause: Sentence, cited: Sequence[Evidence], headings: Hea
     ][:MAX_PAIRS]  # fmt: skip
     values = [(min(row.amount.figure.values), min(other.amount.figure.values)) for row, other in pairs]
     if values and all((one > other) - (one < other) == -sign for one, other in values):
-        yield Defect("direction", next(token.text for token in reversed(tokens) if token.key in _ABOVE | _BELOW))
+        yield Defect("direction", next(token.text for token in reversed(tokens) if token.key in ABOVE | BELOW))
