@@ -68,10 +68,11 @@ export function openMenu(conversation, button) {
   }
   byId("conversations").append(menu);
   menu.showPopover();
-  const { bottom, right, top } = button.getBoundingClientRect();
+  const { bottom, left, right, top } = button.getBoundingClientRect();
   const isLow = bottom + menu.offsetHeight > innerHeight;
   menu.style.top = `${isLow ? Math.max(0, top - menu.offsetHeight) : bottom}px`;
-  menu.style.left = `${Math.max(8, right - menu.offsetWidth)}px`;
+  const start = document.dir === "rtl" ? Math.min(left, innerWidth - menu.offsetWidth - 8) : right - menu.offsetWidth;
+  menu.style.left = `${Math.max(8, start)}px`;
   menu.querySelector("button, a").focus();
 }
 

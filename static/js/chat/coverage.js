@@ -6,7 +6,8 @@ import { valueLabel } from "../common/format.js";
 import { t } from "../common/words.js";
 
 const NO_COUNTRY = t("No country");
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const right = document.dir === "rtl" ? -1 : 1;
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -right], ArrowRight: [0, right] };
 
 const button = (text, label, values) => element("button", {
   type: "button", text, "aria-label": label, "aria-pressed": "false", tabindex: "-1", "data-values": JSON.stringify(values),

@@ -143,7 +143,7 @@ export function markdownView(container, decorate) {
     blocks.forEach((block, index) => {
       const raw = block.raw.trimEnd();
       if (shown[index] === raw) return;
-      const holder = container.children[index] ?? container.appendChild(document.createElement("div"));
+      const holder = container.children[index] ?? container.appendChild(element("div", { dir: "auto" }));
       grow(holder, renderBlock(block, decorate));
       beRegion(holder, block.type === "table" ? t("Table") : "");
       shown[index] = raw;

@@ -67,7 +67,7 @@ function bar(share, className = "", lines = {}) {
   filled.style.width = percent(share);
   return element("span", { className: "bar", "aria-hidden": "true" }, filled, ...Object.entries(lines).map(([name, place]) => {
     const tick = element("span", { className: `tick ${name}` });
-    tick.style.left = percent(place);
+    tick.style.insetInlineStart = percent(place);
     return tick;
   }));
 }
