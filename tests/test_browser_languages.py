@@ -1,4 +1,4 @@
-"""The page in Spanish, because the browser asks for it, then in French, because the person does."""
+"""The page in Spanish, because the browser asks for it, then in French and Arabic, because the person does."""
 
 from __future__ import annotations
 
@@ -80,6 +80,16 @@ def test_spanish_by_the_browser_and_french_by_the_switch(page: Page, address: st
     expect(page.locator("#total")).to_have_text("3 documents")
     expect(page.locator("h1")).to_have_text("Base de connaissances")
     assert is_all_in(page, "fr")
+    page.locator("#language").select_option("ar")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(address)
+    ask(page, "What is the growth rate of Kenya in the 2023 report?")
+    assert page.evaluate("[document.dir, document.documentElement.scrollWidth]") == ["rtl", 390]
+    page.locator(".answer-body .citation").first.click()
+    expect(page.locator("#evidence-number")).to_have_text("المصدر 1")
+    expect(page.locator("#evidence-passage mark")).to_contain_text("Kenya grows by 2.3%")
+    assert page.evaluate("getComputedStyle(document.getElementById('evidence-passage')).direction") == "ltr"
+    assert is_all_in(page, "ar")
 
 
 def test_the_pages_differ_by_language_for_caches_too(page: Page, address: str) -> None:

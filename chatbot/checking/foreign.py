@@ -111,7 +111,8 @@ class Foreign:
 
     def is_all(self, sentence: Sentence) -> bool:
         """Return whether hardly a telling word of the sentence is in the cited passages or the question."""
-        if not self._is_english or QUOTATION.search(sentence.text):
+        is_other_script = not sentence.text.isascii() and language_of(sentence.text) in {"", "arabic"}
+        if not self._is_english or is_other_script or QUOTATION.search(sentence.text):
             return False
         countries = {stem(word) for country in sentence.countries for word in WORD.findall(country.text)}
         keys = {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()} - GENERAL - countries

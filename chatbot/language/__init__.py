@@ -26,7 +26,7 @@ _TERM = re.compile(r"\w+(?:[.,]\d+)*")
 _COMPOUND = re.compile(r"\b\w*?(?:[a-z0-9][A-Z]|_)\w*")
 _SEAM_HINT = re.compile(r"[a-z0-9][A-Z]|_")
 _SEAM = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я])|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？؟])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Яء-ي])|\n+")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|est|approx|incl|No|Gen|Lt|Col|Maj|Capt|Gov|Sen|Rep|Fig|Vol|ca|pp?|e\.g|i\.e"
