@@ -373,7 +373,6 @@ class TestAttachments:
     [
         ("Quel est le taux de chômage dans les îles ?", "fr", "anglais"),
         ("¿Cuántos habitantes tiene?", "es", "inglés"),
-        ("Quantos habitantes vivem nas ilhas?", "pt", "inglês"),
         ("كم عدد السكان، وما هو GDP؟", "ar", "الإنجليزية"),
         ("Wie viele Menschen leben auf den Inseln?", "en", "English"),
         ("What do they say of the weather?", "es", None),
