@@ -37,7 +37,6 @@ from ...domain import Answer, Scope, StepEvent, Unsupported
 from ...domain.costs import DayUsage, Sums, Usage, UsageReport
 from ...domain.errors import ChatbotError, DependencyError, MissingPackageError
 from ..services.storage import Storage
-from .access import caller
 from .routes import Number, Query, answer_type, route, samples, services
 
 monitoring = Blueprint("monitoring", __name__)
@@ -309,6 +308,8 @@ def check_readiness() -> Response:
     ok = all(dependency["ok"] for dependency in dependencies)
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
         dependencies.append(_ping("disk", storage.files.describe_space))
+    from .access import caller  # it needs this module
+
     shown: dict[str, list[Dependency]] = {}
     with suppress(ChatbotError):  # the key is unknown, or the database does not answer
         shown = {"dependencies": dependencies} if caller().may("admin") else {}
