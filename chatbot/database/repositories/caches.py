@@ -47,9 +47,12 @@ def cached(database: Database, name: str, read: Callable[[], T]) -> T:
     kept: T | None = cache.get((database, name))
     if kept is not None:
         return kept
-    reads = {**database.reads, name: read} if name in database.reads else {name: read}
-    missing, state = [one for one in reads if (database, one) not in cache], cache.get(STATE)
-    results = dict(zip(missing, database.at_once([reads[one] for one in missing]), strict=True))
+    state, results = cache.get(STATE), dict[str, Any]()
+    if database.embedded or name not in database.reads:
+        results[name] = read()
+    else:  # the others will be needed, too: with a server, one round trip for all
+        reads = {one: other for one, other in database.reads.items() if (database, one) not in cache} | {name: read}
+        results = dict(zip(reads, database.at_once(list(reads.values())), strict=True))
     if cache.get(STATE) is state:  # else another thread of this request has searched since, and needs later reads
         cache.update({(database, one): result for one, result in results.items()})
     value: T = results[name]
