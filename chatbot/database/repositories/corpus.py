@@ -47,9 +47,8 @@ def _shared_rows(database: Database) -> dict[str, Json]:
 
 
 def _read_meta(database: Database) -> dict[str, Json]:
-    names = {"_id": {"$in": [CORPUS, CATALOG, GLOSSARY, FIGURES, EMBEDDER]}}
-    condition = {"$or": [names, {"_id": {"$gte": CALIBRATION, "$lt": f"{CALIBRATION}\uffff"}}]}
-    return {row["_id"]: row for row in database["meta"].find(condition, {"recent": 0})}
+    # All of them: the others are few and small, and a condition would cost more than it saves.
+    return {row["_id"]: row for row in database["meta"].find({}, {"recent": 0})}
 
 
 class CorpusChanges:
