@@ -52,6 +52,7 @@ _FIGURE = re.compile(
     rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?",
     re.IGNORECASE,
 )
+_YEARS = {str(year): year for year in range(1000, 2100)}
 RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)")
 _POINT_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
@@ -79,8 +80,7 @@ class Figure:
     @property
     def year(self) -> int | None:
         """The number as a year if it is written like one, from 1000 to 2099, else None."""
-        is_one = len(self.text) == 4 and self.text.isdigit() and "1000" <= self.text < "2100"
-        return int(self.text) if is_one else None
+        return _YEARS.get(self.text)
 
 
 def unify_signs(text: str) -> str:

@@ -40,12 +40,6 @@ IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 """Pause after an empty look at the change stream, pause after a failure, and time between two notes of the position."""
 
 
-def _shared_rows(database: Database) -> dict[str, Json]:
-    """Read the rows that every question needs at once, without the entries of the logs."""
-    rows: dict[str, Json] = cached(database, META, database.reads[META])
-    return rows
-
-
 def _read_meta(database: Database) -> dict[str, Json]:
     # All of them: the others are few and small, and a condition would cost more than it saves.
     return {row["_id"]: row for row in database["meta"].find({}, {"recent": 0})}
@@ -67,7 +61,7 @@ class CorpusChanges:
 
     def position(self) -> int:
         """Return the position, 0 before the first write. Read once for each request (`request_cache`)."""
-        row = _shared_rows(self._database).get(self._log)
+        row = cached(self._database, META, self._database.reads[META]).get(self._log)
         return int(row["position"]) if row else 0
 
     def record(self, document_ids: Iterable[str] | None, *, in_place: bool = False) -> int:
@@ -124,7 +118,7 @@ class CorpusFacts:
         database.reads.setdefault(META, partial(_read_meta, database))
 
     def embedder(self) -> StoredEmbedder | None:
-        row = _shared_rows(self._database).get(EMBEDDER)
+        row = cached(self._database, META, self._database.reads[META]).get(EMBEDDER)
         return None if row is None else from_row(StoredEmbedder, row)
 
     def remember_embedder(self, embedder: StoredEmbedder) -> None:
@@ -146,7 +140,7 @@ class CorpusFacts:
 
     def calibration(self, model_id: str) -> Calibration | None:
         """Return what `calibrate` measured for this embedding model on this database."""
-        row = _shared_rows(self._database).get(f"{CALIBRATION}{model_id}")
+        row = cached(self._database, META, self._database.reads[META]).get(f"{CALIBRATION}{model_id}")
         return None if row is None else from_row(Calibration, row)
 
     def put_calibration(self, calibration: Calibration) -> None:
