@@ -98,11 +98,7 @@ def long_conversation(page: Page, address: str, data: Path, turns: int) -> dict[
         page.goto(f"{address}/c/{conversation_id}")
         page.wait_for_function("() => times.opened")
         opened.append(page.evaluate("() => times.opened"))
-    return {
-        "opened": statistics.median(opened),
-        "shown": page.locator(".turn").count(),
-        "stops": page.evaluate(STOPS),
-    }
+    return {"opened": statistics.median(opened), "shown": page.locator(".turn").count(), "stops": page.evaluate(STOPS)}
 
 
 def repeat(services: Services, conversation_id: str, times: int) -> None:

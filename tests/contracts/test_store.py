@@ -208,11 +208,7 @@ def test_keywords_find_what_holds_them_and_nothing_else(harness: Harness, store:
 
 
 def test_keywords_are_found_in_title_and_section_too(harness: Harness, store: Store) -> None:
-    chunks = [
-        replace(chunk("a"), title="Kenya 2023"),
-        replace(chunk("b"), section="Demographics"),
-        chunk("c"),
-    ]
+    chunks = [replace(chunk("a"), title="Kenya 2023"), replace(chunk("b"), section="Demographics"), chunk("c")]
     fill(harness, store, chunks, vectors(3))
     assert ids(store.keyword_search("Kenya", top_k=10, scope=EVERYTHING)) == [chunks[0].id]
     assert ids(store.keyword_search("demographics", top_k=10, scope=EVERYTHING)) == [chunks[1].id]

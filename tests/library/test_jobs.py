@@ -20,15 +20,7 @@ from chatbot.jobs.worker import MAX_TRIES
 from chatbot.library import control, versions
 from chatbot.library.control import Retries
 from chatbot.library.sources import document_id, folder_sources
-from tests.library.helpers import (
-    Embedding,
-    KilledError,
-    assert_consistent,
-    passages_of,
-    raising,
-    until,
-    write,
-)
+from tests.library.helpers import Embedding, KilledError, assert_consistent, passages_of, raising, until, write
 from tests.library.helpers import record_of as registered
 
 Start = Callable[..., Ingestion]

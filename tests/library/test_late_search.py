@@ -25,16 +25,7 @@ from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.campaigns import times
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.search_engine import failure
-from tests.library.helpers import (
-    REPORT_ID,
-    KilledError,
-    ingest,
-    passages_of,
-    raising,
-    record_of,
-    running,
-    write,
-)
+from tests.library.helpers import REPORT_ID, KilledError, ingest, passages_of, raising, record_of, running, write
 
 OLD, NEW, OTHER = [f"zebra{n}" for n in range(6)], [f"lion{n}" for n in range(9)], [f"okapi{n}" for n in range(6)]
 SPEED = 40.0

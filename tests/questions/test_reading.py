@@ -92,10 +92,7 @@ def test_a_language_model_may_read_a_question() -> None:
     assert (request.kind, request.topic) == ("comparison", "inflation")
 
 
-@pytest.mark.parametrize(
-    "fields",
-    CASES["what a model makes up leaves it to the rules"],
-)
+@pytest.mark.parametrize("fields", CASES["what a model makes up leaves it to the rules"])
 def test_what_a_model_makes_up_leaves_it_to_the_rules(fields: object) -> None:
     assert read_by_model(TEXT, fields, LIBRARY, Scope()) == read_names(TEXT, LIBRARY)
 

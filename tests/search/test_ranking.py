@@ -13,16 +13,7 @@ from chatbot.domain import Match, QuerySettings, Threshold
 from chatbot.domain.documents import Calibration
 from chatbot.models.embed.minilm import MiniLMEmbedder
 from chatbot.search import RETRIEVAL_METHODS, RetrievalMethod
-from chatbot.search.ranking import (
-    FUSIONS,
-    SHIPPED,
-    adaptive_threshold,
-    bounded,
-    minmax,
-    relevance_bounds,
-    rrf,
-    zscore,
-)
+from chatbot.search.ranking import FUSIONS, SHIPPED, adaptive_threshold, bounded, minmax, relevance_bounds, rrf, zscore
 from chatbot.search.relevance import Bounds
 
 NEAR = {"a": 0.9, "b": 0.8, "c": 0.4}
@@ -59,8 +50,7 @@ def test_hybrid_asks_both_for_a_hundred_or_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weight", "order"),
-    [(0.6, ["c", "a", "b", "d"]), (1.0, ["a", "b", "c", "d"]), (0.0, ["c", "d", "a", "b"])],
+    ("weight", "order"), [(0.6, ["c", "a", "b", "d"]), (1.0, ["a", "b", "c", "d"]), (0.0, ["c", "d", "a", "b"])]
 )
 def test_hybrid_ranks_the_union_by_weighted_z_scores(weight: float, order: list[str]) -> None:
     """R-B6: merged by chunk id."""

@@ -35,10 +35,7 @@ def hits(score: float, heading: float | None = None) -> list[SearchHit]:
     return [SearchHit(chunk, score=score, heading_score=heading)]
 
 
-@pytest.mark.parametrize(
-    ("question", "score", "heading", "verdict"),
-    CASES["verdicts"],
-)
+@pytest.mark.parametrize(("question", "score", "heading", "verdict"), CASES["verdicts"])
 def test_verdicts(question: str, score: float, heading: float | None, verdict: str) -> None:
     assert judge().verdict(read(question), hits(score, heading)) == verdict
 

@@ -45,10 +45,7 @@ class TestMissing:
         found = missing("What is the growth rate in France?")
         assert found == Missing(f"There is no report on France. There are reports on the {CONGO}, Kenya, Mali.", True)
 
-    @pytest.mark.parametrize(
-        ("text", "name"),
-        CASES["it is named as it was written or as it is called"],
-    )
+    @pytest.mark.parametrize(("text", "name"), CASES["it is named as it was written or as it is called"])
     def test_it_is_named_as_it_was_written_or_as_it_is_called(self, text: str, name: str) -> None:
         found = missing(text)
         assert found is not None
@@ -145,10 +142,7 @@ class TestMissingFigures:
             said == "No figure of 1998 was found for this in the reports (Kenya); the passages found have 2019 to 2023."
         )
 
-    @pytest.mark.parametrize(
-        "text",
-        CASES["a year that is there"],
-    )
+    @pytest.mark.parametrize("text", CASES["a year that is there"])
     def test_a_year_that_is_there(self, text: str) -> None:
         assert self.said(text, *INFLATION, CAPITAL, POPULATION) is None
 

@@ -192,10 +192,7 @@ def test_an_index_found_queryable_is_trusted_for_a_minute(setup: Setup, monkeypa
         looks.append(self.name)
         return [{"queryable": True, "status": "READY"}]
 
-    monkeypatch.setattr(
-        "chatbot.database.core.Collection.search_indexes",
-        look,
-    )
+    monkeypatch.setattr("chatbot.database.core.Collection.search_indexes", look)
     for _ in range(3):
         assert setup.store.vector_search(QUERY, top_k=5, scope=KENYA) == []
     assert looks == ["reports"]
@@ -204,9 +201,7 @@ def test_an_index_found_queryable_is_trusted_for_a_minute(setup: Setup, monkeypa
     assert looks == ["reports", "reports"]
 
 
-def test_a_collection_without_room_for_a_text_index_is_skipped_with_a_warning(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_collection_without_room_for_a_text_index_is_skipped_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     setup = Setup(indexed=False)
     setup.engine.room = 3
     ensure_indexes(setup.database, setup.plans())

@@ -121,11 +121,7 @@ class WordReader:
     """``notes``: texts of footnotes and endnotes by kind and id. Each goes below the paragraph that refers to it."""
 
     def __init__(
-        self,
-        styles: Mapping[str, Style],
-        notes: Mapping[tuple[str, str], str],
-        numbering: WordNumbering,
-        part: Any,
+        self, styles: Mapping[str, Style], notes: Mapping[tuple[str, str], str], numbering: WordNumbering, part: Any
     ) -> None:
         self._styles = styles
         self._notes = dict(notes)

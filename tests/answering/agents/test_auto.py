@@ -56,13 +56,7 @@ def test_the_router_is_told_the_scope(model: Bench) -> None:
     assert "Scope chosen: Kenya or Mali" in asked(told.requests[0])
 
 
-@pytest.mark.parametrize(
-    ("query", "mode"),
-    [
-        *CASES["without_a_model_a_rule_picks"],
-        (COMPARED, "compare"),
-    ],
-)
+@pytest.mark.parametrize(("query", "mode"), [*CASES["without_a_model_a_rule_picks"], (COMPARED, "compare")])
 def test_without_a_model_a_rule_picks(keyless: Bench, query: str, mode: str) -> None:
     told = keyless.ask("auto", query=query)
     assert told.answer.trace.mode == mode

@@ -172,10 +172,7 @@ class TestKeyless:
         assert told.answer.answered
         assert told.answer.unsupported == ()
 
-    @pytest.mark.parametrize(
-        ("query", "plan"),
-        CASES["of a chapter the figures of it that differ"],
-    )
+    @pytest.mark.parametrize(("query", "plan"), CASES["of a chapter the figures of it that differ"])
     def test_of_a_chapter_the_figures_of_it_that_differ(
         self, tmp_path_factory: pytest.TempPathFactory, query: str, plan: list[str]
     ) -> None:

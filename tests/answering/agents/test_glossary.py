@@ -50,10 +50,7 @@ def ask(services: Services, text: str, **filters: object) -> Answer:
     return last.answer if isinstance(last, AnswerEvent) else assemble(asked, "", scope=ScopeSummary(asked.scope, 0, 0))
 
 
-@pytest.mark.parametrize(
-    ("text", "meaning"),
-    CASES["a meaning comes from the glossary"],
-)
+@pytest.mark.parametrize(("text", "meaning"), CASES["a meaning comes from the glossary"])
 def test_a_meaning_comes_from_the_glossary(services: Services, text: str, meaning: str) -> None:
     answer = ask(services, text)
     assert answer.response.startswith(("From the glossary:", "Del glosario:"))

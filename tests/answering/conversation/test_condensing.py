@@ -63,10 +63,7 @@ class TestByModel:
         assert condense(services, "What is the area of Mali?") == ("", [], 0)
         assert server.requests == []
 
-    @pytest.mark.parametrize(
-        "written",
-        CASES["only the question is taken"],
-    )
+    @pytest.mark.parametrize("written", CASES["only the question is taken"])
     def test_only_the_question_is_taken(self, services, server, written: str) -> None:
         server.chat(Reply([written]))
         assert condense(services)[0] == "Why does Kenya grow?"

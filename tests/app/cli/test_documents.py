@@ -156,10 +156,7 @@ class TestFolders:
         assert "3 of 4 files can be read." in result.out
         assert run("documents", "list").out == listed
 
-    @pytest.mark.parametrize(
-        ("flags", "about"),
-        CASES["a dry run shows the type"],
-    )
+    @pytest.mark.parametrize(("flags", "about"), CASES["a dry run shows the type"])
     def test_a_dry_run_shows_the_type(self, run: Run, tmp_path: Path, flags: tuple[str, ...], about: str) -> None:
         (tmp_path / "wells.csv").write_text("depth,place\n3,Kitui\n", encoding="utf-8")
         assert f"wells  ({about})" in run("ingest", str(tmp_path / "wells.csv"), "--dry-run", *flags).err
@@ -219,10 +216,7 @@ class TestFlags:
         assert (record.title, record.labels, record.description) == ("Mine", ("a", "b"), "Some words.")
         assert record.metadata == {"country_name": "Kenya", "year": 2023, "type": "review"}
 
-    @pytest.mark.parametrize(
-        ("flag", "value", "field", "valid"),
-        CASES["a wrong one is usage and lists the valid"],
-    )
+    @pytest.mark.parametrize(("flag", "value", "field", "valid"), CASES["a wrong one is usage and lists the valid"])
     def test_a_wrong_one_is_usage_and_lists_the_valid(
         self, run: Run, kenya_file: Path, flag: str, value: str, field: str, valid: str
     ) -> None:

@@ -6,14 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.evaluation import (
-    Dataset,
-    EvaluationQuery,
-    Expectation,
-    QuestionReader,
-    read_dataset,
-    register_reports,
-)
+from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation, QuestionReader, read_dataset, register_reports
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Chunk, Scope, Value, Values

@@ -123,10 +123,7 @@ class TestChatModel:
             assert services.answering.chat_model.model_id == model_id
 
 
-@pytest.mark.parametrize(
-    ("setting", "valid"),
-    CASES["an unknown name names the setting and the valid ones"],
-)
+@pytest.mark.parametrize(("setting", "valid"), CASES["an unknown name names the setting and the valid ones"])
 def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings, setting: str, valid: list[str]) -> None:
     with pytest.raises(UnknownNameError) as raised:
         create_app(settings.override(**{setting: "clairvoyant"}))

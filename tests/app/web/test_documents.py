@@ -257,10 +257,7 @@ class TestReingest:
         job = ended(client, client.post(f"/api/documents/{uploaded}/reingest", **body))
         assert [file["outcome"] for file in job["files"]] == ["unchanged"]
 
-    @pytest.mark.parametrize(
-        ("body", "field"),
-        CASES["what is wrong is named"],
-    )
+    @pytest.mark.parametrize(("body", "field"), CASES["what is wrong is named"])
     def test_what_is_wrong_is_named(
         self, client: FlaskClient, uploaded: str, body: dict[str, Any], field: str, settings: Settings
     ) -> None:

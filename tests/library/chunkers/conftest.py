@@ -25,12 +25,7 @@ def document(*sections: Section | str, title: str = "Kenya 2023") -> Document:
 
 
 def cut(
-    strategy: str,
-    found: Document,
-    *,
-    size: int,
-    overlap: int = 0,
-    embedder: Embedder | None = None,
+    strategy: str, found: Document, *, size: int, overlap: int = 0, embedder: Embedder | None = None
 ) -> list[Chunk]:
     chunker = CHUNKERS.builder(strategy)(embedder or HashingEmbedder(8), chunk_size=size, chunk_overlap=overlap)
     return chunker.chunk(found, version="v1", collection="c")

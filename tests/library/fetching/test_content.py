@@ -49,10 +49,7 @@ def test_other_types_are_refused_with_those_that_are_read(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("disposition", "name"),
-    CASES["names_stay_in_the_folder"],
-)
+@pytest.mark.parametrize(("disposition", "name"), CASES["names_stay_in_the_folder"])
 def test_names_stay_in_the_folder(disposition: str, name: str, server: WebServer, tmp_path: Path) -> None:
     headers = {"Content-Disposition": disposition}
     found = fetched(server, tmp_path, Page(b"x", "application/pdf", headers=headers))

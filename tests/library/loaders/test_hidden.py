@@ -131,10 +131,7 @@ class TestPdf:
         page.ops += after
         return read(write(folder / "a.pdf", [page]))
 
-    @pytest.mark.parametrize(
-        ("before", "x", "size", "after"),
-        CASES["unseen"],
-    )
+    @pytest.mark.parametrize(("before", "x", "size", "after"), CASES["unseen"])
     def test_unseen(self, tmp_path: Path, before: str, x: float, size: float, after: str) -> None:
         page = Page([before])
         page.text(x, 200, HIDDEN, size=size).ops.append(after)

@@ -29,10 +29,7 @@ def test_a_row_names_its_columns(header: list[str], cells: list[str], text: str)
     assert row_text(header, cells) == text
 
 
-TABLES = {
-    **CASES["tables"],
-    "prose first": ([["x" * 121, "b"], ["c", "d"]], f"{'x' * 121}; b\nc: d"),
-}
+TABLES = {**CASES["tables"], "prose first": ([["x" * 121, "b"], ["c", "d"]], f"{'x' * 121}; b\nc: d")}
 
 
 @pytest.mark.parametrize(("rows", "text"), TABLES.values(), ids=TABLES)
@@ -123,10 +120,7 @@ def test_a_row_without_a_text_column_is_a_line_named_by_country_and_year() -> No
     ]  # fmt: skip
 
 
-NAMED_BY = {
-    **CASES["named_by"],
-    "prose is no name": (["remark", "b"], [["word " * 20, "2"]], "Row 1"),
-}
+NAMED_BY = {**CASES["named_by"], "prose is no name": (["remark", "b"], [["word " * 20, "2"]], "Row 1")}
 
 
 @pytest.mark.parametrize(("header", "rows", "name"), NAMED_BY.values(), ids=NAMED_BY)

@@ -88,10 +88,7 @@ def test_every_citation_of_a_quoting_answer_is_supported() -> None:
     assert (only.number, only.supported) == (1, True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    DATA["a_source_line_or_a_bare_heading_is_no_evidence"],
-)
+@pytest.mark.parametrize("text", DATA["a_source_line_or_a_bare_heading_is_no_evidence"])
 def test_a_source_line_or_a_bare_heading_is_no_evidence(text: str) -> None:
     boilerplate, telling = passage(1, text), passage(2, "52,428,290 people (2023 est.)")
     assert quotes(answer(prompt("population of Kenya: people?", boilerplate, telling))) == [

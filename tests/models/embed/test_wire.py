@@ -75,10 +75,7 @@ class TestOnTheWire:
         assert max(totals) <= limit
         assert sum(len(sent.texts) for sent in providers_server.embeddings()) >= 30
 
-    @pytest.mark.parametrize(
-        ("status", "says", "again"),
-        CASES["the start finds what is wrong"],
-    )
+    @pytest.mark.parametrize(("status", "says", "again"), CASES["the start finds what is wrong"])
     def test_the_start_finds_what_is_wrong(
         self, provider: str, build_provider, providers_server, status, says, again
     ) -> None:

@@ -49,10 +49,7 @@ def test_what_went_meanwhile_comes_last(setup: Setup) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "said"),
-    [
-        (None, "has no \\$rerank"),
-        (failure("Rate limit exceeded", 8000, "AtlasError"), "Rate limit exceeded"),
-    ],
+    [(None, "has no \\$rerank"), (failure("Rate limit exceeded", 8000, "AtlasError"), "Rate limit exceeded")],
 )
 def test_a_server_that_lacks_it_or_refuses_is_told_with_what_helps(
     setup: Setup, monkeypatch: pytest.MonkeyPatch, fault: Exception | None, said: str

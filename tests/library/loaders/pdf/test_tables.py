@@ -126,11 +126,7 @@ def test_figures_in_columns_without_any_rule_are_a_table(tmp_path: Path) -> None
     for at, row in enumerate(RATES):
         page.row(142 + 12 * at, cells(*row))
     page.lines(72, 200, prose("Below", 3, each=60))
-    assert lines(tmp_path, page)[1:-1] == [
-        "",
-        *RATES_AS_TEXT,
-        "",
-    ]
+    assert lines(tmp_path, page)[1:-1] == ["", *RATES_AS_TEXT, ""]
 
 
 def test_without_a_header_the_rows_keep_their_cells_in_order(tmp_path: Path) -> None:
@@ -183,10 +179,7 @@ def test_rows_without_rules_in_one_row_of_borders_stand_apart(tmp_path: Path) ->
     for at, row in enumerate(RATES):
         page.row(136 + 20 * at, list(zip((80, 210, 310), row, strict=True)))
     page.row(214, [(80, "All"), (210, "53.7"), (310, "21.2")])
-    assert lines(tmp_path, page) == [
-        *RATES_AS_TEXT,
-        "Country: All; Births: 53.7; Deaths: 21.2",
-    ]
+    assert lines(tmp_path, page) == [*RATES_AS_TEXT, "Country: All; Births: 53.7; Deaths: 21.2"]
 
 
 def test_a_typed_rule_ends_a_header_of_numbers(tmp_path: Path) -> None:
