@@ -96,7 +96,9 @@ class MongoChunks:
         vectors: list[Vector] = []
         for collection in self._collections():
             for row in collection.find(forms.of_document(document_id, embedded=self._database.embedded)):
-                if (vector := forms.usable_vector(row.get(self._embedding_field), self._dimensions)) is not None:
+                # All of one model, which need not be the configured one: figures and deletions need the others, too.
+                dimensions = vectors[0].size if vectors else None
+                if (vector := forms.usable_vector(row.get(self._embedding_field), dimensions)) is not None:
                     chunks.append(self._chunk(row, collection.name))
                     vectors.append(vector)
         return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)

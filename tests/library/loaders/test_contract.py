@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from benchmarks.foreign_documents import write_documents
 from chatbot.domain import document_text
 from chatbot.domain.errors import CancelledError, LoadError
 from chatbot.domain.request import Cancellation
@@ -14,6 +17,7 @@ from chatbot.library.loaders import LOADERS, FileLoader, Fit, Sample, all_loader
 from chatbot.library.loaders.isolation import LoaderPool
 from tests.library.loaders.samples import good_files
 
+QUESTIONS = json.loads((Path(__file__).parents[1] / "data" / "foreign.json").read_text("utf-8"))["questions"]
 NAMES = LOADERS.names()
 FILES = {name: content for name, content in sorted(good_files().items()) if name.startswith("a.")}
 
@@ -105,3 +109,11 @@ def test_a_cancelled_file_is_not_read(loader: FileLoader, path: Path) -> None:
             assert reading.load(path, cancel=cancel).sections
     finally:
         reading.close()
+
+
+def test_documents_of_other_programs_keep_what_is_asked_of_them(tmp_path: Path) -> None:
+    texts = {path.name: document_text(loader_for(path).load(path).sections) for path in write_documents(tmp_path)}
+    assert [row["id"] for row in QUESTIONS if not any(re.search(p, texts[row["file"]]) for p in row["match"])] == []
+    assert not any(
+        re.search(r"^\||DRAFT|^[ART F]{3}$|\.{4}|#adm1|Draft 2025|Old museum", text, re.M) for text in texts.values()
+    )
