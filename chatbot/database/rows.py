@@ -113,7 +113,7 @@ def decode_vector(value: Any) -> Vector:
 
 
 def usable_vector(value: Any, dimensions: int | None) -> Vector | None:
-    """Return the stored embedding; None where it is missing, no vector, of other dimensions (None: any) or not finite."""
+    """Return the stored embedding; None where it is missing, no vector or not finite, or has other ``dimensions``."""
     with suppress(DatabaseError):
         vector = None if value is None else decode_vector(value)
         if vector is not None and len(vector) == (dimensions or len(vector) or -1) and np.isfinite(vector).all():
