@@ -358,9 +358,10 @@ class IngestionService:
             elif known.status == "pending" or known.replacing:
                 self.ingestors({}).undo(known, known, CancelledError("Given up."))
 
-    def edit(self, document_id: str, stated: Mapping[str, Any]) -> DocumentRecord:
-        """Apply checked overrides to a report, and store them with it. Raises NotFoundError; ConflictError: another
-        worker reads or edits it; InvalidRequestError: it is not ready to be edited; DependencyError."""
+    def edit(self, document_id: str, stated: Mapping[str, Any], *, limit: Scope = EVERYTHING) -> DocumentRecord:
+        """Apply checked overrides to a report, and store them with it. ``limit``: where the report must stay. Raises
+        NotFoundError; ConflictError: another worker reads or edits it; ForbiddenError: it would leave the limit;
+        InvalidRequestError: it is not ready to be edited; DependencyError."""
         patient = JobControl(patience=EDIT_PATIENCE)
         with lease(self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT) as control:
             known = self.documents.get(document_id)
@@ -369,7 +370,7 @@ class IngestionService:
             if known.status != "ready" or not known.version:
                 problem = f"this report cannot be edited: it is {known.status}."
                 raise InvalidRequestError.for_field("document_id", problem)
-            self.ingestors({}).edit(known, stated, control)
+            self.ingestors({}).edit(known, stated, control, limit)
             return self.documents.get(document_id) or known
 
     def plan(self, source: Source, *, overrides: Mapping[str, Any] | None = None) -> Planned:

@@ -20,11 +20,12 @@ import numpy as np
 
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.figures import FigureRepository, GlossaryRepository
-from ..domain import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
+from ..domain import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Scope, Value, Vector
 from ..domain.errors import (
     CancelledError,
     ChatbotError,
     DependencyError,
+    ForbiddenError,
     LoadError,
     SearchEngineError,
     StoppedError,
@@ -222,7 +223,7 @@ class VersionWriter:
         general, reports, *_ = self.collections
         return chosen or (reports if any({"country_name", "year"} & part.keys() for part in described) else general)
 
-    def edit(self, known: DocumentRecord, stated: Mapping[str, Any], control: JobControl) -> None:
+    def edit(self, known: DocumentRecord, stated: Mapping[str, Any], control: JobControl, limit: Scope) -> None:
         """Rewrite the passages with another title or metadata; unchanged texts keep their vectors."""
         metadata: dict[str, Value] = {**known.metadata, **{name: stated[name] for name in METADATA if name in stated}}
         metadata = {name: value for name, value in metadata.items() if value is not None}
@@ -239,6 +240,8 @@ class VersionWriter:
         collection = self.collection_of(parts, overrides.get("collection"))
         if collection != known.collection and known.collection not in self.collections[:2]:
             collection = known.collection  # of an older setting
+        if not limit.holds(collection):
+            raise ForbiddenError(f"With this metadata the report moves to {collection}, outside of this key's limit.")
         edited = replace(
             known, title=title, name=title, metadata=metadata, labels=labels, description=description,
             collection=collection,

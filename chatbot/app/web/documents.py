@@ -85,7 +85,8 @@ def update_document(document_id: str, body: Edit) -> LibraryReport:
     """Change the metadata of a report; passages are embedded again only where that changes their text."""
     mine, ingesting = library(), services().ingesting
     record = mine.own_record(document_id)
-    return _shown(ingesting.service.edit(record.id, mine.inside_limit(ingesting.check_overrides(body))))
+    stated = mine.inside_limit(ingesting.check_overrides(body))
+    return _shown(ingesting.service.edit(record.id, stated, limit=mine.who.limit))
 
 
 @documents.delete("/api/documents/<document_id>")

@@ -102,6 +102,10 @@ def test_a_limited_key_adds_only_within_its_limit(app: Flask) -> None:
     assert (found["country_name"], found["collection"]) == ("Kenya", "report_chatting")
     error_of(client.patch(f"/api/documents/{document}", json={"country_name": "Mali"}), 403, "forbidden")
     assert client.patch(f"/api/documents/{document}", json={"year": 2023}).status_code == 200
+    anywhere, of_collection = holder(app, "admin"), holder(app, "admin", collections=["report_chatting"])
+    _, document = of(anywhere, upload(anywhere, ("other.md", "# Other\n\nTwo."), year="2022"))
+    general = of_collection.patch(f"/api/documents/{document}", json={"year": None, "country_name": None})
+    assert "chatbot_data" in error_of(general, 403, "forbidden")["message"]
 
 
 @pytest.fixture
