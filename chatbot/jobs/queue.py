@@ -89,10 +89,11 @@ class Ingestion:
     @computed_field
     @property
     def state(self) -> Literal["queued", "running", "done", "failed", "cancelled"]:
-        """queued, running, or how it ended: done (at least one file), else failed or cancelled."""
+        """queued, running, or how it ended: cancelled (a file), done (at least one file) or failed."""
         states = {file.state for file in self.files}
         if states <= set(FINISHED):
-            return "done" if states & {"done", "superseded"} else "failed" if "failed" in states else "cancelled"
+            ended: Literal["done", "failed"] = "done" if states & {"done", "superseded"} else "failed"
+            return "cancelled" if "cancelled" in states else ended
         return "queued" if states == {"queued"} else "running"
 
     @computed_field

@@ -12,8 +12,12 @@ from ..domain.protocols import Store
 
 STORES: Registry[Store] = Registry(
     "vector search",
-    {"atlas": "chatbot.stores.atlas", "faiss": "chatbot.stores.faiss", "pgvector": "chatbot.stores.pgvector"},
-)
+    {
+        "atlas": "chatbot.stores.atlas",
+        "faiss": "chatbot.stores.faiss",
+        "pgvector": "chatbot.stores.pgvector",
+    },
+)  # fmt: skip  # a line for each store
 
 
 @dataclass(frozen=True, slots=True)

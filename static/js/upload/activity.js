@@ -6,6 +6,8 @@ import { when } from "../common/format.js";
 import { isFinished, outcomeLine, stateIcon, stateText } from "../common/states.js";
 import { count, t } from "../common/words.js";
 
+const hasFailed = ({ files }) => files.some(({ state }) => state === "failed");
+
 const pathOf = ({ ingestion_id: id }) => `/api/ingestions/${encodeURIComponent(id)}`;
 const nameOf = ({ files }) => (files.length === 1 ? files[0].name : count(files.length, "document"));
 const finishedFiles = ({ files }) => files.filter(isFinished).length;
@@ -43,7 +45,7 @@ class IngestionCard {
     bar.value = ingestion.progress ?? 0;
     bar.setAttribute("aria-label", t("Indexing of {name}", { name: nameOf(ingestion) }));
     this.root.dataset.state = ingestion.state;
-    showIcon(this.#find(".state-icon"), stateIcon(ingestion.state));
+    showIcon(this.#find(".state-icon"), stateIcon(hasFailed(ingestion) ? "failed" : ingestion.state));
     showText(this.#find(".ingestion-title"), titleOf(ingestion));
     ingestion.files.forEach((file, index) => this.#showFile(file, index, before?.files[index]));
     this.#find(".cancel").hidden = finished;
@@ -115,7 +117,7 @@ export class Activity {
     const isRecent = ({ created_at: at_ }) => Date.now() - new Date(at_).getTime() < RECENT_MS;
     const finished = ingestions.filter((ingestion) => isFinished(ingestion) && isRecent(ingestion)).slice(0, RECENT);
     for (const ingestion of finished.toReversed()) {
-      this.add(ingestion, ingestion === ingestions[0] && ingestion.state === "failed");
+      this.add(ingestion, ingestion === ingestions[0] && hasFailed(ingestion));
     }
     for (const ingestion of ingestions.toReversed()) if (!isFinished(ingestion)) this.add(ingestion);
   }

@@ -97,6 +97,7 @@ def assert_ends_well(sent: list[tuple[str, Any]], mode: str) -> None:
         return
     assert name == "done"
     assert data["response"].strip()
-    assert [citation["number"] for citation in data["citations"]] == list(range(1, len(data["citations"]) + 1))
+    numbers = [citation["number"] for citation in data["citations"]]
+    assert len(numbers) == len(set(numbers)), "what was shown before keeps its number"
     hits = {hit["chunk_id"] for hit in data["trace"]["hits"]}
     assert {citation["chunk_id"] for citation in data["citations"]} <= hits

@@ -128,7 +128,7 @@ def test_lists_within_collections(client: FlaskClient, path: str) -> None:
 def test_facets_within_collections_and_collections_under_the_rest_of_the_scope(client: FlaskClient) -> None:
     both = [{"value": "report_chatting", "documents": 1}, {"value": "news", "documents": 1}]
     facets = client.get("/api/facets?collections=news").get_json()
-    assert facets["country_name"] == [{"value": "Mali", "documents": 1}]
+    assert facets["country_name"] == [{"value": "Mali", "documents": 1, "code": "466"}]
     assert (facets["documents"], facets["chunks"], facets["collections"]) == (1, 2, both)
     assert client.get("/api/facets?country_name=Mali").get_json()["collections"] == both[1:]
 

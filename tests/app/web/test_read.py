@@ -83,7 +83,10 @@ class TestReports:
 class TestFacets:
     def test_each_field_with_counts_and_the_totals(self, client: FlaskClient) -> None:
         assert client.get("/api/facets").get_json() == {
-            "country_name": [{"value": "Kenya", "documents": 1}, {"value": "Mali", "documents": 1}],
+            "country_name": [
+                {"value": "Kenya", "documents": 1, "code": "404"},
+                {"value": "Mali", "documents": 1, "code": "466"},
+            ],
             "year": [{"value": 2021, "documents": 1}, {"value": 2023, "documents": 1}],
             "document_name": [
                 {"value": "Kenya: Country Report 2023", "documents": 1},

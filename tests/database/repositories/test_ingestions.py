@@ -71,7 +71,8 @@ def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionQueue) -> None:
 
 ENDS: dict[str, tuple[list[str], str]] = {
     "all done": (["done", "done"], "done"),
-    "one failed": (["done", "failed", "cancelled"], "failed"),
+    "one failed": (["done", "failed"], "done"),
+    "all failed": (["failed", "failed"], "failed"),
     "one cancelled": (["done", "cancelled"], "cancelled"),
     "one waiting": (["done", "waiting"], "running"),
     "one queued": (["done", "queued"], "running"),

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.foreign_documents import write_documents
 from chatbot.domain import document_text
 from chatbot.domain.errors import CancelledError, LoadError
 from chatbot.domain.request import Cancellation
@@ -112,6 +111,8 @@ def test_a_cancelled_file_is_not_read(loader: FileLoader, path: Path) -> None:
 
 
 def test_documents_of_other_programs_keep_what_is_asked_of_them(tmp_path: Path) -> None:
+    from benchmarks.foreign_documents import write_documents  # late: a copy of the tests alone has no benchmarks
+
     texts = {path.name: document_text(loader_for(path).load(path).sections) for path in write_documents(tmp_path)}
     assert [row["id"] for row in QUESTIONS if not any(re.search(p, texts[row["file"]]) for p in row["match"])] == []
     assert not any(
