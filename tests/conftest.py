@@ -1,7 +1,6 @@
 """What every test can use: an empty data folder, services over it, and tiny reports to ingest.
 
-No test reads the developer's environment: the variables of the settings are removed before the first test, and
-`.env` is not read. What a test wants to be different it passes to `Settings` itself.
+No test reads the developer's environment or `.env`: what it wants to be different it passes to `Settings`.
 """
 
 from __future__ import annotations
@@ -88,6 +87,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _is_slow(item.path):
             item.add_marker("slow")
+    # What waits comes first, so that the end of a run is made of small files that keep every worker busy.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -134,8 +135,7 @@ def add_report(services: Services, tmp_path: Path) -> AddReport:
     def add(markdown: str, name: str = "report", **metadata: Value) -> Ingested:
         path = write_report(tmp_path / "reports", markdown, name)
         source = Source(path, f"test/{name}", metadata=metadata, listed=True)
-        document = make_document(source, loader_for(path).load(path))
-        return services.ingesting.ingestor.ingest(document)
+        return services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
 
     return add
 

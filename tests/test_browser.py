@@ -36,8 +36,7 @@ Watched = tuple[Page, list[str]]
 def chromium() -> str:
     """Its path. Without it the tests are skipped, but in CI that is a failure."""
     if CHROMIUM is None:
-        message = "chromium is not installed: apt-get install chromium"
-        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("not installed: apt-get install chromium")
     return CHROMIUM
 
 

@@ -102,7 +102,7 @@ class TimeLimits:
             with self._lock:
                 if answered:
                     self._answered, self._silent_since = now, None
-                elif now - began >= IN_VAIN * limit and self._answered < began:
+                elif self._silent_since is None and now - began >= IN_VAIN * limit and self._answered < began:
                     self._silent_since = now
 
 

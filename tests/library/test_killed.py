@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -41,10 +42,7 @@ def finish(folder: Path) -> None:
 
 
 def moments(chosen: random.Random) -> list[tuple[int, float | None]]:
-    """(reports that are there, seconds after that): some during the start, the rest all over the run.
-
-    None: as soon as a report is being written, which takes a few milliseconds.
-    """
+    """(reports that are there, seconds after that; None: as soon as a report is being written): all over the run."""
     starts = [(0, chosen.uniform(0, 1.0)) for _ in range(KILLS // 3)]
     later = sorted(chosen.choices(range(1, REPORTS - 2), k=KILLS - len(starts)))
     return starts + [(ready, None if place % 4 else chosen.uniform(0, 0.1)) for place, ready in enumerate(later)]
@@ -60,6 +58,9 @@ def kill_at(folder: Path, services: Services, ready: int, seconds: float | None)
         time.sleep(0.005)
     while seconds is None and process.poll() is None and not documents.count({"status": {"$ne": "ready"}}):
         assert time.monotonic() < deadline
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.001)
+        process.send_signal(signal.SIGSTOP)  # so that the report is still being written when the process is killed
     time.sleep(seconds or 0)
     there = process.poll() is None
     process.kill()
