@@ -96,7 +96,7 @@ class Saved(Inlines):
     answer: Answer
     conversation_id: str | None
     message_id: str | None
-    """None if there was no space on the disk."""
+    """None if the disk was full, so that the answer is not stored."""
     conversation_usage: Sums
 
 

@@ -144,7 +144,7 @@ def _with_unit(number: str, unit: str) -> str:
 
 
 def _series(rendered: Rendered, one: IndicatorFigures, subjects: Sequence[str], years: Sequence[Condition]) -> str:
-    """What one indicator was over the years: the first and the last in a sentence, all of them as a table."""
+    """Write one indicator over the years: the first and last value in a sentence, all values as a table."""
     say, sentences = rendered.say, list[str]()
     shown = [subject for subject in subjects or one.by_subject if subject in one.by_subject]
     if len(shown) > MOST_COLUMNS and not subjects:

@@ -37,7 +37,7 @@ REPORT, PASSAGE = "report://", "passage://"
 PAGE = 100
 LONGEST_CURSOR = 9
 ACCESS_KEY = "report_chat.access"
-"""Where the scope of an HTTP request holds its `Access`."""
+"""The key under which an HTTP request keeps its `Access`."""
 T = TypeVar("T")
 
 

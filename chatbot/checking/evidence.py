@@ -163,7 +163,7 @@ class Evidence:
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """How its words begin."""
+        """The beginnings of its words' stems."""
         return frozenset(key[:BEGINNING] for key in self.keys)
 
     @cached_property
@@ -182,7 +182,7 @@ class Evidence:
         return frozenset(key for country in find_countries(self.full) for key in country.keys)
 
     def mentions(self, name: Sequence[str], but: Set[str]) -> bool:
-        """Whether it has these words without the stems ``but``, an abbreviation of them, or what they abbreviate."""
+        """Return whether it has these words without the stems ``but``, their abbreviation, or what they abbreviate."""
         if self.keys.issuperset({stem(word) for word in name} - but):
             return True
         initials, short = "".join(word[0] for word in name).upper(), name[0].replace(".", "")

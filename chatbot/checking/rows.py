@@ -22,7 +22,7 @@ _UNCHANGED = pattern(r"\b{unchanged}\b")
 _FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
 _CHANGES = ABOVE | BELOW | _FACTORS.keys()
 FACTOR_SHARE = 0.2
-"""How far a change may be from the factor that the clause says, as a share of it."""
+"""Tolerance of a change around the factor that the clause states, as a share of it."""
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""
 COMPARED_DISTANCE = 40

@@ -1,4 +1,4 @@
-"""What a process needs first: the files that ship with the program, and its log on the error stream.
+"""The first needs of a process: the files that ship with the program, and its log on the error stream.
 
 The files are beside the package in a checkout, and inside it when installed (pyproject.toml).
 """

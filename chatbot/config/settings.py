@@ -34,7 +34,7 @@ MEGABYTE = 1024 * 1024
 PREFIX = "REPORT_CHAT_"
 """REPORT_CHAT_PORT wins over PORT."""
 GETTEXT_LANGUAGE = re.compile(r"[a-z]{2,3}[_:.@]\S*")
-"""What desktops put in the variable LANGUAGE for gettext, e.g. `en_US:en`: no setting of ours."""
+"""The values that desktops give the variable LANGUAGE for gettext, e.g. `en_US:en`, which are not ours."""
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 MIN_SIMILARITY = 0.83
 """MONGODB_URL and MONGODB_URI are .91 alike, OPENAI_KEY and OPENAI_API_KEY .83, HOSTNAME and HOST .67."""
@@ -200,7 +200,7 @@ class Settings(BaseModel):
     threshold_step: float = Field(0.1, gt=0, le=1)
     """Step by which the threshold descends."""
     threshold_floor: types.Fraction = 0.0
-    """Where the threshold stops descending."""
+    """The lowest threshold."""
     threshold_keep: Literal["auto"] | Annotated[int, Field(ge=1, le=50)] = "auto"
     """The threshold descends until this many passages pass. auto: 3 x TOP_K; 1 without REFINE or hybrid."""
     relevance_floor: Literal["auto"] | types.Fraction = "auto"
@@ -310,7 +310,7 @@ class Settings(BaseModel):
 
     @property
     def rule(self) -> Literal["open", "read", "keys"]:
-        """What callers without a key may do: ACCESS, with `auto` decided by where the server listens."""
+        """The rights of callers without a key: ACCESS, with `auto` decided by where the server listens."""
         if self.access != "auto":
             return self.access
         local = all(map(is_loopback, (self.host, *self.allowed_hosts))) and not self.trusted_proxies
@@ -377,7 +377,7 @@ class Settings(BaseModel):
 
 
 REMOVED: Mapping[str, str] = tomllib.loads(files(__package__).joinpath("removed.toml").read_text("utf-8"))
-"""What to do instead, by the name of a setting that earlier releases read."""
+"""Remedies by the name of a setting that earlier releases read."""
 SEED_NAMES = {
     "OPENAI_EMBEDDING_MODEL": ("embedding_model", "openai"),
     "OLLAMA_BASE_URL": ("embedding_base_url", "ollama"),

@@ -76,7 +76,7 @@ class Database(ABC):
 
     def __init__(self) -> None:
         self.reads: dict[str, Callable[[], Any]] = {}
-        """What every request reads, by its name in `caches.cached`: where one is missing, all are read at once."""
+        """Reads of every request by their names in `caches.cached`; if one is missing, all are read at once."""
 
     def at_once(self, calls: Sequence[Callable[[], T]]) -> list[T]:
         """Return what independent calls return. The round trips to a server overlap."""

@@ -25,7 +25,7 @@ PAGE_BYTES = 16_384
 """Page size of a new file: a passage with its vector takes 3 to 5 KB, and SQLite lets no two rows share the rest of a
 page that is too small for both."""
 BUSY_SECONDS = 10.0
-"""How long a writer waits for other writers before it fails."""
+"""Seconds that a writer waits for other writers before it fails."""
 PAUSE = 0.02
 LOG_PAGES = 128
 """Pages of the write-ahead log before it is written to the file: 2 MB of a new one. SQLite's 1,000 would be 16 MB."""

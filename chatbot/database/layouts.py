@@ -30,7 +30,7 @@ SAMPLED = 50
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where rows keep what ours have. ``paths``: those that a person has named, by our field."""
+    """The paths of our fields in rows of other programs. ``paths``: those that a person has named, by our field."""
 
     text: str = forms.TEXT_FIELD
     embedding: str = forms.EMBEDDING_FIELD
@@ -130,7 +130,7 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
 
 
 OWN_PREFIX = "report_chat_"
-"""Of our own collections in a database whose passages belong to another program."""
+"""The prefix of our own collections in a database whose passages belong to another program."""
 
 
 def map_collections(database: Database, settings: Settings) -> None:

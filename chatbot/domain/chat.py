@@ -46,7 +46,7 @@ class Budget:
     tokens: int | None = None
     seconds: float | None = None
     spent: Usage = field(default_factory=Usage)
-    """What was spent before an agent began."""
+    """The usage before an agent began."""
     began: float | None = None
     """The `time.monotonic` from which the seconds count; None = now."""
 
@@ -107,7 +107,7 @@ class Question:
     standalone: str = ""
     auto_scope: bool = False
     chosen_scope: Scope | None = None
-    """What somebody chose of ``scope``, where the rest was taken from the question; None = all of it."""
+    """The part of ``scope`` that somebody chose, if the rest was taken from the question; None = all of it."""
     reading: Reading | None = None
     """The names in its `search_text`; None = not read yet."""
     page: int | None = None
@@ -115,11 +115,11 @@ class Question:
     preset: str = ""
     """The name of the preset that ``settings`` were made from; "" = none."""
     settings: QuerySettings | None = None
-    """None: those of the server."""
+    """Settings of this question; None means those of the server."""
     cache: bool = True
-    """Whether a cached answer may be given."""
+    """True if a cached answer may be returned."""
     expand: bool = False
-    """Whether mode deep adds search terms (seed 001)."""
+    """True if mode deep adds search terms (seed 001)."""
     language: str = "en"
     """Language of the fixed words of the answer: one of `words.LANGUAGES`."""
     budget: Budget = field(default_factory=Budget)

@@ -112,7 +112,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How a document is split. ``used`` is smaller than ``size`` if the embedder reads less."""
+    """The splitting of a document. ``used`` is smaller than ``size`` if the embedder reads less."""
 
     strategy: str
     size: int
@@ -156,10 +156,10 @@ class DocumentRecord:
     fingerprint: str = ""
     """Of the file and of all that affects its passages: an unchanged file need not be read again."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
-    """What a person set, by field: it wins over the file, also at the next ingestion."""
+    """Values set by a person, by field: they win over the file, also at the next ingestion."""
     chunking: Chunking | None = None
     proposed: tuple[Proposal, ...] = ()
-    """What its text says about it; a person's word for a field wins."""
+    """Values read from its text; a person's value for a field wins."""
     several: tuple[Part, ...] = ()
     """The parts with different metadata; empty = all passages have the document's."""
     owner: str = ""
@@ -215,7 +215,7 @@ class Holdings:
     ready: int = 0
     chunks: int = 0
     ready_chunks: int = 0
-    """Of the ready ones."""
+    """Counts of ready documents only."""
 
     @classmethod
     def of(cls, counted: Iterable[tuple[DocumentRecord, int]]) -> Holdings:

@@ -47,7 +47,7 @@ class ReportedFigure:
     @computed_field
     @property
     def indicator(self) -> str:
-        """What is counted: the heading, "Median age: male" for a part."""
+        """The indicator: the heading, "Median age: male" for a part."""
         return ": ".join(filter(None, [self.heading, self.label]))
 
 

@@ -38,7 +38,7 @@ KINDS: Mapping[str, str] = {
     "bool_type": "true or false", "list_type": "a list", "dict_type": "an object", "mapping_type": "an object",
     "model_type": "an object",
 }  # fmt: skip
-"""What a value must be, by pydantic's name of the error."""
+"""Requirements on a value, by pydantic's name of the error."""
 PROBLEMS: Mapping[str, str] = {
     "missing": "is required.", "string_too_long": "must have at most {max_length} characters.",
     "string_too_short": "must not be empty.", "too_long": "must have at most {max_length} entries.",

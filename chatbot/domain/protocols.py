@@ -40,11 +40,11 @@ class Embedder(Protocol):
 
     @property
     def local(self) -> bool:
-        """Whether it computes in this process: free of charge, and faster than reading a stored vector."""
+        """True if it computes in this process: free of charge, and faster than reading a stored vector."""
 
     @property
     def multilingual(self) -> bool:
-        """Whether the vectors of a question and of its answer in another language are close."""
+        """True if the vectors of a question and of its answer in another language are close."""
 
     @property
     def dimensions(self) -> int:
@@ -71,7 +71,7 @@ class ChatModel(Protocol):
 
     @property
     def is_language_model(self) -> bool:
-        """Whether it can plan and write; else it quotes or repeats, in this process and free of charge."""
+        """True if it can plan and write; else it quotes or repeats, in this process and free of charge."""
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Yield the answer piece by piece; end early once ``request`` is cancelled. Raises ChatModelError."""
@@ -233,11 +233,11 @@ class Chunker(Protocol):
 
     @property
     def takes_overlap(self) -> bool:
-        """Whether neighbours may share text; else the overlap must be 0."""
+        """True if neighbours may share text; else the overlap must be 0."""
 
     @property
     def joins_sections(self) -> bool:
-        """Whether a passage may span sections; it then contains their headings."""
+        """True if a passage may span sections; it then contains their headings."""
 
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None

@@ -79,7 +79,7 @@ class Caller:
 
     @property
     def oversees(self) -> bool:
-        """Whether it sees everybody's jobs: with an administrator's key, not if ACCESS is merely open."""
+        """True if it sees everybody's jobs: with an administrator's key, not if ACCESS is merely open."""
         return self.key is not None and self.key.role == "admin"
 
 
@@ -218,9 +218,9 @@ class RequestContext:
     """Called before each call of a model that is not the agents' own; an allowed call counts as made."""
     caller: Caller = ANYBODY
     cache: bool = True
-    """Whether models may repeat what they replied before (`Question.cache`)."""
+    """True if models may repeat an earlier reply (`Question.cache`)."""
     private: bool = False
-    """Whether the answer depends on a conversation, which only the caller may see."""
+    """True if the answer depends on a conversation, which only the caller may see."""
 
     @property
     def cached_for(self) -> str:

@@ -41,7 +41,7 @@ IDLE_SECONDS = 2.0
 BEAT_SECONDS = 0.5
 NOTE_SECONDS = 0.5
 MAX_TRIES = 3
-"""How often a file may end its process before it fails."""
+"""Number of times a file may end its process before it fails."""
 
 
 class Worker(ABC):

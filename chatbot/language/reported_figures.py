@@ -49,7 +49,7 @@ _NO_NAME = re.compile(
     rf"|after|{'|'.join(MONTHS)})\W*$",
     re.IGNORECASE,
 )
-"""What a figure's name does not end in: a bound, a date, prose."""
+"""Endings that a figure's name does not have: a bound, a date, prose."""
 _NO_UNIT = re.compile(rf"^(?i:{'|'.join(MONTHS)})\b|[\[\]]|[A-Z]\S* [A-Z]")
 _CODE = re.compile(r"0\d")
 _PLACE = re.compile(r"[A-Z][\w']{3,}(?![\w/])")
@@ -67,7 +67,7 @@ _NEXT_ITEM = re.compile(r"[,;] [A-ZÀ-ÞΑ-ΩА-Я][\w .&'-]{0,40}[ :]\$?")
 _MORE_YEARS = re.compile(r" ?(?:-|/|to|,|and|or|, and) ?")
 _TOTAL = re.compile(r"(?:: |^)(?:total(?: population)?|overall)$", re.IGNORECASE)
 _ANY_COLUMN = re.compile(r"(?:: |^)(?:values?|figures?|amounts?)(?=: |$)", re.IGNORECASE)
-"""Of a table: says of no figure what it is of."""
+"""A column head of a table that says nothing about the figures below it."""
 _ROW = re.compile(r"Row \d+\b")
 KEPT_LINES = 4096
 """Lines whose figures are kept: the next edition of a report repeats many of them."""

@@ -29,7 +29,7 @@ class JobControl:
     waiting: Callable[[str], None] = lambda reason: None
     cancel: Cancellation = field(default_factory=Cancellation)
     stopping: Callable[[], bool] = lambda: False
-    """Whether cancellation means that another process continues, so that what was stored is kept."""
+    """True if cancellation means that another process continues, so that stored passages are kept."""
     indexing: Callable[[int, int], None] = lambda done, total: None
     patience: float = 600.0
     refresh: Callable[[], object] = lambda: None

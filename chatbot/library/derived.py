@@ -1,4 +1,4 @@
-"""What is made of a report's text besides its passages: a summary, and terms of the glossary.
+"""Products of a report's text besides its passages: a summary, and terms of the glossary.
 
 The summary is a passage about the whole report, which overview questions find (R-D7). The terms are those of its lists
 of abbreviations; further ones come from tables.

@@ -1,4 +1,4 @@
-"""What a document says about itself: country, year, title, type and language.
+"""A document's statements about itself: country, year, title, type and language.
 
 The places count in this order: the title, the block of lines around it, running heads and feet, the file's properties,
 its name, the text of the first pages. What one place says clearly is taken. The rest is proposed to a person.

@@ -60,7 +60,7 @@ class SampleReports:
 
     @property
     def unknown(self) -> bool:
-        """Whether they are being loaded and not registered yet: until then the data seems to be empty."""
+        """True while they are loaded and not registered yet: until then the database seems to be empty."""
         return self.running and not self._registered.is_set()
 
     def documents(self, overrides: Callable[[str], Mapping[str, Any]] = lambda document_id: {}) -> list[Document]:

@@ -1,4 +1,4 @@
-"""Where documents come from, and what describes them.
+"""The sources of documents, and their metadata.
 
 A file's name states something about a report (`kenya-2024.pdf`), its folder's `manifest.json` more; a person has the
 last word (flags, form fields, edits: `Overrides`, which also describes these fields in the API).
@@ -113,7 +113,7 @@ class About(BaseModel):
 
 
 class Cutting(BaseModel):
-    """How a report is split into passages; null: as the settings say."""
+    """The way a report is split into passages; null: as the settings say."""
 
     model_config = ConfigDict(extra="forbid")
 

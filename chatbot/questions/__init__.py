@@ -1,1 +1,1 @@
-"""What a question says: the names and years in it, what it compares, its parts, and what it needs of those before."""
+"""Reading of questions: names, years, comparisons, parts, and what a follow-up needs of earlier questions."""

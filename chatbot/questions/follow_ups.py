@@ -76,7 +76,7 @@ _FORM_WORDS, _IDLE_WORDS, _UNTOLD_WORDS = map(words, ("form_again_words", "idle_
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a conversation is about: the last question in full, with its countries and years.
+    """The topic of a conversation: the last question in full, with its countries and years.
 
     ``together``: the countries of which the same was asked one after the other, those of the last question included.
     """
@@ -203,7 +203,7 @@ class FollowUps:
         return f"{asked[: counted.start()]}{words}{asked[counted.end() :]}"
 
     def _is_complete(self, asked: str, reading: Reading) -> bool:
-        """Whether a message says itself what it asks for, as far as its form tells."""
+        """Return whether a message itself says what it asks for, judged by its form."""
         rest = [word for word in self._telling(asked, reading) if not _MORE.fullmatch(word)]
         if not rest or _THING_BEFORE.search(asked):
             return False

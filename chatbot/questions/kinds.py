@@ -1,4 +1,4 @@
-"""What kind of request a question is, told by closed classes of words: superlatives, bounds, words for time and number.
+"""The kind of request of a question, by closed classes of words: superlatives, bounds, words for time and number.
 
 Nothing here knows what reports are about: which figure is meant is the business of the index of indicators. Small talk
 and overviews, which no passage answers, are read as bags of words: all their words are of kinds that ask nothing else.
@@ -149,7 +149,7 @@ def read_request(reading: Reading, *, countries: int) -> Request:
 
 
 def _of_all(plain: str, bound: Bound | None) -> Kind:
-    """What a question that names no country asks of all of them; "value" where it asks nothing of that kind."""
+    """Return the kind of a question about all countries; "value" if it asks nothing of that kind."""
     if _HOW_MANY.search(plain):
         return "count"
     if bound or (_sign(plain) and _WHICH.search(plain)):

@@ -1,4 +1,4 @@
-"""Where a text names countries, years and reports.
+"""Names of countries, years and reports in a text.
 
 Countries by name or alias, by ISO code, by what their people are called; the years of figures ("in 2023") and of
 editions ("the 2023 report", "the latest edition"); reports by their titles.
@@ -24,7 +24,7 @@ from .spelling import by_ear, meant_country
 MAX_NAME_WORDS = 8
 """Of the longest name: "Korea, Democratic People's Republic of" and the like."""
 _WORD = re.compile(r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[ld]['’](?=[aeiouyhà-öø-ÿœ])|[^\W_]+(?:['’][^\W_]+)*", re.IGNORECASE)
-"""What French writes with the word behind it is none of the name: "de l'Égypte", "d'Haïti"."""
+"""French articles that elide before a name: "de l'Égypte", "d'Haïti"."""
 _ARTICLE = re.compile(r"^the\b|(?<!\bof)\s+the$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
 _BARE_POSSESSIVE = re.compile(r"(?<=\w{4})s$")

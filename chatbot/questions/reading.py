@@ -1,4 +1,4 @@
-"""What a question names, and which of the countries it is about.
+"""The names in a question, and the countries it is about.
 
 A country is what the question is about, wherever it stands, unless a word binds it to something else ("imports from
 France", "higher than in Mali") and something else is there to be asked about. A country that has no report in scope has
@@ -42,7 +42,7 @@ _BOUND = re.compile(
     r"(?:(?:in|on|that of|those of|the|all of|neighbou?ring|(?:north|south|east|west)(?:ern)?)\s+)*$",
     re.IGNORECASE,
 )
-"""What relates a name to something else."""
+"""Words that relate a name to something else."""
 _COMPARES = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\b", re.IGNORECASE)
 """Makes sides of all names: "Compare Kenya with Mali"."""
 _OF_OTHERS = re.compile(
@@ -83,7 +83,7 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
 
 
 class ReadByModel(BaseModel):
-    """What a language model reads in a question. ``countries`` None: by rule."""
+    """A language model's reading of a question. ``countries`` None: by rule."""
 
     countries: list[str] | None = None
     documents: list[str] = []
@@ -208,7 +208,7 @@ def _is_bound(text: str, country: NamedCountry) -> bool:
 
 
 def _is_asked(text: str, country: NamedCountry, countries: Sequence[NamedCountry]) -> bool:
-    """Whether the country stands in a clause that asks, or in one without other telling words; in any, if none asks."""
+    """Return whether the country is in a clause that asks or has no other content words; in any, if none asks."""
     clauses = list(_clauses(text))
     asking = [clause for clause in clauses if clause[2]]
     start, end, asks = next(one for one in clauses if one[0] <= country.start < one[1])

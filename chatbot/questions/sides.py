@@ -1,4 +1,4 @@
-"""What a question compares, and the parts it can be asked in: each country, year, report or thing on its own."""
+"""The sides of a comparison, and the parts of a question: each country, year, report or thing on its own."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _one_is_right(words: tuple[str, ...], name: str) -> bool:
 
 
 def _is_near(sound: str, name: str) -> bool:
-    """Whether the two differ by no more than one letter added, dropped or changed, which a short name cannot spare."""
+    """Return whether the two differ by at most one letter added, dropped or changed, too much for a short name."""
     if min(len(sound), len(name)) > SHORTEST:
         return True
     return len(sound) == len(name) and (

@@ -10,7 +10,7 @@ from ..language.countries import usual_name
 from .english import pattern, words
 
 OF_ANY_QUESTION = words("idle_words") | words("dependent_words")
-"""They do not say what a question is about."""
+"""Words that do not say what a question is about."""
 ARTICLE = pattern(r"\bthe\s+$")
 _PLACED = pattern(r"(?:since|from|between|with|to|by|against|than)\b")
 _COMMAND = pattern(r"^{tell}\b")

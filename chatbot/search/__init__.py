@@ -10,7 +10,7 @@ from ..domain import Match
 
 
 class RetrievalMethod(Protocol):
-    """Which searches run, and how their results become one ranking."""
+    """The searches that run, and the way their results become one ranking."""
 
     @property
     def uses_vectors(self) -> bool: ...
@@ -20,7 +20,7 @@ class RetrievalMethod(Protocol):
 
     @property
     def refines(self) -> bool:
-        """Whether names of the scope are left out of the search, and headings and editions order the hits."""
+        """True if names of the scope are left out of the search, and headings and editions order the hits."""
 
     def candidates(self, top_k: int) -> int:
         """Matches to request of each search."""

@@ -21,7 +21,7 @@ from ..questions.kinds import asks_of_all
 from .pipeline import Retrieval, with_rank
 
 MAX_PASSAGES = 2000
-"""What can be embedded while a person waits; more belongs in the knowledge base."""
+"""Passages that can be embedded while a person waits; more belongs in the knowledge base."""
 BATCH, LOCAL_BATCH = 128, 8
 """Passages embedded between two checks for cancellation; in this process, less than a second's work."""
 MOST_SAID = 0.5
@@ -92,7 +92,7 @@ class Compressor:
         return Retrieval(with_rank(hits), Threshold(least, least, False), (step,)), chunks
 
     def _shares(self, query: str, texts: Sequence[str]) -> Vector:
-        """How much of the question each text says: the share of its words, each by its inverse document frequency."""
+        """Return the share of the question's words in each text, weighted by inverse document frequency."""
         said = [set(self._analyzer.terms(text)) for text in texts]
         counts = {term: sum(term in terms for terms in said) for term in set(self._analyzer.terms(query))}
         weights = {term: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for term, n in counts.items()}

@@ -13,7 +13,7 @@ from .subjects import with_article
 
 MOST = 3
 DASH = " - "
-"""What some headings put between a thing and one of its parts."""
+"""Separators between a thing and one of its parts in headings."""
 FEW_WORDS = 4
 _OF_A_REPORT = re.compile(
     r"(?:executive )?summary|abstract|introduction|background|overview|fore ?word|preface|acknowledge?ments?"

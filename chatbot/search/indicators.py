@@ -40,7 +40,7 @@ LABEL_LEAD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """How near a phrase is to what is asked: their cosine, and the weight of common words as a share of all."""
+    """The closeness of a phrase to the question: their cosine, and the weight of common words as a share of all."""
 
     cosine: float
     words: float
@@ -52,7 +52,7 @@ class Near:
 
     @property
     def is_said(self) -> bool:
-        """Whether the question says the phrase itself."""
+        """True if the question contains the phrase itself."""
         return self.cosine >= ALMOST_SAID
 
 
@@ -81,7 +81,7 @@ class _Asked:
 
 
 class _Phrases:
-    """What the entries of a glossary say for headings and labels; the label "" is the heading itself.
+    """Glossary entries by heading and label; the label "" is the heading itself.
 
     ``groups``: the phrases embedded so far, by heading and label; the label None has those of all labels too.
     """

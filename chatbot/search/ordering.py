@@ -29,9 +29,9 @@ Terms = Callable[[str], Sequence[str]]
 DEPTH = 50
 """Candidates that are looked at: deeper ones came no further in any set."""
 OLDER = 1.0
-"""What a passage of an older edition loses where no year is asked, in standard deviations: its heading may be gone."""
+"""Penalty of an older edition if no year is asked, in standard deviations: its heading may be gone."""
 SAID_AHEAD = 2.0
-"""What a passage gains whose heading, or a phrase of it, the question says itself, in standard deviations of these."""
+"""Bonus of a passage whose heading, or a phrase of it, is in the question, in the same unit."""
 LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
@@ -115,7 +115,7 @@ class Refiner:
         self._weight = weight
 
     def embedded(self, text: SearchText) -> tuple[str, ...]:
-        """What of a question is embedded until its passages are in order."""
+        """Return the texts to embed for a question; their vectors are kept until its passages are in order."""
         return (text.question, self._index.compared_text(text.topic)) if self._index else (text.question,)
 
     def order(
@@ -210,6 +210,6 @@ def _edition(hit: SearchHit) -> int:
 
 
 def _matched(asked: Sequence[NamedYears], years: Iterable[int]) -> int:
-    """How many of the years, or ranges, that are asked these have something of."""
+    """Return how many of the requested years or ranges these passages cover."""
     own = list(years) if asked else ()
     return sum(any(map(named.condition.matches, own)) for named in asked)

@@ -149,7 +149,7 @@ class Retriever:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What the searches of one call of `Retriever.retrieve` share."""
+    """The common state of the searches of one `Retriever.retrieve` call."""
 
     store: Store
     embedder: Embedder

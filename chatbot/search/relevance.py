@@ -1,4 +1,4 @@
-"""Whether the hits answer the question: how close the best passage and heading are, less what speaks against it.
+"""Relevance of the hits: the closeness of the best passage and heading, less the doubts.
 
 The scores alone separate little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
 reports say of deaths is near to homicides. So the headings count as much as the passages, and three doubts lower the
@@ -27,9 +27,9 @@ HEADINGS = 3
 CLOSEST, ANSWERS = 0.2, 0.7
 """The closeness from which hits are quoted as the closest ones, and as an answer; 0 is the floor, 1 the threshold."""
 DOUBT = 1.5
-"""What one doubt takes from the closeness."""
+"""The amount that one doubt takes from the closeness."""
 NAMES_SAID = 1 / 3
-"""How much of a doubt is taken away if the hits have all names of the question, besides those of countries."""
+"""The share of a doubt that is waived if the hits have all names of the question besides those of countries."""
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little can be said."""
 _WORD = re.compile(r"[^\W\d_]\w+")

@@ -21,7 +21,7 @@ from .scope import describe, nearest_scope
 DOCUMENT = "document_name"
 MOST_NAMED = 6
 _WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
-"""What parts the words of a file's name."""
+"""Separators of words in a file name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer)
 
 
 def _says(years: Condition, hit: SearchHit) -> bool:
-    """Whether a passage has a figure of these years, or writes one of them."""
+    """Return whether a passage has a figure of these years, or mentions one of them."""
     written = map(int, YEAR_PATTERN.findall(hit.chunk.text))
     return any(map(years.matches, (*hit.chunk.figure_years, *written)))
 

@@ -25,7 +25,7 @@ class StoreTraits:
     """The traits of a store that others need before it is opened: the constant TRAITS of its module."""
 
     has_search_indexes: bool = False
-    """It searches by the MongoDB server's own engine, whose indexes have to be created first."""
+    """True if it searches by the MongoDB server's own engine, whose indexes have to be created first."""
     in_database: bool = True
     """Its passages are in the collections of the database, where `reembed` and `copy` reach them."""
 

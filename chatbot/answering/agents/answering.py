@@ -1,4 +1,4 @@
-"""What all agents do: check the scope, build the context, write the answer, or say that nothing was found."""
+"""The steps of every agent: check the scope, build the context, write the answer or say that nothing was found."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MAX_SHORTENINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class WritingPlan:
-    """How an agent writes: its prompt, and its quotations where no model can.
+    """An agent's way of writing: its prompt, and its quotations if there is no model.
 
     Without ``quoting`` a model that fails is an error, unless another agent has chosen the mode; one that writes
     nothing is replaced by quotations all the same.
@@ -63,7 +63,7 @@ class WritingPlan:
     prompt: Callable[[Question, Context], Prompt] = prompt_for
     quoting: Callable[[Context], str] | None = None
     header: str = HEADER
-    """What stands above the quotations."""
+    """The text above the quotations."""
     finish: Callable[[str, Context], tuple[str, str]] = lambda text, context: (text, "")
     """Returns the final text, and what stands below it without being checked against the passages."""
 

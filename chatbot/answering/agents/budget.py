@@ -16,7 +16,7 @@ EXPLORING_SHARE = 0.7
 
 
 class Spending:
-    """What a question has spent of its budget. Thread-safe.
+    """The part of its budget that a question has spent. Thread-safe.
 
     ``reserve`` tokens are kept for the answer, at most half of the budget. Calls and seconds are never exceeded. Tokens
     are counted after a call, so the last call may exceed them.
@@ -71,7 +71,7 @@ class Spending:
 
     @property
     def tokens_left(self) -> int | None:
-        """None without a limit."""
+        """The remaining amount; None without a limit."""
         return None if self._budget.tokens is None else max(0, self._budget.tokens - self.usage.tokens)
 
     def describe(self, stopper: Stopper, say: Say = in_english) -> str:
@@ -95,7 +95,7 @@ class Allowance:
         self._keep = keep
         self.taken = 0
         self.refused = False
-        """Whether the budget prevented a call."""
+        """True if the budget prevented a call."""
 
     def take(self) -> bool:
         """Return whether another call may be made; if so, it counts from now on."""

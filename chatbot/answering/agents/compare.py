@@ -130,13 +130,13 @@ def _of_edition(run: AgentRun, side: Side) -> Side:
 
 
 def _are_editions(ready: Sequence[Side]) -> bool:
-    """Whether the sides are several editions of one country."""
+    """Return whether the sides are several editions of one country."""
     years = [one for one in (side.scope.get(YEAR) for side in ready) if isinstance(one, Values)]
     return len(years) == len(ready) > 1 and len({side.scope.get(COUNTRY) for side in ready}) == 1
 
 
 def _changes(run: AgentRun, compared: Sides, ready: Sequence[Side]) -> Rendered | None:
-    """What changed between editions of one country, in all or in the chapter that is named; None where nothing did."""
+    """Return the changes between editions of one country, in all or in the named chapter; None without changes."""
     years = [side.scope.get(YEAR) for side in ready]
     editions = [int(one.values[0]) for one in years if isinstance(one, Values)]
     first, last = min(editions), max(editions)
@@ -152,7 +152,7 @@ def _changes(run: AgentRun, compared: Sides, ready: Sequence[Side]) -> Rendered 
 
 
 def _is_chapter(asked: Collection[str], chapter: Sequence[str]) -> bool:
-    """Whether words name a chapter and nothing else: "economic" begins as "Economy" does."""
+    """Return whether words name only a chapter: "economic" begins as "Economy" does."""
     stems = [word[:SAME_STEM] for word in chapter]
     return bool(asked) and all(word[:SAME_STEM] in stems for word in asked if word.isalpha())
 
@@ -195,7 +195,7 @@ class _Comparison:
         )
 
     def quoting(self, context: Context) -> str:
-        """What each side says under the headings that most sides have, else what its own question finds first."""
+        """Return each side's passages under the headings of most sides, else those its own question finds first."""
         numbers = self._numbers(context)
         own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
         headings = list(islice(self._headings(own), QUOTES))

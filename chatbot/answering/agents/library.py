@@ -47,7 +47,7 @@ _AT_THE_END = re.compile(r"(?:\s*(?:\b(?:on|about|for|from|of|in|and|or|the|year
 
 
 def topic_of(question: str, reading: Reading) -> Topic | None:
-    """What a question asks of the library; None unless all of it is that, and names of a scope."""
+    """Return what a question asks about the library; None if it asks about anything else besides names of a scope."""
     asked = question.strip().rstrip("?.! ").replace("’", "'")
     spans = [(country.start, country.end) for country in reading.countries]
     named = sorted([*spans, *((years.start, years.end) for years in reading.every_year)])

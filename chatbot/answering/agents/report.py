@@ -180,7 +180,7 @@ class Sections:
         self._plan = plan
         self._written = WrittenSentences(run.resources.embedder, run.resources.analyzer)
         self.truncated = False
-        """Whether a section ends early."""
+        """Return whether a section ends early."""
 
     def over(self, left: Sequence[OutlineSection]) -> Generator[StepEvent, None, str]:
         """Return a sentence that names the sections ``left``, once the budget is used up or the model has failed too

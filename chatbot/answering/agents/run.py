@@ -63,7 +63,7 @@ SEARCH_THREADS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What agents work with, put together once by the composition root."""
+    """The objects that agents work with, built once by the composition root."""
 
     retriever: Retriever
     compressor: Compressor
@@ -71,7 +71,7 @@ class Resources:
     catalog: Catalog
     chat_model: ChatModel
     small_chat_model: ChatModel
-    """What plans and judges."""
+    """The model that plans and judges."""
     quoter: Quoter
     embedder: Embedder
     analyzer: Analyzer
@@ -150,18 +150,18 @@ class AgentRun:
         )
         self.has_model = resources.chat_model.is_language_model
         self.is_mode_chosen = False
-        """Whether another agent has chosen the mode."""
+        """True if another agent has chosen the mode."""
         self.choice_stopped_by: Stopper = ""
-        """What ended that choice early; the search may still be complete."""
+        """The limit that ended that choice early; the search may still be complete."""
         self.path: list[StepEvent] = []
         self.stopped_by: Stopper = ""
-        """What ended the question early."""
+        """The limit that ended the question early."""
         self.why_stopped = ""
         self.threshold: Threshold | None = None
         """The lowest of its searches."""
         self.pipeline: tuple[Aggregation, ...] | None = None
         self.closest_only = False
-        """Whether the passages may only be near to what the question asks."""
+        """True if the passages may only be close to the question."""
         self.numbering = NumberedStream()
         self._has_searched = False
         self._share = PLANNING_SHARE
@@ -190,11 +190,11 @@ class AgentRun:
 
     @property
     def reading(self) -> Reading:
-        """What the question names; read here only where no one has before."""
+        """The names in the question; read here only if nobody has read them before."""
         return self.question.reading or self.read(self.question.search_text)
 
     def read(self, query: str) -> Reading:
-        """What a query names, inside the question's scope."""
+        """Return the names in a query, inside the question's scope."""
         return read_names(query, self.resources.catalog, self.question.scope)
 
     @cached_property

@@ -59,12 +59,12 @@ class Understood:
     question: Question
     answer: Iterator[Event] | None = None
     notes: list[str] = field(default_factory=list)
-    """What has to be said before the answer."""
+    """The text before the answer."""
     suggested_scope: ScopeSummary | None = None
     """The scope that the question might be asked under."""
     subjects: Subjects = field(default_factory=Subjects)
     inferred_scope: Scope = field(default_factory=Scope)
-    """What of the question's scope was found in it."""
+    """The part of the scope that was taken from the question."""
     preamble: str = ""
 
     def events(self, agent: Agent, request: RequestContext) -> Iterator[Event]:
@@ -112,14 +112,14 @@ class Understanding:
             yield from understood.annotate(event)
 
     def taken_from(self, text: str, scope: Scope) -> Scope:
-        """What a question names of a scope, beyond the one that was chosen; empty where that narrows nothing."""
+        """Return the scope that a question names beyond the chosen one; empty if it narrows nothing."""
         found = suggest_scope(
             everything_asked(read_names(text, self._catalog, scope), scope, self._catalog), scope, self._catalog
         )
         return found.beyond(scope) if found else Scope()
 
     def read(self, question: Question, *, request: RequestContext) -> Understood:
-        """What the question is about; answered already where no agent could add anything."""
+        """Return what the question is about, already answered if no agent could add anything."""
         if question.attachments:
             return Understood(question)
         question = replace(question, language=CODES.get(language_of(question.query), question.language))
@@ -195,7 +195,7 @@ class Understanding:
         yield from self._said(question, text, answered=True, context=Context(tuple(passages)))
 
     def _general(self, question: Question, missing: Missing, request: RequestContext) -> Iterator[Event]:
-        """What the model knows; what is missing where it fails, writes nothing or runs out of time first."""
+        """Return the model's own knowledge, or what is missing if it fails, writes nothing or runs out of time."""
         scope = summarise(self._catalog, question.scope)
         yield SourcesEvent((), scope)
         path = [StepEvent("generate", "Writing the answer")]
@@ -231,7 +231,7 @@ def _as_reports_say(text: str, reading: Reading) -> str:
 
 
 def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
-    """What names with a mistake were taken for."""
+    """The names that misspelt names were read as."""
     named = [(escape_markdown(country.text), country.taken_as) for country in reading.about if country.taken_as]
     return list(dict.fromkeys(say("({name}: taken as {taken})", name=name, taken=taken) for name, taken in named))
 

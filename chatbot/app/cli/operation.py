@@ -295,7 +295,7 @@ def audit(services: Services, limit: int) -> None:
 
 @click.group()
 def feedback() -> None:
-    """What people thought of answers: export."""
+    """Export people's verdicts on answers."""
 
 
 @feedback.command()

@@ -20,7 +20,7 @@ from ...search.scope import ScopeResolver
 COLUMNS = ("question", "expected_document", "page", "answer", "answerable", "note")
 """A column for each filter field may follow: together they are the scope of the question."""
 RATED = ("rating", "reason", "comment", "cited", "at")
-"""What `feedback export` adds about the answer, which says nothing about the expected one."""
+"""Fields that `feedback export` adds about the given answer, not the expected one."""
 SEVERAL = ";"
 """Separates several expected documents, or several values of a filter field."""
 YES, NO = ("", "yes", "y", "true", "1"), ("no", "n", "false", "0")
@@ -28,7 +28,7 @@ YES, NO = ("", "yes", "y", "true", "1"), ("no", "n", "false", "0")
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What retrieval should find: a document, a page of it, or a passage with the words of the answer."""
+    """The target of retrieval: a document, a page of it, or a passage with the words of the answer."""
 
     document_id: str
     page: int | None = None

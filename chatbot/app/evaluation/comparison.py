@@ -23,7 +23,7 @@ NAME_WIDTH = 28
 EXPERIMENT = "report-chat evaluate"
 _NOT_IN_NAMES = re.compile(r"[^\w\-./ ]")
 Report = Mapping[str, Any]
-"""What `evaluate --json` prints, or one configuration of it."""
+"""The output of `evaluate --json`, or one configuration of it."""
 
 
 def configurations(

@@ -26,7 +26,7 @@ from ...stores.chunks import chunk_from_json
 BATCH = 128
 """Passages embedded and written at a time, and lost where the process is killed."""
 GRACE_SECONDS = 30.0
-"""How long the old vectors stay after the switch, for answers that still search with the old model."""
+"""Seconds for which old vectors stay after the switch, for answers that still search with the old model."""
 CLEARING, FILLING, SERVING = "clearing", "filling", "serving"
 """The other slot is emptied; it is filled; it serves and the old one is emptied."""
 SIGN_OF_LIFE_SECONDS = 15.0

@@ -53,7 +53,7 @@ class Services:
         self._lock = threading.RLock()
         self._runtime: Runtime | None = None
         self._has_served = False
-        """Whether the database had an embedding model before: another one then replaces it."""
+        """True if the database had an embedding model before, which another one then replaces."""
         self._replaced: list[tuple[Runtime, threading.Timer]] = []
 
     @property
@@ -124,7 +124,7 @@ class Services:
 
 
 class Answering:
-    """What answers questions, for the web, MCP and the command line. Independent of the embedding model."""
+    """The answering side, for the web, MCP and the command line. Independent of the embedding model."""
 
     def __init__(self, services: Services) -> None:
         self.settings = services.settings
@@ -133,13 +133,13 @@ class Answering:
 
     @lazy
     def chat_model(self) -> ChatModel:
-        """What writes answers. Raises SettingsError, UnknownNameError, MissingPackageError."""
+        """The model that writes answers. Raises SettingsError, UnknownNameError, MissingPackageError."""
         default = "openai" if self.settings.openai_api_key else "extractive"
         return self._built(self.settings.chat_model or default, "CHAT_MODEL")
 
     @lazy
     def small_chat_model(self) -> ChatModel:
-        """What plans, completes follow-ups, judges and summarises (the tiers of seed 001). Raises as `chat_model`."""
+        """The model that plans, completes follow-ups, judges, summarises (seed 001's tiers). Raises as `chat_model`."""
         if self.settings.chat_model_small is None:
             return self.chat_model
         small = self._built(self.settings.chat_model_small, "CHAT_MODEL_SMALL")
@@ -159,7 +159,7 @@ class Answering:
 
     @lazy
     def quoter(self) -> Quoter:
-        """What chooses the sentences to quote where no model writes."""
+        """The reranker that chooses the sentences to quote if no model writes."""
         return ExtractiveChatModel(self.settings.language, lambda: self._services.runtime.embedder)
 
     def settings_with(self, preset: str) -> Settings:
@@ -249,7 +249,7 @@ class Answering:
         )
 
     def _names_a_thing(self, words: str, headings: Sequence[str]) -> bool:
-        """Whether words name a heading of the reports; no where the embedder fails, so that the thing is carried on."""
+        """Return whether words name a heading of the reports; False if the embedder fails, to carry the topic on."""
         known = self._storage.figures.indicators()
         try:
             return self._services.runtime.indicators.names_one(words, known, headings[0] if headings else "")

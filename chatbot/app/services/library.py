@@ -107,7 +107,7 @@ class Ingesting:
 
     @property
     def sample_summary(self) -> Summary:
-        """How sample reports are summarised: without a model, so that a first start makes no calls."""
+        """The summary provider of sample reports: no model, so that a first start makes no calls."""
         return NONE if self.settings.summaries == "off" else EXTRACTIVE
 
     def sample_reports(self) -> SampleReports:

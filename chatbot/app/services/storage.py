@@ -104,7 +104,7 @@ class Storage:
 
     @lazy
     def foreign_changes(self) -> ForeignChanges | None:
-        """What other programs do to the passages; None where no other writes them, or this process does not search."""
+        """Changes by other programs; None if no other program writes passages or this process does not search."""
         traits = self.engine.traits
         if self.database.embedded or traits.has_search_indexes or not traits.in_database:
             return None
@@ -163,7 +163,7 @@ class Storage:
 
     @lazy
     def engine(self) -> Engine:
-        """Which vector search serves this database; asked of the server once."""
+        """The vector search of this database; the server is asked once."""
         return choose_engine(self.settings, self.database)
 
     def require_writable(self) -> None:

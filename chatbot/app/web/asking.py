@@ -122,7 +122,7 @@ class Attachment(Body):
 
 
 class BudgetLimits(Body):
-    """What this question may cost: no more than the settings allow."""
+    """Return the budget of this question, within the limits of the settings."""
 
     calls: StrictInt | None = None
     tokens: StrictInt | None = None

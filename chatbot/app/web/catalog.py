@@ -1,4 +1,4 @@
-"""What the library holds: reports, facets, coverage, figures, collections and passages, within a scope."""
+"""The library's contents within a scope: reports, facets, coverage, figures, collections and passages."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class SharedConversation(TypedDict):
 
 
 class Share(Body):
-    """What a link shows."""
+    """The part of a conversation that a link shows."""
 
     later: StrictBool = Field(False, description="Later questions too. A link that exists keeps what it shows.")
 

@@ -24,7 +24,7 @@ from ...library.loaders import suffixes
 from .routes import parse_json, services
 
 FORM_BYTES = 1_000_000
-"""What the fields of a form may take besides its files."""
+"""Bytes that the fields of a form may take besides its files."""
 MOST_FILES = 200
 FILES = "files"
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")

@@ -40,7 +40,7 @@ Conflict = Literal["replace", "keep_both"]
 
 
 class ReadAgain(Cutting):
-    """How to split a report again; null means as the settings say."""
+    """A way to split a report again; null means as the settings say."""
 
 
 class Pages(Overrides):

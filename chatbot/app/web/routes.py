@@ -1,4 +1,4 @@
-"""What each view states with `@route`; the services, checked JSON and query string of the current request.
+"""The declaration of views by `@route`; the services, checked JSON and query string of the current request.
 
 Access control, rate limits, the audit log and the OpenAPI document read what views state.
 """
@@ -78,7 +78,7 @@ class Route:
     example: Json | None = None
     is_documented: bool = True
     is_counted: bool = True
-    """Whether it counts against REQUESTS_PER_MINUTE."""
+    """True if it counts against REQUESTS_PER_MINUTE."""
 
     def __call__(self, view: View) -> View:
         """Return the view with its JSON made into a response; one that only reads sees one state of the database."""

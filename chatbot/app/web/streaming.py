@@ -67,12 +67,12 @@ class ClientGoneError(HTTPException):
 
 @dataclass(slots=True)
 class Connection:
-    """What the server (`Front`) tells the application about a request's connection."""
+    """Facts about a request's connection, from the server (`Front`) to the application."""
 
     client: Cancellation = field(default_factory=Cancellation)
     """Cancelled when the client disconnects."""
     is_full: bool = False
-    """Whether the server already has QUESTIONS of them, and has to refuse this one."""
+    """True if the server already has QUESTIONS of them and has to refuse this one."""
     tell_begun: Callable[[], object] = lambda: None
     """To be called, in any thread, when the search is over; the rest is mostly waiting."""
     set_aside: Callable[[bool], object] = lambda aside: None

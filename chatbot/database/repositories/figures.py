@@ -184,7 +184,7 @@ class FigureRepository:
             self._changed.replace_many(rows[start : start + WRITTEN_AT_ONCE])
 
     def _texts(self, document_id: str, version: str) -> dict[tuple[str, str, int | None], str]:
-        """What a version states, by subject, indicator and year; several figures as one text."""
+        """Return the statements of a version by subject, indicator and year; several figures as one text."""
         texts: dict[tuple[str, str, int | None], str] = {}
         rows = self._rows.find(
             {"document_id": document_id, "version": version, "place": {"$gt": ""}}, sort=[("_id", 1)]

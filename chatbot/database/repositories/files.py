@@ -17,7 +17,7 @@ from ..core import Database, Json
 PIECE_BYTES = 1 << 20
 """MongoDB's documents hold at most 16 MB; a megabyte at a time keeps memory small."""
 GRACE_SECONDS = 3600.0
-"""How long an unreferenced file is kept: its upload may not be registered yet."""
+"""Seconds for which an unreferenced file is kept, because its upload may not be registered yet."""
 MIN_FREE_MB = 100
 """Megabytes of the disk that uploads leave free."""
 DISK_SHARE = 4

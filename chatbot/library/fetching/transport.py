@@ -238,7 +238,7 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
         self.received = 0
         """Bytes, headers and framing included."""
         self.ended = False
-        """Whether the server has closed the connection."""
+        """Return whether the server has closed the connection."""
 
     def connect_tcp(self, host: str, port: int, *_: Any, **options: Any) -> CheckedNetwork:
         """Connect to the first address that accepts. Raises FetchProblem, OSError, UnicodeError, httpcore2's errors."""

@@ -27,13 +27,13 @@ from .text import decode_sample, unreadable
 
 
 class Fit(IntEnum):
-    """How well a file's beginning fits a format. The loader with the best fit reads the file."""
+    """The fit of a file's beginning to a format. The loader with the best fit reads the file."""
 
     NO = 0
     ANY_TEXT = 1
     """The file is text, and any text can be read as this format."""
     LOOKS_SO = 2
-    """It has marks of the format, which other texts may have too."""
+    """The beginning has marks of the format, which other texts may have too."""
     NAMED = 3
     """The file's name says so. Nothing was checked."""
     WELL_FORMED = 4

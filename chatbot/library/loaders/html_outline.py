@@ -212,7 +212,7 @@ _ITEMS = {"li", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
 class _Row:
     cells: list[str]
     names: list[bool]
-    """Whether a cell is a heading (<th>), for each cell that starts in this row."""
+    """True for each cell of this row that is a heading (<th>)."""
 
 
 def is_data_table(table: _Element) -> bool:

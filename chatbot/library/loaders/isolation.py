@@ -49,7 +49,7 @@ LOADED = TypeAdapter(Loaded)
 
 @dataclass(frozen=True, slots=True)
 class ReadingLimits:
-    """What one file may cost: bytes of address space, shared libraries included, and seconds of processor time."""
+    """The limits of one file: bytes of address space, shared libraries included, and seconds of processor time."""
 
     memory: int
     seconds: int
@@ -161,7 +161,7 @@ class LoaderPool:
         self._waiting: dict[int, str] = {}
         """Callers by the number of their turn."""
         self._turns_taken = Counter[str]()
-        """Of callers that wait or read at the moment."""
+        """Counts of callers that wait or read at the moment."""
         self._numbers = count()
         self._changed = threading.Condition()
 

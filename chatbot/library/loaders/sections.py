@@ -1,4 +1,4 @@
-"""What loaders share: headings and paragraphs to sections, rows of a table to lines or to sections of their own."""
+"""The common part of loaders: headings and paragraphs to sections, table rows to lines or sections of their own."""
 
 from __future__ import annotations
 

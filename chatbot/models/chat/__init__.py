@@ -38,7 +38,7 @@ class EchoChatModel:
     is_language_model = False
 
     def __init__(self, *_: object, **__: object) -> None:
-        """It needs no settings."""
+        """Accept and ignore the settings of other models."""
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Yield one piece per word, and the usage at the end."""

@@ -151,7 +151,7 @@ class _Completion(Stream[object]):
     """The events of one completion, or the one object of a server that does not stream."""
 
     is_done = False
-    """Whether the server said that it has sent all."""
+    """True if the server said that it has sent everything."""
 
     def __stream__(self) -> Iterator[object]:
         if self.response.headers.get("content-type", "").partition(";")[0] != "application/json":

@@ -24,7 +24,7 @@ from .providers import PROVIDERS, Endpoint, Kind, endpoint, find_model
 _TOO_MANY = re.compile(
     r"\bbatch|too many (?:inputs|texts)|at most \d+ (?:inputs|texts)|array.*(?:long|large)", re.IGNORECASE
 )
-"""What endpoints say of more texts than they take in one request."""
+"""Messages of endpoints about more texts than they take in one request."""
 
 
 class RemoteEmbedder(ABC):

@@ -44,7 +44,7 @@ def passage_fence(number: int, text: str) -> str:
 
 
 PASSAGE = re.compile(rf'^(?=<passage-{_MARK} number="(\d+)">)', re.MULTILINE)
-"""Where a passage begins in a prompt that is not sealed."""
+"""The start of a passage in a prompt that is not sealed."""
 
 
 _CONTROL = re.compile(r"<(\|[^|<>\n]{1,40}\|)>|\[(/?INST)\]|<(/?s)>")

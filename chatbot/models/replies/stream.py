@@ -62,7 +62,7 @@ class Reply:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the model has written anything, thoughts included."""
+        """True if the model has written anything, thoughts included."""
         return bool(self._pieces)
 
     @property

@@ -36,7 +36,7 @@ class NoReranker:
     """Implements `protocols.Reranker`: keeps the order and cuts."""
 
     def __init__(self, **_: object) -> None:
-        """It needs neither model nor store."""
+        """Accept and ignore what other rerankers need."""
 
     def candidates(self, top_k: int) -> int:
         return top_k

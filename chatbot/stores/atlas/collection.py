@@ -27,7 +27,7 @@ EXACT_BELOW = 10_000
 EXACT_SHARE = 0.05
 """Share of the documents kept by a scope, below which exact search is better and faster."""
 REMEMBERED_SECONDS = 30.0
-"""How long a count is used: it only chooses between two right answers, so an old one does no harm."""
+"""Seconds for which a count is used: it only chooses between two right answers, so an old one does no harm."""
 REMEMBERED_COUNTS = 500
 SETTLING_SECONDS = 60.0
 """The time after which an engine has followed a deletion."""

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 MISSING, NO_ROOM = "DOES_NOT_EXIST", "NO_ROOM"
 ALREADY_EXISTS = 68
 TRUSTED_SECONDS, DOUBTED_SECONDS = 60.0, 5.0
-"""How long it is believed that an index answers, and that it does not."""
+"""Seconds for which it is assumed that an index answers, and that it does not."""
 TEXT_PATHS = (TEXT_FIELD, "report_title", "document_title")
 """The fields of the keyword search: it finds a passage by its report and heading too."""
 VECTOR_INDEX, TEXT_INDEX = "vector_index", "text_index"
@@ -57,7 +57,7 @@ class SearchTarget:
 
     @property
     def optional(self) -> bool:
-        """Whether it may be left out where the tier has no room for it."""
+        """True if it may be left out on a tier without room for it."""
         return self.kind == "search"
 
 
@@ -179,7 +179,7 @@ def _same_mapping(stored: Any, planned: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """How long to wait for an index, in seconds; clock and sleep are for the tests."""
+    """Seconds to wait for an index; clock and sleep are for the tests."""
 
     timeout: float = 300.0
     interval: float = 1.0
@@ -334,7 +334,7 @@ def drop_indexes(database: Database, plans: Iterable[SearchTarget]) -> list[str]
 
 
 class IndexHealth:
-    """Whether a search index answers. It is checked before an empty or refused answer is believed. Thread-safe."""
+    """Availability of a search index, checked before an empty or refused answer is believed. Thread-safe."""
 
     def __init__(self, database: Database, target: SearchTarget, clock: Callable[[], float]) -> None:
         self.target = target

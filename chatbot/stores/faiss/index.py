@@ -27,11 +27,11 @@ DEAD_SHARE = 0.2
 """A segment with more deleted rows than this is rewritten."""
 SCOPES_KEPT = 64
 APPROXIMATE_ROWS = 20_000
-"""Where a scope has so many rows of a segment, an approximate search is several times as fast as the exact one."""
+"""Rows of a segment in scope from which an approximate search is several times as fast as the exact one."""
 MAX_SINGLE_READS = 1000
 """Rows of a file, in half a millisecond; more are looked at where they are mapped."""
 WORTHWHILE = 0.1
-"""Where more than this share of the scope had to be compared exactly, all of it is."""
+"""Share of the scope from which all of it is compared exactly."""
 Found = list[tuple[float, str]]
 """(score, chunk id), best first, ties by id."""
 
@@ -98,7 +98,7 @@ class Segment:
 
     @property
     def awaits_clusters(self) -> bool:
-        """Whether it is large enough to be searched approximately, and is not yet."""
+        """Return whether it is large enough to be searched approximately, and is not yet."""
         return len(self) >= APPROXIMATE_ROWS and self.clusters is None and not self.unclustered
 
     def clustered(self) -> Segment:

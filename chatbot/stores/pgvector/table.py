@@ -58,7 +58,7 @@ class ChunkTable:
 
     @property
     def indexable(self) -> bool:
-        """Whether HNSW can index vectors this long."""
+        """Return whether HNSW can index vectors of this length."""
         return self.dimensions <= MAX_HALFVEC
 
     @property

@@ -1,4 +1,4 @@
-"""What the drawing operators of a PDF page draw: the characters that a reader sees, and lines and pictures.
+"""The drawing operators of a PDF page: the characters that a reader sees, lines and pictures.
 
 pdfminer interprets the page. Its own lexer took half the time of a page: here one expression separates the same tokens
 (ISO 32000-1, 7.2 and 7.3) into the same values. pdfplumber makes a dictionary of every attribute of every character,
@@ -66,7 +66,7 @@ Shapes = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 class Paint(IntEnum):
-    """How a character is painted."""
+    """The painting mode of a character."""
 
     VISIBLE = 0
     WHITE = 1
