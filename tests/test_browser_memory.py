@@ -264,7 +264,7 @@ def test_conversations_are_found_renamed_deleted_and_taken_back(browser: Page) -
 
 def test_a_link_is_read_elsewhere_until_it_is_revoked(browser: Page, launched: Browser) -> None:
     ask(browser, GROWTH)
-    act(browser, "Share")
+    browser.locator("#share-current").click()
     browser.get_by_role("button", name="Create link").click()
     expect(browser.get_by_label("Link")).not_to_have_value("")
     link = browser.get_by_label("Link").input_value()
@@ -274,6 +274,8 @@ def test_a_link_is_read_elsewhere_until_it_is_revoked(browser: Page, launched: B
         expect(other.locator(".answer-body")).to_contain_text("2.09%")
         other.locator(".answer .citation").click()
         expect(other.locator("#evidence-passage")).to_contain_text("2.09%")
+        expect(other.locator("#shared-date")).to_contain_text("Last answer: ")
+        expect(other.get_by_role("link", name="Ask your own")).to_be_visible()
         for hidden in (composer(other), other.locator(".edit-question"), other.locator(".regenerate")):
             expect(hidden).to_be_hidden()
         assert problems == []

@@ -27,7 +27,7 @@ COMMANDS = {
     "keys": ("operation", "The API keys: create, list, revoke."),
     "conversations": ("operation", "The stored conversations: list, delete."),
     "audit": ("operation", "Show who changed what, the newest first."),
-    "feedback": ("operation", "What people thought of answers: export."),
+    "feedback": ("operation", "Export people's verdicts on answers."),
     "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV file,..."),
     "calibrate": ("evaluate", "Measure which scores mean something with the embedding model in..."),
     "index": ("maintenance", "The search indexes of MongoDB ($vectorSearch and $search)."),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, jsonify, request, url_for
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr, StringConstraints
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
@@ -22,6 +22,8 @@ from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
 from ...domain.json import NOT_BLANK, to_json
 from ...domain.request import Cancellation
+from ...domain.scope import Range, Values
+from ...search.scope import describe
 from .access import caller, library, whose
 from .asking import STREAM, stream_response, with_passages
 from .files import disposition
@@ -79,6 +81,7 @@ class SharedConversation(TypedDict):
     """A conversation as a link shows it; ``next`` leads to the messages before these."""
 
     title: str
+    updated_at: str
     messages: list[StoredQuestion | SharedMessage]
     next: str | None
 
@@ -146,6 +149,7 @@ class FeedbackRequest(Body):
 
 class ConversationQuery(Query):
     search: Annotated[str, Field(max_length=200, description="Words of the title or a question.")] = ""
+    shared: Annotated[bool, Field(description="Only conversations with a link.")] = False
     limit: Number = page_size(30, 100)
     cursor: Cursor = ""
 
@@ -154,8 +158,9 @@ class ConversationQuery(Query):
 @route(need="read", returns=answer_type("Conversations", conversations=list[Conversation], next=str | None))
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
-    search, after = query.search.strip(), query.cursor
-    records, following = _history().page(caller().owner, search=search, after=after, limit=query.limit)
+    search, owner = query.search.strip(), caller().owner
+    page = _history().page(owner, search=search, shared=query.shared, after=query.cursor, limit=query.limit)
+    records, following = page
     return {"conversations": records, "next": following or None}
 
 
@@ -244,7 +249,8 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
             message["content"] = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "an attachment", message["content"])
         if answer := message.get("answer"):
             message["answer"] = {name: answer[name] for name in SharedAnswer.__annotations__}
-    return jsonify({"title": record.title, "messages": messages, "next": following})
+    shown_at = max((message["created_at"] for message in messages), default=record.updated_at)
+    return jsonify({"title": record.title, "updated_at": shown_at, "messages": messages, "next": following})
 
 
 @conversations.get("/api/messages/<message_id>/stream")
@@ -330,12 +336,17 @@ def as_markdown(title: str, messages: list[Json]) -> str:
     for message in messages:
         if message["role"] == "user":
             parts.append(f"## {' '.join(message['content'].split())}")
+            filters = message["scope"].items()
+            scope = Scope.of({k: Range(**v) if isinstance(v, dict) else Values(tuple(v)) for k, v in filters})
+            parts.append(f"_{message['created_at'][:10]}, {describe(scope)}_")
             continue
         parts.append(message["content"] or "(no answer)")
         sources = []
         for citation in (message["answer"] or {}).get("citations", []):
             page = f"page {citation['page']}" if citation["page"] else ""
-            names = [f"[{citation['number']}] {citation['title']}", citation["section"], page]
+            original = url_for("documents.get_file", document_id=citation["document_id"], _external=True)
+            original += f"#page={citation['page']}" if page else ""
+            names = [f"[{citation['number']}] [{citation['title']}]({original})", citation["section"], page]
             sources.append(", ".join(filter(None, names)) + "  ")
         if sources:
             parts.append("\n".join(sources))

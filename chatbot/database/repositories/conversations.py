@@ -154,12 +154,16 @@ class ConversationRepository:
         """Add to the usage of the conversation, atomically; do nothing where it is gone."""
         self._conversations.update_one({"_id": conversation_id}, {"$inc": increments(sums)})
 
-    def page(self, owner: str, *, search: str, after: str, limit: int) -> tuple[list[Conversation], str]:
+    def page(
+        self, owner: str, *, search: str, after: str, limit: int, shared: bool = False
+    ) -> tuple[list[Conversation], str]:
         """Return the owner's conversations, last written first, and the cursor of the next page ("" = last page).
-        ``search``: words in the title or a question, in any case. Raises InvalidRequestError: ``after`` is not a
-        cursor.
+        ``search``: words in the title or a question, in any case; ``shared``: only those with a link. Raises
+        InvalidRequestError: ``after`` is not a cursor.
         """
         condition: Json = {"owner": owner, "deleted_at": None}
+        if shared:
+            condition["share"] = {"$ne": None}
         if after:
             match = CURSOR.match(after)
             if match is None:
@@ -276,7 +280,13 @@ def _record(row: Json | None) -> Conversation:
 
 
 def title_of(text: str) -> str:
-    return " ".join(text.split())[:MAX_TITLE_CHARACTERS]
+    """Return a text on one line, shortened at a word where that leaves most of it."""
+    title = " ".join(text.split())
+    if len(title) <= MAX_TITLE_CHARACTERS:
+        return title
+    title = title[: MAX_TITLE_CHARACTERS - 1]
+    words = title.rpartition(" ")[0]
+    return f"{words if 2 * len(words) > len(title) else title}…"
 
 
 def visible(conversation_id: str, owner: str) -> Json:

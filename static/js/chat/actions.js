@@ -12,6 +12,7 @@ const renameDialog = byId("rename-dialog");
 const shareDialog = byId("share-dialog");
 const pathOf = ({ conversation_id: id }, rest = "") => `/api/conversations/${id}${rest}`;
 let chosen = null;
+let opener = null;
 
 function rename(conversation) {
   chosen = conversation;
@@ -51,7 +52,9 @@ async function remove(conversation) {
 
 const ACTIONS = { rename, share, delete: remove };
 
-export async function act(name, conversation) {
+/** `button`: what gets the focus back; otherwise the row of the conversation. */
+export async function act(name, conversation, button = null) {
+  opener = button;
   try {
     await ACTIONS[name](conversation);
     showListError(null);
@@ -97,7 +100,8 @@ for (const dialog of [renameDialog, shareDialog]) {
   dialog.addEventListener("close", async () => {
     const { conversation_id: id } = chosen;
     await loadList();
-    focusRow(id);
+    if (opener) opener.focus();
+    else focusRow(id);
   });
 }
 onSubmit(byId("rename-form"), () => attempt(byId("rename-error"), async () => {

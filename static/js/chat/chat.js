@@ -2,17 +2,21 @@
 import { wireAttachments } from "./attachments.js";
 import { focusComposer, wireComposer, wireMode } from "./composer.js";
 import { askBelow, newChat, openShared, showAddress, stop } from "./conversation.js";
-import { wireList } from "./conversations.js";
+import { shareCurrent, wireList } from "./conversations.js";
 import { watchSheets } from "./overlays.js";
 import { scope, wireScope } from "./scope.js";
 import { chooseDocument, showStart, watchIndexing } from "./start.js";
 import { byId } from "../common/dom.js";
+import { when } from "../common/format.js";
 
 const { shared } = document.body.dataset;
 
 async function start() {
   wireMode();
   watchSheets();
+  addEventListener("beforeprint", () => {
+    byId("printed").textContent = [document.title, when(new Date().toISOString()), location.href].join(" · ");
+  });
   if (shared) return openShared(shared);
   byId("examples").addEventListener("click", ({ target }) => {
     const { example } = target.closest("[data-example]")?.dataset ?? {};
@@ -39,6 +43,7 @@ async function start() {
   });
   wireList();
   byId("new-chat").addEventListener("click", newChat);
+  byId("share-current").addEventListener("click", shareCurrent);
   addEventListener("popstate", showAddress);
   focusComposer();
   showAddress();

@@ -10,6 +10,7 @@ import { beginningText } from "./steps.js";
 import { storedQuestion, Turn } from "./turn.js";
 import { at, getJson, sendJson } from "../common/api.js";
 import { announce, byId } from "../common/dom.js";
+import { when } from "../common/format.js";
 import { t } from "../common/words.js";
 
 /** Turns shown when a conversation is opened, added by "Show earlier questions", and kept while it grows. */
@@ -62,6 +63,8 @@ const draftOf = (id) => sessionStorage.getItem(DRAFT + (id ?? "")) ?? "";
 
 function setConversation(id, title = "") {
   conversationId = id;
+  const share = byId("share-current");
+  if (share) share.hidden = !id;
   document.title = title ? `${title} · ${TITLE}` : TITLE;
   byId("conversation-title").textContent = title || t("Conversation");
   showCurrent(id);
@@ -276,11 +279,13 @@ export function openShared(token) {
 async function load() {
   const url = source;
   try {
-    const { title, messages, next } = await getJson(`${url}?limit=${FIRST_TURNS}`);
+    const { title, messages, next, updated_at: date } = await getJson(`${url}?limit=${FIRST_TURNS}`);
     if (source !== url) return;
     setConversation(conversationId, title);
     showMessages(messages);
     byId("earlier").hidden = !next;
+    byId("shared-date").hidden = !isShared();
+    byId("shared-date").textContent = t("A shared conversation. Last answer: {date}", { date: when(date) });
     if (isShared()) return;
     restoreAttachments(turns.at(-1)?.attachments ?? []);
     turns.at(-1)?.show("instant");

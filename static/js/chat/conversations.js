@@ -8,6 +8,7 @@ import { t } from "../common/words.js";
 const dialog = byId("conversations");
 const list = byId("conversation-list");
 const search = byId("conversation-search");
+const onlyShared = byId("conversations-shared");
 const toggle = byId("conversations-button");
 // The same width is in conversations.css.
 const hasRoom = matchMedia("(min-width: 64rem)");
@@ -90,14 +91,16 @@ export async function loadList(cursor = "") {
   const { signal } = pending = new AbortController();
   const text = search.value.trim();
   try {
-    const page = await getJson(`/api/conversations?${new URLSearchParams({ search: text, cursor })}`, signal);
+    const query = new URLSearchParams({ search: text, cursor, ...(onlyShared.checked && { shared: "true" }) });
+    const page = await getJson(`/api/conversations?${query}`, signal);
     conversations = cursor ? [...conversations, ...page.conversations] : page.conversations;
     next = page.next;
-    hasAny = conversations.length > 0 || (hasAny && text !== "");
+    hasAny = conversations.length > 0 || (hasAny && (text !== "" || onlyShared.checked));
     const groups = Map.groupBy(conversations, ({ updated_at: date }) => dayLabel(date));
     list.replaceChildren(...[...groups].map(([label, group]) => element("section", {},
       element("h3", { className: "eyebrow", text: label }), element("ul", { role: "list" }, ...group.map(item)))));
     byId("conversations-more").hidden = !next;
+    byId("conversations-shared-only").hidden = !onlyShared.checked && !conversations.some(({ share }) => share);
     byId("conversations-none").hidden = conversations.length > 0;
     showCurrent(current());
     arrange();
@@ -140,6 +143,12 @@ async function withActions(row, use) {
   use(await import("./actions.js"), conversations.find(({ conversation_id: other }) => id === other));
 }
 
+/** Share the conversation that the page shows, which the list may not. */
+export async function shareCurrent() {
+  const { act } = await import("./actions.js");
+  act("share", await getJson(`/api/conversations/${current()}?limit=1`), byId("share-current"));
+}
+
 export function wireList() {
   isWired = true;
   let timer = 0;
@@ -150,6 +159,7 @@ export function wireList() {
     clearTimeout(timer);
     timer = setTimeout(loadList, TYPING_MS);
   });
+  onlyShared.addEventListener("change", () => loadList());
   wireDialog(dialog);
   list.addEventListener("click", onClick);
   list.addEventListener("keydown", onKey);

@@ -47,7 +47,7 @@ async function loadWiderText(source) {
     button.hidden = false;
     button.onclick = async () => {
       const { openOriginal } = await import("../original/original.js");
-      openOriginal(chunk, chunk.file);
+      openOriginal({ ...chunk, snippet: source.snippet }, chunk.file);
     };
   } catch (error) {
     if (error.name === "AbortError") return;

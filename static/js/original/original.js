@@ -101,7 +101,7 @@ export async function openOriginal(source, file) {
     if (!isPdf(file)) return await new ReportText(source, signal).show();
     const { Pages } = await import("./pages.js");
     pages ??= new Pages(box, showPosition);
-    await pages.open(`${url}?disposition=inline`, { page: source.page ?? 1, passage: source.text ?? "" });
+    await pages.open(`${url}?disposition=inline`, { page: source.page ?? 1, passage: source.text ?? "", quoted: source.snippet ?? "" });
     showPosition(pages.page);
   } catch (error) {
     if (error.name === "AbortError" || !dialog.open) return;

@@ -63,6 +63,7 @@ export class Pages {
   #drawn = [];
   #watch = null;
   #passage = "";
+  #quoted = "";
   #marked = null;
   #zoom = 1;
 
@@ -80,9 +81,10 @@ export class Pages {
     return Math.max(1, this.#frames.findLastIndex((frame) => frame.offsetTop <= line) + 1);
   }
 
-  /** @param {string} url @param {{page: number, passage: string}} source */
-  async open(url, { page, passage }) {
+  /** @param {string} url @param {{page: number, passage: string, quoted: string}} source `quoted`: the cited words */
+  async open(url, { page, passage, quoted }) {
     this.#passage = passage;
+    this.#quoted = letters(quoted) === letters(passage) ? "" : quoted;
     this.#loading = getDocument({ url, isEvalSupported: false, enableXfa: false });
     this.#pdf = await this.#loading.promise;
     const first = Math.min(page, this.#pdf.numPages);
@@ -126,8 +128,11 @@ export class Pages {
 
   async #goTo(page) {
     await this.#draw(page);
-    if (this.#marked?.isConnected) this.#marked.scrollIntoView({ block: "center" });
-    else this.#frames[page - 1]?.scrollIntoView({ block: "start" });
+    const frame = this.#frames[page - 1];
+    if (!this.#marked?.isConnected) return frame?.scrollIntoView({ block: "start" });
+    this.#marked.scrollIntoView({ block: "center" });
+    // At the top of a page, the end of the page before it would fill the view.
+    if (frame.contains(this.#marked)) this.#box.scrollTop = Math.max(this.#box.scrollTop, frame.offsetTop);
   }
 
   #scale(width) { return (Math.min(this.#box.clientWidth - 32, MAX_WIDTH) / width) * this.#zoom; }
@@ -166,7 +171,9 @@ export class Pages {
     const { textContentItemsStr: pieces, textDivs } = layer;
     const marked = piecesOf(pieces, this.#passage);
     for (const index of marked) textDivs[index]?.classList.add("marked");
-    if (marked.size) this.#marked ??= textDivs[Math.min(...marked)];
+    const quoted = this.#quoted && marked.size ? piecesOf(pieces, this.#quoted) : new Set();
+    for (const index of quoted) textDivs[index]?.classList.add("quoted");
+    if (marked.size) this.#marked ??= textDivs[Math.min(...(quoted.size ? quoted : marked))];
   }
 
   #clear(number) {

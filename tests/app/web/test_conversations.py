@@ -135,7 +135,9 @@ def test_export_is_a_file_to_read_or_for_programs(client: FlaskClient) -> None:
         'attachment; filename="What is the population growth rate_.md"'
     )
     lines = text.get_data(as_text=True)
-    assert lines.startswith(f"# {GROWTH}\n\n## {GROWTH}\n\n{said['response']}\n\n[1] ")
+    day = datetime.now(UTC).date()
+    assert lines.startswith(f"# {GROWTH}\n\n## {GROWTH}\n\n_{day}, all reports_\n\n{said['response']}\n\n[1] [")
+    assert f"](http://localhost/api/documents/{said['citations'][0]['document_id']}/file" in lines
     assert client.get(path, query_string={"format": "json"}).get_json()["messages"][1]["answer"] == said
     assert fields_of(client.get(path, query_string={"format": "pdf"})) == ["format"]
 
@@ -148,7 +150,7 @@ def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked
     assert len(token) == 32
     other = client.application.test_client()
     shown = other.get(f"/api/shared/{token}")
-    assert set(shown.get_json()) == {"title", "messages", "next"}
+    assert set(shown.get_json()) == {"title", "updated_at", "messages", "next"}
     answer = shown.get_json()["messages"][1]["answer"]
     assert (answer["response"], answer["citations"]) == (said["response"], said["citations"])
     assert not {"trace", "conversation_id"} & set(answer)
