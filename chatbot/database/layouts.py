@@ -22,7 +22,8 @@ HEADERS = tuple(f"Header {level}" for level in range(1, 7))
 """Of langchain-text-splitters' `MarkdownHeaderTextSplitter`, as its documentation names them."""
 STATED = ("document_name", "document_page_number")
 """Fields that are read of other metadata where no path is named."""
-READ = ("report_title", "document_title", "ordinal", "start", "url", "country_name", "year")
+LABELS = ("data_labels", "data_description")
+READ = ("report_title", "document_title", "ordinal", "start", "url", "country_name", "year", *LABELS)
 """Fields that are read besides those of scopes."""
 SAMPLED = 50
 """Rows that say which of several paths a collection uses, and the types of its values."""
@@ -94,14 +95,14 @@ class Layout:
     def document_id(self, row: Mapping[str, Any]) -> str:
         """Return the id of the row's report."""
         identity = self.identity(row)
-        key = repr(identity[1]) if identity else repr([self.first(row, name) for name in ("country_name", "year")])
+        key = repr(identity[1]) if identity else repr([self.first(row, name) for name in forms.KEY_FIELDS])
         return forms.OLDER_PREFIX + hashlib.sha256(key.encode()).hexdigest()[:16]
 
     def condition(self, row: Mapping[str, Any]) -> Json:
         """Return the filter for all rows of the row's report."""
         if identity := self.identity(row):
             return {identity[0]: identity[1]}
-        about = {self.candidates(name)[0]: self.first(row, name) for name in ("country_name", "year")}
+        about = {path: value_at(row, path) for name in forms.KEY_FIELDS for path in self.candidates(name)}
         return {**dict.fromkeys(map(self.inside, IDENTITIES)), **about}
 
 

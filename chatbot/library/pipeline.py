@@ -22,6 +22,7 @@ from ..domain import (
     Proposal,
     Scope,
     Section,
+    Vector,
     lay_out,
 )  # fmt: skip
 from ..domain.errors import (
@@ -148,6 +149,15 @@ class Ingestor(VersionWriter):
         self.write(record, known, chunks, control, registered)
         replaced = known is not None and known.status == "ready"
         return Ingested(document.id, "replaced" if replaced else "added", len(chunks), document.proposed)
+
+    def store_ready(self, record: DocumentRecord, chunks: Sequence[Chunk], vectors: Mapping[str, Vector]) -> bool:
+        """Make ready-made passages searchable, with their vectors by `Chunk.search_text`; False when this version
+        already is. Raises as `ingest`."""
+        control, known = JobControl(), self.documents.get(record.id)
+        registered = self._register(record, known, control)
+        if registered is not None:
+            self.write(record, known, chunks, control, registered, vectors)
+        return registered is not None
 
     def overrides(self, document_id: str) -> Mapping[str, Any]:
         """Return what a person has stated about a document."""

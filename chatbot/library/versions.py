@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -66,8 +67,10 @@ class VersionWriter:
         chunks: Sequence[Chunk],
         control: JobControl,
         registered: DocumentRecord,
+        vectors: Mapping[str, Vector] = MappingProxyType({}),
     ) -> None:
         """Make ``chunks`` the document's passages. ``known`` was registered before, if anything; ``registered`` is now.
+        ``vectors``: those that are known already, by `Chunk.search_text`.
 
         Raises DependencyError, EmbedderMismatchError, CancelledError, SupersededError: the previous version is visible.
         """
@@ -83,7 +86,7 @@ class VersionWriter:
         try:
             if served is not None:
                 registered = self._swap(replace(served, replacing=record.version), registered)
-            self._store_all(record, chunks, again=known is not None, control=control)
+            self._store_all(record, chunks, vectors, again=known is not None, control=control)
             self.glossary.put(record.id, listed_terms(chunks), replace_all=True)
             # From this step on questions see the new version; then the old one is removed.
             registered = self._swap(
@@ -117,11 +120,19 @@ class VersionWriter:
             raise SupersededError(SUPERSEDED)
         raise StoppedError("Stopped here: another worker goes on with this report.")
 
-    def _store_all(self, record: DocumentRecord, chunks: Sequence[Chunk], *, again: bool, control: JobControl) -> None:
+    def _store_all(
+        self,
+        record: DocumentRecord,
+        chunks: Sequence[Chunk],
+        given: Mapping[str, Vector],
+        *,
+        again: bool,
+        control: JobControl,
+    ) -> None:
         """Embed and store the passages that are missing. ``again``: some may be stored, of this or another version."""
         stored, vectors = self.store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
         written = {chunk.id: chunk for chunk in stored}
-        reusable = {chunk.search_text: vector for chunk, vector in zip(stored, vectors, strict=True)}
+        reusable = {**{chunk.search_text: one for chunk, one in zip(stored, vectors, strict=True)}, **given}
         for start in range(0, len(chunks), BATCH):
             batch = [chunk for chunk in chunks[start : start + BATCH] if written.get(chunk.id) != chunk]
             if batch:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ COMMANDS = {
     "calibrate": ("evaluate", "Measure which scores mean something with the embedding model in..."),
     "index": ("maintenance", "The search indexes of MongoDB ($vectorSearch and $search)."),
     "doctor": ("operation", "Check keys, server, collections, indexes and models; exit status..."),
+    "import": ("maintenance", "Import a collection of another program with its vectors."),
     "copy": ("maintenance", "Copy reports, passages, vectors and conversations between the..."),
     "reembed": ("maintenance", "Embed all passages with another model, then switch to it."),
     "mcp": ("operation", "Serve agents over stdin and stdout (Model Context Protocol)."),
@@ -52,7 +54,8 @@ class CommandLine(click.Group):
 
 
 def load_command(name: str) -> click.Command:
-    command: click.Command = getattr(import_module(f".{COMMANDS[name][0]}", __name__), name.replace("-", "_"))
+    function = f"{name}_" if iskeyword(name) else name.replace("-", "_")
+    command: click.Command = getattr(import_module(f".{COMMANDS[name][0]}", __name__), function)
     return command
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,12 +16,10 @@ import click
 import numpy as np
 
 from ...config import SAMPLE_DATA
-from ...domain import Chunk, Document, Scope, Section, lay_out
+from ...domain import Scope
 from ...domain.documents import Calibration
-from ...domain.errors import InvalidRequestError, LoadError
-from ...domain.request import Cancellation, RequestContext
-from ...library.pipeline import Registration
-from ...library.sources import Source, make_document
+from ...domain.errors import LoadError
+from ...domain.request import RequestContext
 from ...search.ranking import SHIPPED
 from ..evaluation import Dataset, QuestionReader, comparison, read_dataset, register_reports, runner
 from ..services import Services
@@ -64,7 +61,6 @@ def list_of(kind: Callable[[str], T]) -> Callable[[click.Context, click.Paramete
 @click.option("--auto-scope", is_flag=True, help="Take the scope from the names in a question, not from its filters.")
 @click.option("--methods", callback=list_of(str), help="Retrieval methods to compare: vector,bm25,hybrid.")
 @click.option("--weights", callback=list_of(float), help="Weights of the vectors in hybrid retrieval: .4,.5,.6.")
-@click.option("--chunkers", callback=list_of(str), help="Chunk strategies: sections,recursive. They embed everything.")
 @click.option("--presets", callback=list_of(str), help="Presets, with the reports split as they are: adaptive,hybrid.")
 @click.option("--intervals", is_flag=True, help="Show 95 % bootstrap intervals.")
 @click.option("--save-baseline", type=FILE, help="Write the figures to a file, to compare later runs with.")
@@ -154,7 +150,10 @@ def _measure(
 ) -> runner.Measured:
     """Measure retrieval in one configuration; with questions about the reports, abstention too."""
     steps = len(data.answerable) + (0 if data.chunks else len(data.queries))
-    with _configured(reports, data, {**overrides}, answers=answers) as services:
+    # A cache of a local embedder would leave the first configuration alone with the time of embedding.
+    uncached = {"cache_seconds": 0.0} if reports.runtime.embedder.local else {}
+    model = {} if answers else {"chat_model": "extractive"}
+    with Services(reports.settings.override(**{**overrides, **model, **uncached})) as services:
         settings, runtime = services.settings, services.runtime
         method, top_k = settings.retrieval_method, settings.top_k
         with progress_bar(name, steps) as bar:
@@ -174,21 +173,6 @@ def _measure(
                     progress=bar.update,
                 )
     return measured
-
-
-@contextmanager
-def _configured(reports: Services, data: Dataset, overrides: dict[str, Any], *, answers: bool) -> Iterator[Services]:
-    if not answers:
-        overrides["chat_model"] = "extractive"
-    if reports.runtime.embedder.local:
-        overrides["cache_seconds"] = 0.0  # otherwise only the first configuration would need time to embed
-    if "chunk_strategy" in overrides:  # so the reports have to be split and embedded again
-        with throw_away_database(reports, **overrides) as scratch:
-            ingest_again(reports, scratch, data)
-            yield scratch
-    else:
-        with Services(reports.settings.override(**overrides)) as services:
-            yield services
 
 
 @click.command()
@@ -280,7 +264,10 @@ def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dat
     if path.is_dir():
         data = read_dataset(path, services.settings.filter_fields)
         with throw_away_database(services) as scratch:
-            _embed(scratch, data.chunks)
+            label = f"Embedding {len(data.chunks):,} passages with {scratch.runtime.embedder.model_id}"
+            with progress_bar(label, len(data.chunks)) as bar:
+                runner.load_chunks(scratch.runtime.store, scratch.runtime.embedder, data.chunks, bar.update)
+            register_reports(scratch.storage.documents, data.chunks)
             yield scratch, data
     elif services.storage.documents.all() or not services.storage.database.embedded:
         yield services, read_questions(services)
@@ -291,40 +278,3 @@ def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dat
             with progress_bar("Sample reports", len(samples.documents())) as bar:
                 samples.load(lambda done, total: bar.update(done - bar.pos))
             yield scratch, read_questions(scratch)
-
-
-def ingest_again(reports: Services, target: Services, data: Dataset) -> None:
-    """Ingest the same texts into ``target``, split as its settings say. Raises InvalidRequestError: the original of
-    a report is not kept."""
-    if data.chunks:
-        parts: list[Chunk] = []
-        for chunk in data.chunks:
-            text = lay_out([Section((), chunk.text)])
-            document = Document(chunk.document_id, chunk.document_name, chunk.title, chunk.id, chunk.metadata, text)
-            parts += target.ingesting.ingestor.cut(document, "")
-        _embed(target, parts)
-        return
-    records = reports.storage.documents.all()
-    if missing := [record.title for record in records if not reports.ingesting.originals.file_name(record)]:
-        raise InvalidRequestError.for_field(
-            "--chunkers", f"the originals of {len(missing)} reports are not kept, of {missing[0]!r} for example."
-        )
-    with click.progressbar(records, label="Splitting and embedding", file=sys.stderr) as bar:
-        for record in bar:
-            name, pieces = reports.ingesting.originals.open(record)
-            with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
-                path = Path(folder) / name
-                with path.open("wb") as file:
-                    file.writelines(pieces)
-                loaded = reports.ingesting.load(path, Cancellation())
-            named = record.title, record.metadata, record.labels, record.description
-            document = make_document(Source(path, record.source, *named, listed=True), loaded)
-            about = Registration(sample=record.sample, summary=target.ingesting.sample_summary)
-            target.ingesting.ingestor.ingest(document, about)
-
-
-def _embed(services: Services, chunks: list[Chunk]) -> None:
-    label = f"Embedding {len(chunks):,} passages with {services.runtime.embedder.model_id}"
-    with progress_bar(label, len(chunks)) as bar:
-        runner.load_chunks(services.runtime.store, services.runtime.embedder, chunks, bar.update)
-    register_reports(services.storage.documents, chunks)

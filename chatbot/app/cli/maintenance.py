@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import click
 
 from ...config import WARM_CACHE
 from ...database import Location
+from ...database.layouts import LAYOUTS, read_layout
 from ...domain.errors import DatabaseError, InvalidRequestError, SearchEngineError
+from ...library.sources import check_collection
 from ...models.caches import CachedEmbedder, WarmCache
 from ...models.embed import EMBEDDERS
 from ...stores import store_traits
 from ...stores.atlas.indexes import IndexStatus, Polling, SearchTarget, drop_indexes, ensure_indexes, index_status
 from ..migration.copy import Copier
+from ..migration.imported import Importer
 from ..migration.reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
 from ..migration.schema import Mender, newest, require_known
 from ..migration.schema import migrate as migrate_schema
@@ -65,6 +68,57 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
             click.echo(f"Add to COLLECTIONS, so that questions search them: {', '.join(copier.unnamed)}.")
         if left_out := copier.left_out():
             click.echo(f"Left out, not collections of this program: {', '.join(left_out)}.")
+
+
+@click.command("import")
+@click.option("--from", "name", required=True, metavar="COLLECTION", help="Collection to read.")
+@click.option("--as", "layout", required=True, type=click.Choice(sorted(LAYOUTS)), help="The program that wrote it.")
+@click.option("--map", "paths", multiple=True, metavar="FIELD=PATH", help="Path of a field; repeat for several.")
+@click.option("--database", metavar="URI", help="Database with that collection. Default: that of the settings.")
+@click.option("--to", "collection", help="Collection to write. Default: by country and year, as for uploads.")
+@click.option("--dry-run", is_flag=True, help="Show what each field becomes, and write nothing.")
+@click.pass_obj
+def import_(
+    services: Services, name: str, layout: str, paths: tuple[str, ...], database: str | None, collection: str | None,
+    dry_run: bool,
+) -> None:  # fmt: skip
+    """Import a collection of another program with its vectors.
+
+    The collection is only read. Three of its texts are embedded to see that its vectors are of the configured model.
+    Run an interrupted import again to continue it.
+
+    Example: python -m chatbot import --from vectors --as langchain --map country_name=metadata.country
+    """
+    services.storage.require_writable()
+    settings = services.settings
+    if database is None and name in settings.chunk_collections:
+        raise InvalidRequestError(f"{name} is a collection of this program: set REPORT_COLLECTION to another name.")
+    with ExitStack() as opened:
+        source = services.storage.database
+        if database is not None:
+            source = opened.enter_context(closing(Location.parse(database, settings).open(settings)))
+        if not dry_run:
+            services.prepare()
+        ingestor, embedder = services.ingesting.ingestor, services.runtime.embedder
+        check_collection(collection, settings.chunk_collections)
+        importer = Importer(
+            source, name, read_layout([layout, *paths]), ingestor=ingestor, fields=settings.filter_fields,
+            embedder=embedder, collection=collection,
+        )  # fmt: skip
+        if not importer.total:
+            raise DatabaseError(f"There is nothing in {name!r}.", remedy="Check --from, --database and MONGODB_DB.")
+        for field, path, value in importer.describe():
+            click.echo(f"{field:22}from {path:28}{value}")
+        nearness = importer.check_model()
+        click.echo(f"Cosine with {embedder.model_id}: {nearness:.2f}.")
+        if dry_run:
+            click.echo(f"{importer.total} rows. Nothing was written (--dry-run).")
+            return
+        with progress_bar("Importing", importer.total) as bar:
+            done = importer.run(bar.update)
+    click.echo(f"{done.reports} reports with {done.passages} passages imported, {done.unchanged} there already.")
+    if done.without_text or done.without_vector:
+        click.echo(f"Left out: {done.without_text} rows without text, {done.without_vector} without a usable vector.")
 
 
 @click.command()

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from ...config.settings import Settings
 from ...config.settings_types import PRESETS, query_time
 from ...domain.errors import DependencyError, InvalidRequestError, LoadError, MissingPackageError, UnknownNameError
-from ...library.chunkers import CHUNKERS
 from ...search import RETRIEVAL_METHODS
 from .runner import ABSTENTION, METRICS
 
@@ -27,18 +26,13 @@ Report = Mapping[str, Any]
 
 
 def configurations(
-    settings: Settings,
-    *,
-    methods: Sequence[str] = (),
-    weights: Sequence[float] = (),
-    chunkers: Sequence[str] = (),
-    presets: Sequence[str] = (),
+    settings: Settings, *, methods: Sequence[str] = (), weights: Sequence[float] = (), presets: Sequence[str] = ()
 ) -> dict[str, Mapping[str, Any]]:
     """Return what to compare by name, as the settings to change, the configured ones first: by default, every
     method. Raises InvalidRequestError: an unknown name, or a weight that is not between 0 and 1."""
     configured = settings.retrieval_method
     plan: dict[str, Mapping[str, Any]] = {f"{configured} (as configured)": {}}
-    for method in methods if methods or weights or chunkers or presets else RETRIEVAL_METHODS.names():
+    for method in methods if methods or weights or presets else RETRIEVAL_METHODS.names():
         RETRIEVAL_METHODS.check(method, field="--methods")
         if method != configured:
             plan[method] = {"retrieval_method": method}
@@ -46,9 +40,6 @@ def configurations(
         if not 0 <= weight <= 1:
             raise InvalidRequestError.for_field("--weights", f"{weight:g} is not between 0 and 1.")
         plan[f"hybrid, weight {weight:g}"] = {"retrieval_method": "hybrid", "vector_weight": weight}
-    for name in chunkers:
-        CHUNKERS.check(name, field="--chunkers")
-        plan[f"chunker {name}"] = {"chunk_strategy": name}
     for name in presets:
         if name not in PRESETS:
             raise UnknownNameError.among("--presets", "preset", name, PRESETS)

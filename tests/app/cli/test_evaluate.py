@@ -60,25 +60,12 @@ def test_a_broken_data_set_is_a_message_and_exit_status_1(run: Run, tmp_path: Pa
 
 def test_what_was_asked_for_is_compared(run: Run, tmp_path: Path) -> None:
     folder = beir.write(tmp_path / "tiny")
-    options = "--methods vector --weights .4,.5 --chunkers sentence,recursive --presets adaptive"
+    options = "--methods vector --weights .4,.5 --presets adaptive"
     rows = evaluate(run, folder, *options.split())["configurations"]
     assert [row["name"] for row in rows] == [
-        "hybrid (as configured)", "vector", "hybrid, weight 0.4", "hybrid, weight 0.5", "chunker sentence",
-        "chunker recursive", "preset adaptive",
+        "hybrid (as configured)", "vector", "hybrid, weight 0.4", "hybrid, weight 0.5", "preset adaptive",
     ]  # fmt: skip
     assert {row["recall@5"] for row in rows} == {1.0}
-
-
-def test_texts_are_cut_and_found_by_what_they_were_cut_from(run: Run, tmp_path: Path) -> None:
-    """A long text becomes many passages; the judged one is the text, whichever passage of it is found."""
-    long = " ".join(f"Filler sentence {n} about nothing." for n in range(60)) + " Zebras eat tulips."
-    corpus = "".join(
-        json.dumps({"_id": id, "text": text}) + "\n" for id, text in (("a-1", long), ("b-2", "Lions sleep."))
-    )
-    queries = json.dumps({"_id": "q1", "text": "zebras tulips"}) + "\n"
-    folder = beir.write(tmp_path / "tiny", corpus=corpus, queries=queries, qrels="h\th\th\nq1\ta-1\t1\n")
-    own, cut = evaluate(run, folder, "--chunkers", "sentence", CHUNK_SIZE="100")["configurations"]
-    assert (own["mrr@10"], cut["mrr@10"]) == (1.0, 1.0)
 
 
 CASES = cases(__file__)
@@ -144,17 +131,6 @@ class TestOwnQuestions:
             assert (row["recall@5"], row["leaks"], row["questions"]) == (0.5, 0, 2)
         bm25 = body["configurations"][1]
         assert (bm25["abstention_precision"], bm25["abstention_recall"]) == (1.0, 1.0)
-
-    def test_the_reports_are_cut_anew_from_their_originals(self, loaded: Run, tmp_path: Path) -> None:
-        before = loaded("documents", "list").out
-        own, sentence = evaluate(loaded, self.csv(tmp_path), "--chunkers", "sentence")["configurations"]
-        assert (own["recall@5"], sentence["recall@5"]) == (0.5, 0.5)
-        assert loaded("documents", "list").out == before
-        for path in tmp_path.rglob("*.md"):
-            path.unlink()
-        result = loaded("evaluate", str(self.csv(tmp_path)), "--chunkers", "sentence")
-        assert result.status == 2
-        assert "--chunkers: the originals of 2 reports are not kept" in result.err
 
     def test_a_row_that_is_wrong_is_exit_status_1(self, loaded: Run, tmp_path: Path) -> None:
         path = tmp_path / "mine.csv"

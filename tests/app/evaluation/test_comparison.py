@@ -17,14 +17,12 @@ from tests.app.evaluation import fake_mlflow
 
 def test_each_configuration_is_settings() -> None:
     own = Settings(retrieval_method="bm25", preset="hybrid")
-    every = configurations(own, methods=["vector"], weights=[0.4], chunkers=["recursive"], presets=["deterministic"])
-    first, vector, weight, chunker, preset = (own.override(**changes) for changes in every.values())
+    every = configurations(own, methods=["vector"], weights=[0.4], presets=["deterministic"])
+    first, vector, weight, preset = (own.override(**changes) for changes in every.values())
     assert first == own
     assert vector.retrieval_method == "vector"
     assert (weight.retrieval_method, weight.vector_weight) == ("hybrid", 0.4)
-    assert chunker.chunk_strategy == "recursive"
     assert (preset.retrieval_method, preset.threshold_start, preset.threshold_floor) == ("vector", 0.75, 0.75)
-    assert ["chunk_strategy" in changes for changes in every.values()] == [False, False, False, True, False]
 
 
 def test_a_preset_is_measured_without_cutting_anew() -> None:
@@ -38,7 +36,6 @@ def test_a_preset_is_measured_without_cutting_anew() -> None:
     [
         ({"methods": ("colbert",)}, "--methods: 'colbert' is not a valid"),
         ({"weights": (1.5,)}, "--weights: 1.5 is not between 0 and 1"),
-        ({"chunkers": ("scissors",)}, "--chunkers: 'scissors' is not a valid chunk strategy"),
         ({"presets": ("best",)}, "--presets: 'best' is not a valid preset. Valid: adaptive"),
     ],
 )

@@ -1,0 +1,162 @@
+"""Import the rows of another program with their vectors: no text is embedded, but for three that name the model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ...database import rows as forms
+from ...database.core import Database, Json
+from ...database.layouts import READ, Layout, MappedCollection
+from ...domain import Chunk, DocumentRecord, Vector
+from ...domain.errors import DatabaseError, EmbedderMismatchError
+from ...domain.protocols import Embedder
+from ...language.reported_figures import figure_years
+from ...library.pipeline import Ingestor
+from ...library.sources import document_id
+from ...stores.chunks import chunk_from_json
+
+PROBED = 3
+"""Rows whose texts are embedded to see whether their vectors are of the configured model."""
+SAME_MODEL = 0.5
+"""Least cosine of both vectors of a text: frameworks embed some metadata with it, other models agree at random."""
+SHOWN_CHARACTERS = 60
+FIELDS = (forms.TEXT_FIELD, forms.EMBEDDING_FIELD, "document_name", "document_page_number", *READ)
+
+
+@dataclass(slots=True)
+class Imported:
+    """Numbers of reports, and of the rows of which no passage could be made, by what they lack."""
+
+    reports: int = 0
+    unchanged: int = 0
+    passages: int = 0
+    without_text: int = 0
+    without_vector: int = 0
+
+
+class Importer:
+    """Reads the collection ``name`` of ``source`` in a layout and writes each report in one step. Run it again after an
+    interruption: reports that are there are left alone. ``collection``: where they go; None = by their metadata."""
+
+    def __init__(
+        self, source: Database, name: str, layout: Layout, *, ingestor: Ingestor, fields: Sequence[str],
+        embedder: Embedder, collection: str | None = None,
+    ) -> None:  # fmt: skip
+        self._rows = MappedCollection(name, source, layout, fields)
+        self._ingestor = ingestor
+        self._fields = tuple(fields)
+        self._embedder = embedder
+        self._collection = collection
+        self.total = self._rows.count({})
+        """Rows; all of them are read."""
+        self.imported = Imported()
+
+    def describe(self) -> Iterator[tuple[str, str, str]]:
+        """Yield our field, the path that it is read from, and a value, for each field that a row has."""
+        row = next(iter(self._rows.find({}, limit=1)), {})
+        for name in dict.fromkeys((*FIELDS, *self._fields)):
+            if (value := row.get(name)) not in (None, ""):
+                vector = forms.usable_vector(value, None) if name == forms.EMBEDDING_FIELD else None
+                shown = str(value) if vector is None else f"{len(vector)} numbers"
+                yield name, self._rows.path(name), shown[:SHOWN_CHARACTERS]
+
+    def check_model(self) -> float:
+        """Return how close the vectors are to those of the embedder (cosine). Raises EmbedderMismatchError: they are of
+        another model; DatabaseError: no row has a text and a vector; EmbeddingError."""
+        found = ((str(row.get(forms.TEXT_FIELD) or ""), _vector(row)) for row in self._rows.find({}))
+        texts, vectors = [], []
+        for text, vector in islice(((text, one) for text, one in found if text.strip() and one is not None), PROBED):
+            texts.append(text)
+            vectors.append(vector)
+        if not texts:
+            paths = " and ".join(map(self._rows.path, (forms.TEXT_FIELD, forms.EMBEDDING_FIELD)))
+            raise DatabaseError(
+                f"No row of {self._rows.name!r} has a text and a vector in {paths}.",
+                remedy="Name the paths: --map text=body --map embedding=vector.",
+            )
+        remedy = "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL to the model that made them."
+        if {len(vector) for vector in vectors} != {self._embedder.dimensions}:
+            raise EmbedderMismatchError(
+                f"The vectors of {self._rows.name!r} have {len(vectors[0])} dimensions, those of "
+                f"{self._embedder.model_id} {self._embedder.dimensions}. {remedy}"
+            )
+        made = self._embedder.embed_documents(texts)
+        cosines = [
+            one @ other / (np.linalg.norm(one) * np.linalg.norm(other))
+            for one, other in zip(vectors, made, strict=True)
+        ]
+        if (nearness := float(np.mean(cosines))) < SAME_MODEL:
+            raise EmbedderMismatchError(
+                f"The vectors of {self._rows.name!r} are of another model than {self._embedder.model_id}: for the same "
+                f"texts their cosine is {nearness:.2f}. {remedy}"
+            )
+        return nearness
+
+    def run(self, report: Callable[[int], None]) -> Imported:
+        """Import all reports; ``report`` gets the number of rows of each step. Raises DependencyError."""
+        ids = defaultdict[str, list[Any]](list)
+        for row in self._rows.find({}, {forms.TEXT_FIELD: 0, forms.EMBEDDING_FIELD: 0}):
+            ids[row["document_id"]].append(row["_id"])
+        for identity, of_report in ids.items():
+            rows = self._rows.find({"_id": {"$in": of_report}})
+            # Readers of PDF files make a document of each page, whose places begin anew.
+            order = ("document_page_number", "ordinal", "start")
+            self._import(
+                identity, sorted(rows, key=lambda row: [forms.number_value(row.get(name)) or 0 for name in order])
+            )
+            report(len(of_report))
+        return self.imported
+
+    def _import(self, identity: str, rows: Sequence[Json]) -> None:
+        """Make the rows of one report its passages."""
+        id, name = document_id(f"{self._rows.name}:{identity}"), self._rows.name
+        read: list[tuple[Chunk, Vector]] = []
+        for row in rows:
+            chunk, vector = (
+                chunk_from_json(row, collection="", fields=self._fields),
+                _vector(row, self._embedder.dimensions),
+            )
+            if not chunk.text.strip() or vector is None:
+                self.imported.without_text += not chunk.text.strip()
+                self.imported.without_vector += vector is None
+            else:
+                read.append((chunk, vector))
+        if not read:
+            return
+        shared = set.intersection(*(set(chunk.metadata.items()) for chunk, _ in read))
+        collection = self._ingestor.collection_of([chunk.metadata for chunk, _ in read], self._collection)
+        digest = hashlib.sha256(collection.encode())
+        for chunk, vector in read:
+            digest.update(json.dumps(asdict(chunk), sort_keys=True, default=str).encode() + vector.tobytes())
+        version, start, chunks = digest.hexdigest()[:12], 0, []
+        for ordinal, (chunk, _) in enumerate(read):
+            end, years = start + len(chunk.text), figure_years(chunk.text)
+            own = replace(chunk, id=Chunk.make_id(id, version, ordinal), document_id=id, collection=collection)
+            chunks.append(replace(own, ordinal=ordinal, start=start, end=end, figure_years=years))
+            start = end + 1
+        first = chunks[0]
+        record = DocumentRecord(
+            id=id, name=first.document_name, title=first.title, source=f"{name}:{identity}", collection=collection,
+            status="pending", version=version, metadata=dict(shared),
+            pages=max((chunk.page or 0 for chunk in chunks), default=0) or None,
+        )  # fmt: skip
+        vectors = {chunk.search_text: vector for chunk, (_, vector) in zip(chunks, read, strict=True)}
+        if self._ingestor.store_ready(record, chunks, vectors):
+            self.imported.reports += 1
+            self.imported.passages += len(chunks)
+        else:
+            self.imported.unchanged += 1
+
+
+def _vector(row: Mapping[str, Any], dimensions: int | None = None) -> Vector | None:
+    """Return the row's vector; None where it has none, or one without direction."""
+    vector = forms.usable_vector(row.get(forms.EMBEDDING_FIELD), dimensions)
+    return vector if vector is not None and np.any(vector) else None
