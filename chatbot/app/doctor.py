@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..config.settings import is_loopback, misspelt_settings
 from ..database.core import Collection
 from ..database.repositories.documents import SEVERAL
-from ..database.rows import TEXT_FIELD, embedding_field, text_value, usable_vector
+from ..database.rows import TEXT_FIELD, WITHOUT_EMBEDDING, embedding_field, text_value, usable_vector
 from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
 from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
 from ..domain.protocols import ChatModel, Quoter, RerankingStore
@@ -21,7 +21,7 @@ from ..language import count_of, estimate_tokens
 from ..models.replies.stream import Reply
 from ..stores.atlas.indexes import LEFT_OVER, IndexStatus, SearchTarget, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
-from ..stores.chunks import is_retired
+from ..stores.chunks import chunk_from_json, is_retired
 
 if TYPE_CHECKING:
     from .services import Services
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 Severity = Literal["ok", "warning", "error"]
 SAMPLED = 1_000
 """Rows of each collection that are checked."""
+RERANKED, QUERY_CHARACTERS = 8, 200
+FLAT_PASSAGES = 10_000
+"""Vectors up to which MongoDB advises an index without a graph (`indexingMethod: "flat"`)."""
 PLAIN = (str, int, list, type(None))
 """Types of metadata that every engine filters."""
 _PASSAGE = Passage(1, SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1), "The model answers.")
@@ -198,9 +201,19 @@ def check_engine(services: Services) -> Iterator[Finding]:
                 reason="no_search_engine",
             )
         yield _ok("engine", server.detail)
-        store = services.runtime.store
+        store, names = services.runtime.store, dict.fromkeys(services.settings.chunk_collections)
         if services.settings.reranker == "mongodb" and isinstance(store, RerankingStore):
-            store.relevance("Does the server rerank?", ())
+            chunks = [
+                chunk_from_json(row, collection=name, fields=())
+                for name in names
+                for row in services.storage.database[name].find({}, WITHOUT_EMBEDDING, limit=RERANKED)
+            ]
+            # Words of one passage: no model that reads the passages finds other texts equally near.
+            different = list({chunk.text: chunk for chunk in chunks}.values())
+            query = different[0].text[:QUERY_CHARACTERS] if different else "Does the server rerank?"
+            scores = store.relevance(query, different)
+            if len(scores) > 1 and len(set(scores.values())) == 1:
+                yield _found("equal_rerank_scores", count=len(scores), score=next(iter(scores.values())))
         return
     yield _ok("engine", f"{engine.store}: {engine.detail}; {services.runtime.store.ping()}")
     if (foreign := services.storage.foreign_changes) is not None and not foreign.supported():
@@ -215,6 +228,11 @@ def check_indexes(services: Services) -> Iterator[Finding]:
     for plan in services.runtime.index_plans:
         findings = list(_check_index(services, plan))
         yield from findings or [_ok("queryable", plan.described)]
+        is_vector = plan.kind == "vectorSearch" and plan.theirs is None
+        if is_vector and _vector_field(plan.definition).get("indexingMethod") != "flat":
+            count = services.storage.database[plan.collection].estimated_count()
+            if 0 < count <= FLAT_PASSAGES:
+                yield _found("flat_index_fits", plan=plan.described, count=count)
     for name in dict.fromkeys(services.settings.chunk_collections):
         for left in LEFT_OVER & {str(index["name"]) for index in services.storage.database[name].search_indexes()}:
             yield _found("index_left_over", index=left, collection=name)

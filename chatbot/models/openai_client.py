@@ -40,6 +40,8 @@ MAX_WORDS, MOST_PARTS = 300, 10
 _WORDS = ("message", "msg", "detail", "error", "errors", "reason", "title")
 _KEY = re.compile(r"\b(?:sk|pk|api|key|bearer)[-_][\w.-]{6,}", re.IGNORECASE)
 MAX_RETRY_SECONDS = 120.0
+RATE_LIMIT_SECONDS = 20
+"""Until the next try, if the endpoint does not say how long to wait."""
 """Longest pause that a server may request; the SDK does not retry after a longer one."""
 
 
@@ -89,9 +91,11 @@ def translated(
             ) from error
         if error.status_code == HTTPStatus.NOT_FOUND and (hint := _address_hint(error.request.url)):
             unknown_model = f"{unknown_model} {url_setting} may be wrong, too: {hint}."
+        wait = error.response.headers.get("retry-after", "")
         raise status_error(
-            kind, model, error.status_code, said, check_key=f"Check {key_setting}.", check_model=unknown_model
-        ) from error
+            kind, model, error.status_code, said, check_key=f"Check {key_setting}.", check_model=unknown_model,
+            wait=int(wait) if wait.strip("0").isdecimal() else RATE_LIMIT_SECONDS,
+        ) from error  # fmt: skip
     except openai.APIError as error:
         said, code = words_of(error.body) or error.message, error.body
         status = code.get("code") if isinstance(code, Mapping) else None
@@ -102,15 +106,19 @@ def translated(
         ) from error
 
 
-def status_error(kind: type[E], model: str, status: int, said: str, *, check_key: str, check_model: str) -> E:
-    """Return the error for an HTTP status. ``said``: the endpoint's own words, "" for none."""
+def status_error(
+    kind: type[E], model: str, status: int, said: str, *, check_key: str, check_model: str,
+    wait: int = RATE_LIMIT_SECONDS,
+) -> E:  # fmt: skip
+    """Return the error for an HTTP status. ``said``: the endpoint's own words, "" for none; ``wait``: the seconds until
+    a rate limit allows the next request."""
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return kind(f"The endpoint of {model} refused the key.", remedy=check_key, reason="key_refused", said=said)
     if status == HTTPStatus.NOT_FOUND:
         return kind(f"The endpoint does not know the model {model}.", remedy=check_model, said=said)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         message = f"The endpoint of {model} limits the rate, or the quota is used up."
-        return kind(message, remedy="Wait, or raise the quota.", retry_after=20, said=said)
+        return kind(message, remedy=f"Wait {wait} s, or raise the quota.", retry_after=wait, said=said)
     if 300 <= status < 400:
         return kind(f"The endpoint of {model} sends its callers to another address.", remedy="Set that one.", said=said)
     if status in REFUSED:

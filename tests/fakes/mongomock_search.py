@@ -148,15 +148,18 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
 
     def _reranked(self, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """`$match`, `$rerank`, and the score: mongodb.com/docs/vector-search/query/aggregation-stages/rerank."""
+        if self._engine.failure is not None:
+            raise self._engine.failure
         if not self._engine.reranks:
             raise location(40324, "Unrecognized pipeline stage name: '$rerank'")
         matched, reranked, *rest = pipeline
         spec = reranked["$rerank"]
         assert set(spec) - {"model"} == {"query", "path", "numDocsToRerank"}
         assert 1 <= spec["numDocsToRerank"] <= 1000
+        constant = self._engine.constant_score
         words = set(spec["query"]["text"].casefold().split())
         rows = [
-            {**row, HIDDEN: {"score": float(len(words & set(row[spec["path"]].casefold().split())))}}
+            {**row, HIDDEN: {"score": constant or float(len(words & set(row[spec["path"]].casefold().split())))}}
             for row in list(super().aggregate([matched]))[: spec["numDocsToRerank"]]
         ]
         rows.sort(key=lambda row: -row[HIDDEN]["score"])

@@ -63,6 +63,8 @@ class Engine:
     enabled: bool = True
     rank_fusion: bool = True
     reranks: bool = False
+    constant_score: float | None = None
+    """The score of every passage: all models but one gave it in the preview (langchain-mongodb's changelog)."""
     fusion_failure: OperationFailure | None = None
     community: bool = True
     lag: float = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +40,12 @@ _WRONG_INDEX = (
     (_FULL, "full"),
 )
 """Refusals by an index that is not as it should be, or has no room."""
+_RATE_LIMIT = re.compile(r"\bstatus: 429\b|rate.?limit|too many requests", re.IGNORECASE)
+"""In what the server says of the service behind it: `MmsApiError(HttpError { status: 429, message: ... })`, of the form
+in jira.mongodb.org/browse/COMPASS-10595."""
+_SECONDS = re.compile(r"(?:retry|wait|try again)\D{0,20}(\d+(?:\.\d+)?) ?s", re.IGNORECASE)
+RATE_LIMIT_SECONDS = 60
+"""Limits are per minute."""
 failure = read_failures(__package__, SearchEngineError)
 
 
@@ -91,6 +98,14 @@ def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
 
 def no_reranking(error: CommandError) -> SearchEngineError:
     """Return the error for a server that lacks `$rerank` or refuses it: it has rate limits, and can be off."""
+    if _RATE_LIMIT.search(error.server_message):
+        wait = _SECONDS.search(error.server_message)
+        seconds = math.ceil(float(wait[1])) if wait else RATE_LIMIT_SECONDS
+        return SearchEngineError(
+            "MongoDB's model service limits the rate of $rerank.",
+            remedy=f"Wait {seconds} s. The limits are in the project's settings, under Native Reranking.",
+            retry_after=seconds,
+        )
     lacking = error.server_code in NO_ENGINE_CODES
     return SearchEngineError(
         "This MongoDB server has no $rerank." if lacking else f"MongoDB refused $rerank: {error.server_message}",

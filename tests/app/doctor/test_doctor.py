@@ -66,7 +66,8 @@ def deployment(tmp_path: Path) -> Deployment:
     services, about = made.services(), {"country_name": "Kenya", "year": 2023}
     services.prepare()
     services.runtime.remember_embedder()
-    chunks = [Chunk(f"doc-v-0000{n}", "doc", "Kenya", "Kenya", "text", metadata=about) for n in range(2)]
+    texts = enumerate(("text", "other"))
+    chunks = [Chunk(f"doc-v-0000{n}", "doc", "Kenya", "Kenya", text, metadata=about) for n, text in texts]
     services.runtime.store.upsert(chunks, np.eye(DIMENSIONS, dtype=np.float32)[:2])
     return made
 
@@ -189,6 +190,21 @@ def test_a_server_that_should_rerank_and_cannot_is_named(deployment: Deployment)
     assert problems(deployment.findings(reranker="mongodb")) == {"search_unavailable"}
     deployment.client.engine.reranks = True
     assert problems(deployment.findings(reranker="mongodb")) == set()
+    deployment.client.engine.constant_score = 0.5987
+    (found,) = (one for one in deployment.findings(reranker="mongodb") if one.severity == "warning")
+    assert (found.name, "the same score (0.5987)" in found.message) == ("equal_rerank_scores", True)
+    said = 'MmsApiError(HttpError { status: 429, message: "Too many requests. Retry after 7 s." })'
+    deployment.client.engine.failure = OperationFailure(said, 8, {"errmsg": said})
+    (found,) = (one for one in deployment.findings(reranker="mongodb") if one.severity == "error")
+    assert found.remedy.startswith("Wait 7 s.")
+
+
+def test_a_small_collection_needs_no_graph(deployment: Deployment) -> None:
+    deployment.index()
+    (found,) = {one.message for one in deployment.findings() if one.name == "flat_index_fits"}
+    assert "few enough to compare all of them" in found
+    flat = '{"indexingMethod": "flat"}'
+    assert "flat_index_fits" not in {one.name for one in deployment.findings(index_options=flat)}
 
 
 def test_another_embedding_model_than_the_stored_one(deployment: Deployment) -> None:

@@ -185,7 +185,7 @@ class TestFailures:
         [
             (401, 1, "refused the key.", "Check OPENAI_API_KEY.", None),  # a wrong key does not become right
             (404, 1, "does not know the model openai:gpt-test.", "Check the model's name.", None),
-            (429, 3, "limits the rate, or the quota is used up.", "Wait, or raise the quota.", 20),
+            (429, 3, "limits the rate, or the quota is used up.", "Wait 20 s, or raise the quota.", 20),
             (500, 3, "failed with status 500.", "Try again.", 5),
         ],
     )
