@@ -31,6 +31,8 @@ from .web.streaming import ActiveStreams
 
 log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 1_000_000
+FIGURES_SECONDS = 60.0
+"""Time between two looks for reports that other programs have changed."""
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -124,9 +126,13 @@ def _create_indexes(services: Services, stop: threading.Event) -> None:
 
 
 def _derive_figures(services: Services, stop: threading.Event) -> None:
-    """Store the figures of reports of an older release: until then tables lack them."""
-    try:
-        if count := services.ingesting.derive_figures(stop.is_set):
-            log.info("The figures of %d reports were stored.", count)
-    except ChatbotError as error:
-        log.warning("The figures were not stored: %s The next start tries again.", error.message)
+    """Store the figures of reports of an older release: until then tables lack them. Those of reports that other
+    programs write are read again where these have changed."""
+    while True:
+        try:
+            if count := services.ingesting.derive_figures(stop.is_set):
+                log.info("The figures of %d reports were stored.", count)
+        except ChatbotError as error:
+            log.warning("The figures were not stored: %s They are tried again.", error.message)
+        if services.storage.database.embedded or stop.wait(FIGURES_SECONDS):
+            return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,11 +141,11 @@ class TestMigration:
         plain = FigureRepository.write
         with monkeypatch.context() as patch:
 
-            def replaced_first(figures: FigureRepository, *arguments: object) -> None:
+            def replaced_first(figures: FigureRepository, *arguments: object, **options: Any) -> None:
                 patch.setattr(f"{KILL}.write", plain)
                 services.storage.facts.release_lease(f"document:{REPORT_ID}", owner(services))
                 ingest(services, write(tmp_path, report(debt="41% (2021)")))
-                plain(figures, *arguments)  # type: ignore[arg-type]
+                plain(figures, *arguments, **options)  # type: ignore[arg-type]
 
             patch.setattr(f"{KILL}.write", replaced_first)
             services.ingesting.derive_figures()

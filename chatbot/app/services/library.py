@@ -151,15 +151,18 @@ class Ingesting:
         that a worker is writing is left to it; rows of older systems without a registered report are left out until
         `migrate` registers them. Run it again to continue where it was stopped or killed. Raises DependencyError.
         """
-        storage, derived = self._storage, 0
-        if missing := storage.figures.missing(storage.documents.all()):
+        storage, derived, position = self._storage, 0, self._storage.changes.position()
+        records = storage.documents.all()
+        if missing := storage.figures.missing(records):
             log.info("Reading the figures of %d reports.", len(missing))
         for record in missing:
             if stopped():
-                break
+                return derived
             with suppress(ConflictError), lease(storage.facts, f"document:{record.id}", JobControl(), longest=0):
                 derived += self._derive_figures(record.id)
             progress(1)
+        if not storage.database.embedded:
+            storage.figures.follow(position, records)
         return derived
 
     def _derive_figures(self, document_id: str) -> bool:
@@ -171,7 +174,8 @@ class Ingesting:
         chunks = [chunk for chunk in stored if Chunk.version_of(chunk.id)[1] == record.version]
         if record.chunks and not chunks:
             return False
-        figures.write(record.id, record.version, sorted(chunks, key=lambda chunk: (chunk.ordinal, chunk.id)))
+        in_order = sorted(chunks, key=lambda chunk: (chunk.ordinal, chunk.id))
+        figures.write(record.id, record.version, in_order, of_rows=0 if record.version else record.chunks)
         # Undone where the report was deleted or replaced meanwhile: sample reports take no such lease.
         current = documents.get(record.id)
         if current is None or record.version not in {current.version, current.replacing}:

@@ -104,9 +104,10 @@ class Storage:
 
     @lazy
     def foreign_changes(self) -> ForeignChanges | None:
-        """Changes by other programs; None if no other program writes passages or this process does not search."""
+        """Changes by other programs; None if no other program writes passages or nothing here depends on them."""
         traits = self.engine.traits
-        if self.database.embedded or traits.has_search_indexes or not traits.in_database:
+        followed = not traits.has_search_indexes or self.settings.schema  # the engine follows its own collections
+        if self.database.embedded or not followed or not traits.in_database:
             return None
         return ForeignChanges(self.database, self.settings.chunk_collections)
 

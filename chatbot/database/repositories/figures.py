@@ -31,6 +31,7 @@ from .documents import NAME
 READING = 2
 """Raise it when figures are read differently: then those of every report are read again."""
 WRITTEN_AT_ONCE = 1_000
+FOLLOWED = "followed"
 STORED = ("subject", "heading", "label", "unit", "text", "estimate")
 """Fields of a figure that its row has under the same name."""
 SEPARATOR = "\x1f"
@@ -80,20 +81,23 @@ class FigureRepository:
         self._rows = database["figures"]
         self._written = database["figure_versions"]
         self._changed = database["figure_changes"]
-        self._log = CorpusChanges(database, FIGURES)
+        self._log, self._corpus = CorpusChanges(database, FIGURES), CorpusChanges(database)
         self._fields = tuple(fields)
         self._unsettled = unsettled
         self._reports = reports
         self._kept: tuple[int, dict[str, Any]] = (-1, {})
 
-    def write(self, document_id: str, version: str, chunks: Sequence[Chunk]) -> None:
-        """Store the figures of a version's passages; writing them again changes nothing. Raises DatabaseError."""
+    def write(self, document_id: str, version: str, chunks: Sequence[Chunk], *, of_rows: int = 0) -> None:
+        """Store the figures of a version's passages; writing them again changes nothing. ``of_rows``: the rows of a
+        report without versions, whose former figures are removed. Raises DatabaseError."""
+        if not version:
+            self._rows.delete_many({"document_id": document_id})
         rows = list(self._rows_of(version, [chunk for chunk in chunks if not chunk.is_summary]))
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             self._rows.replace_many(rows[start : start + WRITTEN_AT_ONCE])
         # The time of the first writing says later which of two versions is the older one.
         named = {"document_id": document_id, "version": version, "at": now("microseconds")}
-        update = {"$set": {"reading": READING, **self._counted(rows)}, "$setOnInsert": named}
+        update = {"$set": {"reading": READING, "of_rows": of_rows, **self._counted(rows)}, "$setOnInsert": named}
         self._written.update_one({"_id": _marker(document_id, version)}, update, upsert=True)
         if rows:
             self._log.record(())
@@ -113,9 +117,30 @@ class FigureRepository:
             self._log.record(())
 
     def missing(self, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
-        """Return the searchable reports whose figures are not stored: of an older release, or of another program."""
-        written = {row["_id"] for row in self._written.find({"reading": READING}, {"_id": 1})}
-        return [one for one in records if one.status == "ready" and _marker(one.id, one.version) not in written]
+        """Return the searchable reports whose figures are not stored, or not those of today: of an older release, or of
+        another program, which changes rows without a version (`follow`)."""
+        written = {row["_id"]: row.get("of_rows") for row in self._written.find({"reading": READING}, {"of_rows": 1})}
+        ready = [(one, _marker(one.id, one.version)) for one in records if one.status == "ready"]
+        changed: set[str] | None = set()
+        if not all(one.version for one, _ in ready):
+            followed = self._written.find_one({"_id": FOLLOWED})
+            _, changed = self._corpus.since(followed["position"] if followed else 0)
+
+        def is_missing(record: DocumentRecord, marker: str) -> bool:
+            if marker not in written or record.version:
+                return marker not in written
+            return written[marker] != record.chunks or changed is None or record.id in changed
+
+        return [one for one, marker in ready if is_missing(one, marker)]
+
+    def follow(self, position: int, records: Iterable[DocumentRecord]) -> None:
+        """Note that the figures of reports without versions, which are among ``records``, are as of this position of
+        the change log; remove those of reports that are gone."""
+        ids = {one.id for one in records}
+        for row in self._written.find({"version": ""}, {"document_id": 1}):
+            if row["document_id"] not in ids:
+                self.remove(row["document_id"])
+        self._written.update_one({"_id": FOLLOWED}, {"$set": {"position": position}}, upsert=True)
 
     def find(
         self, scope: Scope, *, headings: Collection[str] = (), label: str | None = None, year: int | None = None

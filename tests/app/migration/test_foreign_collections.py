@@ -19,6 +19,7 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
+from chatbot.domain import Scope
 from chatbot.domain.errors import SettingsError
 from chatbot.models.embed.hashing import HashingEmbedder
 from tests.data import cases
@@ -96,6 +97,30 @@ def test_it_is_read_in_place_and_never_written(layout: str, proxy: WireProxy, tm
     assert "report_chat_meta" in {
         sent[next(iter(sent))] for sent in proxy.commands if "insert" in sent or "update" in sent
     }
+
+
+def test_figures_follow_rows_that_their_program_changes(layout: str, proxy: WireProxy, tmp_path: Path) -> None:
+    schema = ",".join(filter(None, [layout, LAYOUTS[layout]["map"]]))
+    text = "content" if layout == "haystack" else "text"
+
+    def values(services: Services) -> set[str]:
+        services.ingesting.derive_figures()
+        return {str(int(figure.value)) for figure in services.storage.figures.find(Scope())}
+
+    with (
+        Services(settings_of(tmp_path, mongodb_uri=proxy.uri, schema=schema)) as services,
+        MongoClient[dict[str, Any]](proxy.uri) as client,
+    ):
+        services.prepare()
+        theirs = client["report_chat"][THEIRS]
+        about = {k: v for k, v in rows_of(layout)[0].items() if k not in ("_id", "id")}
+        theirs.insert_one({**about, text: "Tea exports: 61 million dollars (2023)"})
+        assert "61" in str(values(services))
+        theirs.update_one({text: {"$regex": "61 million"}}, {"$set": {text: "Tea exports: 72 million dollars (2023)"}})
+        services.storage.changes.record([one.id for one in services.storage.documents.all()], in_place=True)
+        assert ("61" in str(found := values(services)), "72" in str(found)) == (False, True)
+        theirs.delete_many({})
+        assert values(services) == set()
 
 
 def imports(settings: Settings, layout: str, *options: str) -> Result:
