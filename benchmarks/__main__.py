@@ -23,6 +23,7 @@ COMMANDS = {
     "approximate_search": "clusters against the exact scan",
     "ingest_throughput": "ingestion against the bare embedder",
     "growth": "100 and 10,000 reports",
+    "figures_held": "memory and time of a million figures",
     "compare": "search, question, ingest and start beside other products",
     "page": "what the browser adds",
     "round_trips": "calls to MongoDB that wait for each other, each with a delay",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,13 +25,13 @@ from chatbot.domain.errors import SettingsError
 from chatbot.models.embed.hashing import HashingEmbedder
 from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient
-from tests.fakes.nx_server import NxThread
+from tests.fakes.nx_server import NxThread, wait_until
 from tests.fakes.wire_proxy import WireProxy
 
 LAYOUTS: dict[str, dict[str, Any]] = json_util.loads(json.dumps(cases(__file__)))
 pytestmark = pytest.mark.parametrize("layout", LAYOUTS)
 DIMENSIONS = 64
-THEIRS = "vectors"
+THEIRS, DATABASE = "vectors", "report_chat_foreign_test"
 READS = {"find", "aggregate", "count", "getMore", "listSearchIndexes", "distinct", "killCursors", "listIndexes"}
 
 
@@ -149,23 +150,48 @@ def test_it_is_imported_with_its_vectors_and_once(layout: str, proxy: WireProxy,
     assert written_to_theirs(proxy) == []
 
 
+LIVE = pytest.param(
+    os.environ.get("MONGODB_TEST_URI", ""),
+    id="live",
+    marks=pytest.mark.skipif("MONGODB_TEST_URI" not in os.environ, reason="set MONGODB_TEST_URI: a real deployment"),
+)
+
+
+@pytest.fixture(params=[pytest.param("", id="double"), LIVE])
+def theirs(layout: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Their collection on a server with a search engine."""
+    if not request.param:
+        client: Any = SearchClient()
+        monkeypatch.setattr(storage, "open_database", lambda settings: MongoDatabase(client, DATABASE))
+    else:
+        client = MongoClient[dict[str, Any]](request.param)
+        client.drop_database(DATABASE)
+        monkeypatch.setenv("MONGODB_URI", request.param)
+    client[DATABASE][THEIRS].insert_many(rows_of(layout))
+    yield client[DATABASE][THEIRS]
+    if request.param:
+        client.drop_database(DATABASE)
+
+
 @pytest.mark.parametrize("declared", [True, False])
-def test_their_search_index_serves_as_it_is(
-    layout: str, declared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_their_search_index_serves_as_it_is(layout: str, declared: bool, theirs: Any, tmp_path: Path) -> None:
     """With filter fields or without them; the definition as the frameworks' `create_vector_search_index` makes it."""
-    client, theirs = SearchClient(), LAYOUTS[layout]
-    client["test"][THEIRS].insert_many(rows_of(layout))
     vector = {"type": "vector", "path": "embedding", "numDimensions": DIMENSIONS, "similarity": "cosine"}
-    definition = {"fields": [vector, *({"type": "filter", "path": path} for path in theirs["filters"] if declared)]}
-    model = {"name": theirs["index"], "type": "vectorSearch", "definition": definition}
-    client["test"][THEIRS].create_search_index(model)
-    monkeypatch.setattr(storage, "open_database", lambda settings: MongoDatabase(client, "test"))
-    settings = settings_of(tmp_path, mongodb_uri="mongodb://localhost", vector_search="atlas")
+    filters = LAYOUTS[layout]["filters"] if declared else []
+    definition = {"fields": [vector, *({"type": "filter", "path": path} for path in filters)]}
+    name = LAYOUTS[layout]["index"]
+    theirs.create_search_index({"name": name, "type": "vectorSearch", "definition": definition})
+    wait_until(lambda: all(index.get("queryable") for index in theirs.list_search_indexes()), "no index", 120)
+    uri = os.environ.get("MONGODB_URI", "mongodb://localhost")
+    settings = settings_of(tmp_path, mongodb_uri=uri, mongodb_db=DATABASE, vector_search="atlas")
     with Services(settings) as services, pytest.raises(SettingsError):
         services.prepare()
-    app = create_app(settings.override(schema=",".join(filter(None, [layout, theirs["map"]]))))
+    app = create_app(settings.override(schema=",".join(filter(None, [layout, LAYOUTS[layout]["map"]]))))
     check_answers(app.test_client())
     close_app(app)
-    assert {name: one.latest for name, one in client.engine.indexes[THEIRS].items()} == {theirs["index"]: definition}
-    assert list(client["test"][THEIRS].find()) == rows_of(layout)
+    planned = imports(settings.override(report_collection="report_chatting"), layout, "--dry-run")
+    assert "3 rows. Nothing was written" in planned.output
+    assert {one["name"]: one["latestDefinition"]["fields"] for one in theirs.list_search_indexes()} == {
+        name: definition["fields"]
+    }
+    assert list(theirs.find()) == rows_of(layout)
