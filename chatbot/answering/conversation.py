@@ -171,10 +171,8 @@ class ChatService:
     def _history(
         self, question: Question, place: Place, previous: Sequence[Message], owner: str
     ) -> tuple[Message, ...]:
-        """The conversation so far, oldest first, bounded, without a repetition of the question at its end.
-
-        The client's messages win over the stored ones.
-        """
+        """The conversation so far, oldest first, bounded, without a repetition of the question at its end. The client's
+        messages win over the stored ones."""
         history = without_errors(previous)
         if place.conversation_id is not None and (place.replaces is not None or not previous):
             stored = self.conversations.messages(place.conversation_id, owner, place.replaces)

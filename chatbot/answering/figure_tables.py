@@ -48,10 +48,8 @@ class Figures(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndicatorFigures:
-    """One indicator: of each subject its figures, one a year, the oldest first, each from the newest edition.
-
-    A figure without a year counts for the year of its edition.
-    """
+    """One indicator: of each subject its figures, one a year, the oldest first, each from the newest edition. A figure
+    without a year counts for the year of its edition."""
 
     heading: str
     label: str
@@ -120,10 +118,8 @@ class FigureTables:
     def key_figures(
         self, scope: Scope, subjects: Sequence[str], chapters: Callable[[Sequence[str]], Mapping[str, str]]
     ) -> list[IndicatorFigures]:
-        """Return indicators that all subjects have, in turn the next one of each chapter, at most `KEY_FIGURES`.
-
-        Of each subject its newest edition counts. ``chapters`` returns the chapters of passages by their ids.
-        """
+        """Return indicators that all subjects have, in turn the next one of each chapter, at most `KEY_FIGURES`. Of
+        each subject its newest edition counts. ``chapters`` returns the chapters of passages by their ids."""
         figures = [figure for figure in self._figures.find(scope) if figure.subject in subjects]
         newest = {
             subject: max((_edition(f.edition) for f in figures if f.subject == subject), default=0)
@@ -148,9 +144,8 @@ class FigureTables:
 
     def changed(self, scope: Scope, first: int, last: int) -> list[tuple[ReportedFigure, ReportedFigure]]:
         """Return what two editions of one subject state differently, the largest changes first, headings before parts.
-
-        Compared are each edition's newest dated figures of one indicator and unit; not those of which it gives several.
-        """
+        Compared are each edition's newest dated figures of one indicator and unit; not those of which it gives
+        several."""
         sides: dict[int, dict[tuple[frozenset[str], str], list[ReportedFigure]]] = {first: {}, last: {}}
         for figure in self._figures.find(scope):
             if figure.year and (side := sides.get(_edition(figure.edition))) is not None:

@@ -1,7 +1,5 @@
-"""Amounts: figures with their unit and years, and which of them say the same.
-
-39 % equals 390 per thousand; 55 mph equals 88 km/h; 6.1 equals 6.11 with fewer digits, and so does "some 6".
-"""
+"""Amounts: figures with their unit and years, and which of them say the same. 39 % equals 390 per thousand; 55 mph
+equals 88 km/h; 6.1 equals 6.11 with fewer digits, and so does "some 6"."""
 
 from __future__ import annotations
 
@@ -147,11 +145,9 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
 
 
 def _years(text: str, in_text: Sequence[Figure]) -> list[frozenset[int]]:
-    """Return the years of each amount by `bound_years`, else those before it: "In 2015, 39 %", "Inflation 2015: 4 %".
-
-    A year that only begins or ends a span ("since 2015") and that of an edition are not of an amount. A comparison ends
-    what the years before it are of.
-    """
+    """Return the years of each amount by `bound_years`, else those before it: "In 2015, 39 %", "Inflation 2015: 4 %". A
+    year that only begins or ends a span ("since 2015") and that of an edition are not of an amount. A comparison ends
+    what the years before it are of."""
     bound, current = bound_years(text, in_text), frozenset[int]()
     place, is_open, is_after_year = 0, False, False
     before: frozenset[int] | None = None

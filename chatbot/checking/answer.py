@@ -42,11 +42,9 @@ HISTORY_TOKENS = 1500
 def prompt_for(
     question: Question, context: Context, *, rules: str = "answer_system", template: str = "answer_user", **values: str
 ) -> Prompt:
-    """Return the prompt of an answer from passages: rules, history, then passages, scope and question.
-
-    Names from documents, such as those in a scope, are never in the system message. ``values``: those of the user
-    message's ``template`` besides passages, scope, day and question.
-    """
+    """Return the prompt of an answer from passages: rules, history, then passages, scope and question. Names from
+    documents, such as those in a scope, are never in the system message. ``values``: those of the user message's
+    ``template`` besides passages, scope, day and question."""
     attached = "; ".join(on_one_line(document.name) for document in question.attachments)
     where, asked = describe(question.scope), question.query
     if attached:
@@ -70,10 +68,8 @@ def general_prompt(question: Question) -> Prompt:
 
 
 def as_set(prompt: Prompt, settings: QuerySettings) -> Prompt:
-    """Put SYSTEM_PROMPT before the rules (R-E7) and the passages into the message that the settings name.
-
-    With CONTEXT_ROLE=system the passages end the system message (R-E2, R-E4), still marked as quoted.
-    """
+    """Put SYSTEM_PROMPT before the rules (R-E7) and the passages into the message that the settings name. With
+    CONTEXT_ROLE=system the passages end the system message (R-E2, R-E4), still marked as quoted."""
     rules, *history, user = prompt.messages
     parts = [settings.system_prompt, rules.content] if settings.system_prompt else [rules.content]
     if settings.context_role == "system" or not settings.context_metadata:
@@ -90,10 +86,8 @@ def _rendered(context: Context, *, metadata: bool = True) -> str:
 
 
 def latest(history: Sequence[Message]) -> list[Message]:
-    """Return the newest messages within both limits, oldest first, without a client's system messages.
-
-    Answers lose their citations, because the same numbers now mean other passages.
-    """
+    """Return the newest messages within both limits, oldest first, without a client's system messages. Answers lose
+    their citations, because the same numbers now mean other passages."""
     kept: list[Message] = []
     tokens = 0
     for message in reversed(history):

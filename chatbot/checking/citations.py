@@ -70,11 +70,9 @@ class CheckedAnswer:
 def check(
     response: str, context: Context, question: Question | None = None, glossary: Sequence[GlossaryEntry] = ()
 ) -> CheckedAnswer:
-    """Return the answer's citations and what its passages do not support.
-
-    The answer may repeat what the question itself says: its scope's years, "top 5", a quoted name. The ``glossary`` has
-    the headings of the reports and other words for them.
-    """
+    """Return the answer's citations and what its passages do not support. The answer may repeat what the question
+    itself says: its scope's years, "top 5", a quoted name. The ``glossary`` has the headings of the reports and other
+    words for them."""
     passages = {passage.number: passage for passage in context.passages}
     response = unify_brackets(response, passages)
     cited = [number for number in cited_numbers(response) if number in passages]
@@ -111,8 +109,7 @@ def _beginning(response: str) -> str:
 
 class _ClauseChecker:
     """``evidence`` by number; ``unread``: numbers of passages too long to read; ``silent``: words of clauses that say
-    that the passages have nothing.
-    """
+    that the passages have nothing."""
 
     def __init__(
         self,
@@ -288,10 +285,8 @@ def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
 
 
 def _is_answered(parts: Sequence[Clause], passages: Collection[Passage], silent: Collection[str]) -> bool:
-    """Return whether a sentence cites a passage and says more than "nothing found".
-
-    Without any citation, a sentence that has most words and all figures of a passage counts instead.
-    """
+    """Return whether a sentence cites a passage and says more than "nothing found". Without any citation, a sentence
+    that has most words and all figures of a passage counts instead."""
     numbers = {passage.number for passage in passages}
     telling = [clause for clause in parts if clause.words not in silent]
     if any(not numbers.isdisjoint(clause.numbers) for clause in parts):

@@ -1,7 +1,5 @@
-"""Split an answer into clauses, each with the passages it cites: the text before a [n], a table cell, a sentence.
-
-Also finds the heading in a passage for a clause, since a passage may span several, and the places of findings.
-"""
+"""Split an answer into clauses, each with the passages it cites: the text before a [n], a table cell, a sentence. Also
+finds the heading in a passage for a clause, since a passage may span several, and the places of findings."""
 
 from __future__ import annotations
 
@@ -65,11 +63,9 @@ class Clause:
 
 
 def clauses(response: str) -> Iterator[Clause]:
-    """Yield the clauses of an answer in text order, then those of its tables. A quotation is never split.
-
-    Numbers after a full stop belong to the sentence before it. Text after the last [n] of a sentence belongs to that
-    [n]; where no figure is before the first, each [n] has the text after it ("Kenya [1] grows by 2 %").
-    """
+    """Yield the clauses of an answer in text order, then those of its tables. A quotation is never split. Numbers after
+    a full stop belong to the sentence before it. Text after the last [n] of a sentence belongs to that [n]; where no
+    figure is before the first, each [n] has the text after it ("Kenya [1] grows by 2 %")."""
     text, cells = without_tables(response)
     text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", _CODE.sub("", text))
     text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", text)))
@@ -121,10 +117,8 @@ def _as_read(text: str) -> str:
 
 
 def section_of(passage: Passage, parts: Sequence[Clause]) -> str:
-    """Return the heading of the sentence that the first clause citing this passage is taken from.
-
-    Return the passage's own section, with those above it, if that is the heading or the sentence cannot be told.
-    """
+    """Return the heading of the sentence that the first clause citing this passage is taken from. Return the passage's
+    own section, with those above it, if that is the heading or the sentence cannot be told."""
     chunk = passage.hit.chunk
     candidates = statements(passage)
     first = next((clause for clause in parts if passage.number in clause.numbers), None)
@@ -147,10 +141,9 @@ def section_of(passage: Passage, parts: Sequence[Clause]) -> str:
 
 
 def marks_in(response: str, findings: Sequence[tuple[Clause, Defect]]) -> tuple[Mark, ...]:
-    """Return the marks of an answer in text order. ``findings``: what its clauses lack, in the order of the clauses.
-
-    A finding that cannot be located within its clause marks the whole clause; a clause that is not found is not marked.
-    """
+    """Return the marks of an answer in text order. ``findings``: what its clauses lack, in the order of the clauses. A
+    finding that cannot be located within its clause marks the whole clause; a clause that is not found is not
+    marked."""
     if not findings:
         return ()
     places = [place for place, sign in enumerate(response) if sign.isalnum()]

@@ -48,10 +48,8 @@ def build_context(
     hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tokens: int, margin: int = CONTEXT_MARGIN
 ) -> Context:
     """Return passages numbered by rank, best first, until ``budget_tokens`` (estimated, with source lines) are used.
-
     The first passage is always included. The rest of the budget adds ``margin`` characters around each passage, best
-    first: another hit is worth more than surroundings.
-    """
+    first: another hit is worth more than surroundings."""
     counts: _TokenCounts = {}
 
     def fits(shown: Sequence[_Shown]) -> bool:
@@ -118,11 +116,9 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
 
 
 def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
-    """Return the chunk with its neighbours in the report, cut to ``margin`` characters on each side.
-
-    If neighbours have other headings, each part begins with its own, so that a figure keeps its name. Where chunks
-    overlap, the neighbours lose the common text.
-    """
+    """Return the chunk with its neighbours in the report, cut to ``margin`` characters on each side. If neighbours have
+    other headings, each part begins with its own, so that a figure keeps its name. Where chunks overlap, the neighbours
+    lose the common text."""
     earlier = [other for other in around if other.ordinal < chunk.ordinal]
     later = [other for other in around if other.ordinal > chunk.ordinal]
     return window(chunk, earlier, later, before=margin, after=margin)
@@ -131,10 +127,8 @@ def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
 def window(
     chunk: Chunk, earlier: Sequence[Chunk], later: Sequence[Chunk], *, before: int, after: int, skip: int = 0
 ) -> str:
-    """Return the chunk between ``before`` and ``after`` characters of its neighbours, in reading order.
-
-    The first ``skip`` characters of the chunk are left out.
-    """
+    """Return the chunk between ``before`` and ``after`` characters of its neighbours, in reading order. The first
+    ``skip`` characters of the chunk are left out."""
     labelled = any(other.section != chunk.section for other in (*earlier, *later))
 
     def join(chunks: Iterable[Chunk]) -> str:
@@ -148,19 +142,15 @@ def window(
 
 
 def _under_its_heading(chunk: Chunk, others: Iterable[Chunk]) -> list[Chunk]:
-    """The other chunks with the same heading, and of a table the same metadata: the scope holds for them, too.
-
-    What stands under another heading would be read as said of this one.
-    """
+    """The other chunks with the same heading, and of a table the same metadata: the scope holds for them, too. What
+    stands under another heading would be read as said of this one."""
     own = chunk.section, chunk.metadata
     return [other for other in others if other.id != chunk.id and (other.section, other.metadata) == own]
 
 
 def overlap(first: Chunk, second: Chunk) -> int:
-    """Return how many characters at the end of the first chunk begin the second, by their offsets.
-
-    Return 0 if the texts do not agree with the offsets: passages of older systems have none.
-    """
+    """Return how many characters at the end of the first chunk begin the second, by their offsets. Return 0 if the
+    texts do not agree with the offsets: passages of older systems have none."""
     count = first.end - second.start
     return count if count > 0 and first.text[-count:] == second.text[:count] else 0
 

@@ -128,10 +128,8 @@ def _is_another_name(
     whole: tuple[Sequence[Token], Sequence[Token]],
     proper: tuple[Set[str], Set[str]],
 ) -> bool:
-    """Return whether ``names`` replace other names, and not only their order: then both sentences have both.
-
-    The first word of a sentence is a name if it is one elsewhere, or if another name of the passage replaces it.
-    """
+    """Return whether ``names`` replace other names, and not only their order: then both sentences have both. The first
+    word of a sentence is a name if it is one elsewhere, or if another name of the passage replaces it."""
     alone = len(old) == 1 and any(token.key in proper[1] for token in names)
     others = [
         t for t in old if t.is_capital and t.key not in _STAND_INS and (not t.is_first or alone or t.key in proper[0])

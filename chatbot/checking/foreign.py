@@ -1,7 +1,5 @@
 """What a sentence says that neither the cited passages nor the question do: countries, names, speakers, all of it.
-
-Words are compared by how they begin, so that "Islamic" is in a passage about Islam.
-"""
+Words are compared by how they begin, so that "Islamic" is in a passage about Islam."""
 
 from __future__ import annotations
 

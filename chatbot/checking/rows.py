@@ -56,10 +56,8 @@ def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings)
 
 
 def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _Value]]) -> Iterator[frozenset[_Value]]:
-    """Yield what is mentioned between each amount and the one before; if nothing is before the first, after each.
-
-    What stands in brackets behind an amount is of it: "45,608 (Somalia)".
-    """
+    """Yield what is mentioned between each amount and the one before; if nothing is before the first, after each. What
+    stands in brackets behind an amount is of it: "45,608 (Somalia)"."""
     at = list[tuple[int, _Value]]()
     for place, value in mentions:
         bracket = text.rfind("(", 0, place) if ")" not in text[max(0, text.rfind("(", 0, place)) : place] else -1

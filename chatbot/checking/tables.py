@@ -1,7 +1,5 @@
-"""Check an answer's Markdown tables cell by cell: a cell without a source is emptied.
-
-The page shows GitHub's tables. Models' mistakes in them are corrected if the meaning is clear.
-"""
+"""Check an answer's Markdown tables cell by cell: a cell without a source is emptied. The page shows GitHub's tables.
+Models' mistakes in them are corrected if the meaning is clear."""
 
 from __future__ import annotations
 
@@ -104,11 +102,9 @@ def _checked_cells(
 
 
 def _sides_of(row: str, column: str, names: Mapping[str, Words]) -> list[str]:
-    """Return the sides that a cell is about, by the headings of its row and column; all if none is named.
-
-    A column that is a side's name comes first, then such a row, then both together. Names are compared by their words:
-    case, signs and order do not matter. "Guinea" is not in "Guinea-Bissau"; "2021" is each side of that year.
-    """
+    """Return the sides that a cell is about, by the headings of its row and column; all if none is named. A column that
+    is a side's name comes first, then such a row, then both together. Names are compared by their words: case, signs
+    and order do not matter. "Guinea" is not in "Guinea-Bissau"; "2021" is each side of that year."""
     of_row, of_column = _words(row), _words(column)
 
     def equal(words: Words) -> list[str]:

@@ -117,11 +117,9 @@ def with_numbers_of(text: str, numbers: Collection[int]) -> str:
 
 
 def unify_brackets(response: str, known: Collection[int]) -> str:
-    """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3], (Source: 1).
-
-    ¹, ^1, (1) and (1, 2) count only where nothing is cited otherwise, and only for ``known`` numbers. The answer loses
-    a code fence around all of it, or is read from JSON.
-    """
+    """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3], (Source: 1). ¹, ^1, (1) and
+    (1, 2) count only where nothing is cited otherwise, and only for ``known`` numbers. The answer loses a code fence
+    around all of it, or is read from JSON."""
 
     def of_bare(match: re.Match[str]) -> str:
         numbers = [int(number) for number in (match[2] or match[3] or "").split(",") if number]

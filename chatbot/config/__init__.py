@@ -1,7 +1,5 @@
-"""The first needs of a process: the files that ship with the program, and its log on the error stream.
-
-The files are beside the package in a checkout, and inside it when installed (pyproject.toml).
-"""
+"""The first needs of a process: the files that ship with the program, and its log on the error stream. The files are
+beside the package in a checkout, and inside it when installed (pyproject.toml)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Types of single settings: how their text is read, and which values are refused; and presets, which set several.
-
-Each check raises ValueError with the form that would be right; `Settings` adds the name of the setting.
-"""
+"""Types of single settings: how their text is read, and which values are refused; and presets, which set several. Each
+check raises ValueError with the form that would be right; `Settings` adds the name of the setting."""
 
 from __future__ import annotations
 

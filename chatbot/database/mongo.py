@@ -56,11 +56,9 @@ class Call:
 
 
 class TimeLimits:
-    """Time limits of the calls of one server, and a circuit breaker. Thread-safe.
-
-    The server counts as silent after a call that got no answer while no other call got one. From then on, calls of
-    requests that began before fail at once, because they would queue, and calls of new requests have SILENT_SECONDS.
-    """
+    """Time limits of the calls of one server, and a circuit breaker. Thread-safe. The server counts as silent after a
+    call that got no answer while no other call got one. From then on, calls of requests that began before fail at once,
+    because they would queue, and calls of new requests have SILENT_SECONDS."""
 
     def __init__(
         self, seconds: float, *, silence: tuple[type[Exception], ...], clock: Callable[[], float] = time.monotonic
@@ -216,11 +214,9 @@ class MongoDatabase(Database):
 
 
 class RetryPauses(CommandListener):
-    """Pauses between PyMongo's retries. Its methods run in the thread that makes the call.
-
-    Under a time limit PyMongo retries a refused command without a pause (4,000 times a second, measured), and in the
-    end reports only that the time is up.
-    """
+    """Pauses between PyMongo's retries. Its methods run in the thread that makes the call. Under a time limit PyMongo
+    retries a refused command without a pause (4,000 times a second, measured), and in the end reports only that the
+    time is up."""
 
     def started(self, event: object) -> None:
         """Do nothing."""

@@ -94,8 +94,7 @@ class QuerySettings:
 class Question:
     """A checked request. ``history`` is oldest first, without the question; ``standalone`` is the question completed
     from it, "" if it needs nothing. ``attachments`` take the place of the reports. ``auto_scope``: apply the scope
-    found in it.
-    """
+    found in it."""
 
     query: str
     scope: Scope

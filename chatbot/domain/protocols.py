@@ -130,11 +130,9 @@ class Store(Protocol):
     def vector_search(
         self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> list[Match]:
-        """Return the nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2.
-
-        With ``num_candidates`` a search engine always searches approximately among so many, without rows for ties; None
-        = the store chooses. Stores that search exactly ignore it.
-        """
+        """Return the nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2. With
+        ``num_candidates`` a search engine always searches approximately among so many, without rows for ties; None =
+        the store chooses. Stores that search exactly ignore it."""
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """Return the best chunks by keywords, ties by id. A chunk without a query term is no match."""

@@ -94,11 +94,9 @@ class Analyzer:
         self._terms_of_short = lru_cache(KEPT_SHORT_TEXTS)(self._terms_of)
 
     def terms(self, text: str) -> list[str]:
-        """Return the index terms in text order. A number keeps its decimals: 2.09 is one term.
-
-        A compound such as maxRetries or max_retries gives itself and its parts, like Lucene's WordDelimiterGraph with
-        the original preserved (measured on questions about code: benchmarks/README.md).
-        """
+        """Return the index terms in text order. A number keeps its decimals: 2.09 is one term. A compound such as
+        maxRetries or max_retries gives itself and its parts, like Lucene's WordDelimiterGraph with the original
+        preserved (measured on questions about code: benchmarks/README.md)."""
         return list(self._terms_of_short(text) if len(text) <= MAX_SHORT_CHARACTERS else self._terms_of(text))
 
     def _terms_of(self, text: str) -> Sequence[str]:
@@ -132,11 +130,9 @@ def sentences(text: str) -> list[str]:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text for any model, rather too high than too low, and never below its words.
-
-    Tokenizers merge letters into words, digits by threes and signs hardly ever; a letter beyond ASCII costs by its
-    bytes (measured against MiniLM's, cl100k's and o200k's tokens, benchmarks/README.md).
-    """
+    """Estimate the tokens of a text for any model, rather too high than too low, and never below its words. Tokenizers
+    merge letters into words, digits by threes and signs hardly ever; a letter beyond ASCII costs by its bytes (measured
+    against MiniLM's, cl100k's and o200k's tokens, benchmarks/README.md)."""
     ascii_only = len(text.encode("ascii", "ignore"))
     beyond = len(text.encode("utf-8", "surrogatepass")) - ascii_only
     digits = sum(map(text.count, "0123456789"))
@@ -188,11 +184,9 @@ def quotation_item(quotation: Quotation, say: Say) -> str:
 
 
 def evenly_spaced(text: str) -> str:
-    """Replace each run of white space by one space, or by the end of a line or paragraph if it has one.
-
-    Apply it to what people type before the rules read it: on a run of 1,600 spaces, one of their regular expressions
-    took 50 s and blocked every thread.
-    """
+    """Replace each run of white space by one space, or by the end of a line or paragraph if it has one. Apply it to
+    what people type before the rules read it: on a run of 1,600 spaces, one of their regular expressions took 50 s and
+    blocked every thread."""
     return _GAP.sub(lambda gap: "\n\n"[: gap[0].count("\n")] or " ", text)
 
 

@@ -1,7 +1,5 @@
 """Read numbers and dates as people write them, with the scales, units, number words and months of several languages.
-
-1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, 2019-21; 7 August 2022, 2022-08-07, 7/8/22.
-"""
+1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, 2019-21; 7 August 2022, 2022-08-07, 7/8/22."""
 
 from __future__ import annotations
 
@@ -250,11 +248,9 @@ def dates(text: str) -> list[Date]:
 
 
 def date_stands(claimed: Date, in_text: Sequence[Date], has: Callable[[Decimal], bool]) -> bool:
-    """Return whether a text with these dates has the claimed day or month; ``has`` tells which numbers it has.
-
-    A date in an unknown spelling counts by its numbers, unless the text has the same day of another month, or another
-    day of that month.
-    """
+    """Return whether a text with these dates has the claimed day or month; ``has`` tells which numbers it has. A date
+    in an unknown spelling counts by its numbers, unless the text has the same day of another month, or another day of
+    that month."""
     has_year = claimed.year is None or has(Decimal(claimed.year))
     for date in in_text:
         same_year = has_year if date.year is None else claimed.year in (None, date.year)

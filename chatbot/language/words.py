@@ -1,7 +1,5 @@
-"""Translate the program's fixed texts. The English text is the key in `static/words/<code>.json`.
-
-The page's scripts read the same files.
-"""
+"""Translate the program's fixed texts. The English text is the key in `static/words/<code>.json`. The page's scripts
+read the same files."""
 
 from __future__ import annotations
 

@@ -96,11 +96,9 @@ def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[N
 
 @contextmanager
 def lease(leases: CorpusFacts, name: str, control: JobControl, *, longest: float | None = None) -> Iterator[JobControl]:
-    """Wait for the lease, at most ``longest`` seconds (None = without limit), and keep it for the block.
-
-    The control that it yields also stops the work when another worker has the lease. Raises CancelledError: cancelled
-    while waiting; ConflictError: another worker still has it.
-    """
+    """Wait for the lease, at most ``longest`` seconds (None = without limit), and keep it for the block. The control
+    that it yields also stops the work when another worker has the lease. Raises CancelledError: cancelled while
+    waiting; ConflictError: another worker still has it."""
     owner, began, waited, lost = uuid.uuid4().hex, time.monotonic(), False, threading.Event()
     while not leases.acquire_lease(name, owner, LEASE_SECONDS):
         control.check()

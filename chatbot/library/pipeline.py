@@ -127,11 +127,9 @@ class Ingestor(VersionWriter):
         return self._swap(replace(record, replacing=known.version), known)
 
     def ingest(self, document: Document, about: Registration = PLAIN, *, control: JobControl | None = None) -> Ingested:
-        """Make a document searchable. After an error the previous version, if any, is served.
-
-        Raises LoadError: the document has no text; InvalidRequestError: no question searches that collection;
-        DependencyError; EmbedderMismatchError: the database has another embedding model by now; CancelledError.
-        """
+        """Make a document searchable. After an error the previous version, if any, is served. Raises LoadError: the
+        document has no text; InvalidRequestError: no question searches that collection; DependencyError;
+        EmbedderMismatchError: the database has another embedding model by now; CancelledError."""
         control = control or JobControl()
         known = self.documents.get(document.id)
         record = self._record(document, about)

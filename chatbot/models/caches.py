@@ -88,11 +88,9 @@ def write_warm_cache(path: Path, model_id: str, texts: Sequence[str], vectors: M
 
 
 class CachedEmbedder:
-    """Implements `protocols.Embedder` by caches in front of another embedder. Thread-safe.
-
-    The latest questions stay in memory. ``cache`` stores questions and documents of a model behind an API; a model that
-    runs in this process computes a vector about as fast as it could be stored.
-    """
+    """Implements `protocols.Embedder` by caches in front of another embedder. Thread-safe. The latest questions stay in
+    memory. ``cache`` stores questions and documents of a model behind an API; a model that runs in this process
+    computes a vector about as fast as it could be stored."""
 
     def __init__(self, inner: Embedder, shipped: WarmCache, *, cache: CacheRepository | None = None) -> None:
         self._inner = inner

@@ -127,10 +127,8 @@ def status_error(
 
 
 def words_of(body: object) -> str:
-    """Return what a provider says in the body of an error, of whatever shape, "" for nothing. Keys are left out.
-
-    Seen: OpenAI's object, a list of such (Google), FastAPI's ``detail`` with a place and a message, and plain text.
-    """
+    """Return what a provider says in the body of an error, of whatever shape, "" for nothing. Keys are left out. Seen:
+    OpenAI's object, a list of such (Google), FastAPI's ``detail`` with a place and a message, and plain text."""
     if isinstance(body, str):
         return _KEY.sub("***", " ".join(body.split()))[:MAX_WORDS]
     if isinstance(body, Mapping):
@@ -176,8 +174,7 @@ class Abandoned(Exception):  # noqa: N818  # a signal within the adapter, not an
 @contextmanager
 def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.OpenAI]:
     """Yield a copy of the client for one call, whose requests end once ``cancel`` is set: in `Abandoned`, or a failed
-    read. Its connections belong to this call and are closed after it.
-    """
+    read. Its connections belong to this call and are closed after it."""
     call = _BreakableCall(cancel)
     hooks: Any = {"request": [call.watch], "response": [call.note_pause]}
     cancel.on_cancel(call.break_off)
@@ -189,10 +186,8 @@ def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.Op
 
 
 class _Connections(openai.DefaultHttpxClient):
-    """An HTTP client that is closed once unreferenced, as the SDK's own: the constructor of an adapter may fail.
-
-    It follows no redirect: another address would get the key and the reports' text.
-    """
+    """An HTTP client that is closed once unreferenced, as the SDK's own: the constructor of an adapter may fail. It
+    follows no redirect: another address would get the key and the reports' text."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(verify=_certificates(), follow_redirects=False, **options)

@@ -115,10 +115,8 @@ def series_words(text: str) -> str:
 
 
 def read_request(reading: Reading, *, countries: int) -> Request:
-    """Return what a question asks for; ``countries``: how many of the data it is about.
-
-    Only a question about no single country ranks, filters or counts countries.
-    """
+    """Return what a question asks for; ``countries``: how many of the data it is about. Only a question about no single
+    country ranks, filters or counts countries."""
     plain, years = " ".join(remove_names(reading.text, reading.names).split()), reading.every_year
     is_span = len(years) > 1 or any(one.gte != one.lte for one in years)
     kind: Kind = "value"
@@ -223,9 +221,7 @@ def asks_what_it_is_about(question: str, names: Sequence[Named | NamedDocument])
 
 
 def asks_of_reports(question: str, *, names: bool) -> bool:
-    """Return whether a question about what is attached to it speaks of the library's reports, too.
-
-    "The report" alone may be what is attached. ``names``: whether it, or its scope, names a country or a report.
-    """
+    """Return whether a question about what is attached to it speaks of the library's reports, too. "The report" alone
+    may be what is attached. ``names``: whether it, or its scope, names a country or a report."""
     said = _REPORTS.search(_OWN.sub(" ", question))
     return said is not None and (names or said["several"] is not None)

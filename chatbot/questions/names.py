@@ -248,10 +248,8 @@ def names_editions(text: str) -> bool:
 
 
 def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
-    """Return the years of "the latest report", "the last two editions" and the like, counted among ``editions``.
-
-    "The previous report" is the one before the newest, or before an edition that the text names first.
-    """
+    """Return the years of "the latest report", "the last two editions" and the like, counted among ``editions``. "The
+    previous report" is the one before the newest, or before an edition that the text names first."""
     known, found = sorted(editions), list[NamedYears]()
     named = [years for years in find_years(text) if years.of_report]
     for match in islice(_EDITIONS.finditer(text), MOST_YEARS):
@@ -288,10 +286,8 @@ _NO_TELLING = frozenset(
 
 
 def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | None:
-    """Return the report whose title the text has, by the longest title; None where it has none.
-
-    A title is a title beside a word for a report, in quotation marks or with its capitals: "food security" is a topic.
-    """
+    """Return the report whose title the text has, by the longest title; None where it has none. A title is a title
+    beside a word for a report, in quotation marks or with its capitals: "food security" is a topic."""
     if not (_REPORT.search(text) or _LOOKS_LIKE_TITLE.search(text)):
         return None
     words = list(_TITLE_WORD.finditer(text))

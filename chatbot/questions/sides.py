@@ -75,11 +75,9 @@ class Sides:
 
 
 def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool = False) -> Sides:
-    """Return the sides of a question: countries, else editions, else years of figures, else the reports in scope.
-
-    A country or year that the question names alone narrows every side; the scope is never left. ``any_reports``: also
-    the reports of a question that compares nothing.
-    """
+    """Return the sides of a question: countries, else editions, else years of figures, else the reports in scope. A
+    country or year that the question names alone narrows every side; the scope is never left. ``any_reports``: also the
+    reports of a question that compares nothing."""
     named = compared_countries(reading)
     countries = _inside(scope, COUNTRY, values_of(named, catalog), catalog)
     narrowed = scope.having(COUNTRY, countries)
@@ -163,10 +161,8 @@ def asks_several(reading: Reading) -> bool:
 
 
 def sub_questions(reading: Reading, things: Callable[[str], Sequence[str]], most: int = MOST_PARTS) -> list[str]:
-    """Return the question in parts that can each be searched alone, at most ``most``; ``[text]`` where it is one.
-
-    By sentence, else by thing and country. ``things`` returns the things that a topic lists, itself where it is one.
-    """
+    """Return the question in parts that can each be searched alone, at most ``most``; ``[text]`` where it is one. By
+    sentence, else by thing and country. ``things`` returns the things that a topic lists, itself where it is one."""
     text, clauses = reading.text, list(_clauses(reading.text))
     if len(clauses) > 1:
         where = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)

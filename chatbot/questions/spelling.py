@@ -27,9 +27,7 @@ _VOWELS = str.maketrans("aeiou", "-----")
 @lru_cache(maxsize=4096)
 def meant_country(words: tuple[str, ...]) -> str | None:
     """Return the normalised name that one or two normalised words were taken for; None where it is none or not clear.
-
-    Of a name of two words one is right: "Costa Rika", "Suth Africa".
-    """
+    Of a name of two words one is right: "Costa Rika", "Suth Africa"."""
     written, sound = " ".join(words), by_ear(" ".join(words))
     if not written.replace(" ", "").isalpha() or written in _NO_MISSPELLINGS or len(sound) < SHORTEST:
         return None

@@ -1,7 +1,5 @@
-"""In-memory compression: a document attached to one question is split, embedded, filtered and forgotten.
-
-As in seed 000, GPT Researcher's ContextCompressor (R-A1, R-A2).
-"""
+"""In-memory compression: a document attached to one question is split, embedded, filtered and forgotten. As in seed
+000, GPT Researcher's ContextCompressor (R-A1, R-A2)."""
 
 from __future__ import annotations
 
@@ -31,10 +29,8 @@ RESERVED = 1
 
 
 class Compressor:
-    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as in the seed.
-
-    A passage is also close if it has most of what the question says, by words that are rare in the documents.
-    """
+    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as in the seed. A passage is also
+    close if it has most of what the question says, by words that are rare in the documents."""
 
     def __init__(self, *, embedder: Embedder, chunker: Chunker, analyzer: Analyzer, least_cosine: float) -> None:
         self._embedder = embedder
@@ -115,10 +111,8 @@ class Compressor:
 
 
 def embedded(embedder: Embedder, texts: Sequence[str], request: RequestContext) -> Matrix:
-    """Return a row for each text; equal texts are embedded once.
-
-    Raises CancelledError: ``request`` was cancelled; this is checked between batches.
-    """
+    """Return a row for each text; equal texts are embedded once. Raises CancelledError: ``request`` was cancelled; this
+    is checked between batches."""
     place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     different, parts = list(place), [np.empty((0, embedder.dimensions), np.float32)]
     step = LOCAL_BATCH if embedder.local else BATCH

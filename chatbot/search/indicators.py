@@ -157,11 +157,9 @@ class IndicatorIndex:
         return [found.get(name) for name in headings]
 
     def label(self, topic: str, heading: str, labels: Mapping[str, int], request: RequestContext | None = None) -> str:
-        """Return which of a heading's labels is meant; ``labels`` with the number of subjects that have each.
-
-        The heading's own figure, else the label that most subjects have, where the question names none of them.
-        Raises EmbeddingError.
-        """
+        """Return which of a heading's labels is meant; ``labels`` with the number of subjects that have each. The
+        heading's own figure, else the label that most subjects have, where the question names none of them. Raises
+        EmbeddingError."""
         default = "" if "" in labels else max(labels, key=lambda one: (labels[one], -len(one)))
         _, compared = self._compared(topic, [(heading, label) for label in labels], request)
         near = {label: compared[heading, label].score for label in labels}
@@ -169,10 +167,8 @@ class IndicatorIndex:
         return best if near[best] > near[default] + LABEL_LEAD else default
 
     def names_one(self, words: str, headings: Iterable[str], beside: str = "") -> bool:
-        """Return whether words surely mean a heading, and none of the labels below the heading ``beside``.
-
-        Raises EmbeddingError.
-        """
+        """Return whether words surely mean a heading, and none of the labels below the heading ``beside``. Raises
+        EmbeddingError."""
         whole = [(name, None) for name in [*headings, *self._current().headings, beside]]
         _, compared = self._compared(words, [*whole, (beside, "")])
         best = max(compared[key].score for key in whole)
@@ -192,10 +188,8 @@ class IndicatorIndex:
     def _compared(
         self, topic: str, keys: Sequence[tuple[str, str | None]], request: RequestContext | None = None
     ) -> tuple[_Asked, Mapping[tuple[str, str | None], Near]]:
-        """Return what is asked, and how near the best phrase of each key is to it.
-
-        Words are weighed by the headings of the glossary and of ``keys``, so the same question always weighs the same.
-        """
+        """Return what is asked, and how near the best phrase of each key is to it. Words are weighed by the headings of
+        the glossary and of ``keys``, so the same question always weighs the same."""
         phrases = self._current()
         with self._lock:
             if new := [key for key in dict.fromkeys(keys) if key not in phrases.groups]:
@@ -260,10 +254,8 @@ class Glossary:
         return [entry for entry in entries if entry.source in sources]
 
     def define(self, text: str, scope: Scope) -> list[Definition]:
-        """Return the meanings that a question asks for; none unless it names one term and nothing else.
-
-        "What is X?" asks for a meaning where no scope says of which country.
-        """
+        """Return the meanings that a question asks for; none unless it names one term and nothing else. "What is X?"
+        asks for a meaning where no scope says of which country."""
         words = _EVERY_WORD.findall(text.casefold())
         named = _without_asking(words)
         asking = set(words) - set(named)
@@ -276,10 +268,8 @@ class Glossary:
         return [(entry, self._passage(entry, scope)) for entry in [*by_meaning.values()][::-1]]
 
     def _by_name(self) -> Mapping[str, Sequence[GlossaryEntry]]:
-        """Index the entries by term, those of the samples last.
-
-        Other words are names only of entries without a heading: those of a heading are ways to ask for its figures.
-        """
+        """Index the entries by term, those of the samples last. Other words are names only of entries without a
+        heading: those of a heading are ways to ask for its figures."""
         entries = self._entries()
         if self._index[0] is not entries:
             names: defaultdict[str, list[GlossaryEntry]] = defaultdict(list)

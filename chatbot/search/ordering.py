@@ -80,10 +80,8 @@ def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
 
 
 def _without(query: str, said: Sequence[Named | NamedDocument], country: str = "") -> str:
-    """The question without these names and the words that only lead to them.
-
-    With ``country`` in the place of a country's name: what is left reads as a question, and embeds as one.
-    """
+    """The question without these names and the words that only lead to them. With ``country`` in the place of a
+    country's name: what is left reads as a question, and embeds as one."""
     for name in sorted(said, key=lambda name: -name.start):
         before, after = query[: name.start], query[name.end :]
         if not isinstance(name, NamedCountry) or name.by_people:
@@ -157,14 +155,12 @@ def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
 
 
 def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms: Terms) -> list[SearchHit]:
-    """Order the editions of each line among its own places; those that are not asked go behind all others.
-
-    A line is what a country's reports say under one heading. Asked is the edition that the question names, else one
-    with a figure of the year it names, else the edition of that year; of several the newest. If the first line has the
-    best vector score too, it is clear what is asked, and two of its older editions come early: they may say more. Where
-    the question names a year of figures, those with such a figure stand right behind the first passage: the figure may
-    have been revised. Where someone chose years, all stay.
-    """
+    """Order the editions of each line among its own places; those that are not asked go behind all others. A line is
+    what a country's reports say under one heading. Asked is the edition that the question names, else one with a figure
+    of the year it names, else the edition of that year; of several the newest. If the first line has the best vector
+    score too, it is clear what is asked, and two of its older editions come early: they may say more. Where the
+    question names a year of figures, those with such a figure stand right behind the first passage: the figure may have
+    been revised. Where someone chose years, all stay."""
     if scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return list(hits)
     keys = [_line(hit.chunk, place, terms) for place, hit in enumerate(hits)]

@@ -1,7 +1,5 @@
-"""One retrieval: embed the question, search under the scope, threshold, fuse, load, rerank, cut.
-
-A summary leads to pages and is no source itself, so the passages that it is made from take its place.
-"""
+"""One retrieval: embed the question, search under the scope, threshold, fuse, load, rerank, cut. A summary leads to
+pages and is no source itself, so the passages that it is made from take its place."""
 
 from __future__ import annotations
 
@@ -318,9 +316,8 @@ def without_summaries(
     hits: Sequence[SearchHit], query: str, store: Store, analyzer: Analyzer, *, top_k: int
 ) -> tuple[SearchHit, ...]:
     """Replace each summary by its sources, with its scores; those of the sentences nearest to ``query`` come first.
-
-    Return at most ``top_k`` hits. A summary whose sentences are in no passage stays: that of a table counts its rows.
-    """
+    Return at most ``top_k`` hits. A summary whose sentences are in no passage stays: that of a table counts its
+    rows."""
     by_id = {hit.chunk.id: hit for hit in hits}
     placed: dict[str, SearchHit] = {}
     for hit in hits:
@@ -338,11 +335,9 @@ def without_summaries(
 def of_whole_report(
     record: DocumentRecord, store: Store, analyzer: Analyzer, *, top_k: int
 ) -> tuple[tuple[SearchHit, ...], list[SummarySentence]]:
-    """Return at most ``top_k`` passages that say what a report is about, and the sentences of its summary.
-
-    These are its first passage, the sources of its summary, and then more of its beginning; of a table the summary
-    itself, which counts its rows. A report of an older system has none: its passages have other ids.
-    """
+    """Return at most ``top_k`` passages that say what a report is about, and the sentences of its summary. These are
+    its first passage, the sources of its summary, and then more of its beginning; of a table the summary itself, which
+    counts its rows. A report of an older system has none: its passages have other ids."""
     *ids, last = record.chunk_ids()
     summary = store.get([last])
     summarised = [sentence for one in summary for sentence in _sentences(one, store, analyzer)]

@@ -72,10 +72,8 @@ def hybrid(settings: QuerySettings) -> Method:
 
 
 def zscore(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
-    """Standard deviations from the mean, over the union; a passage without a score has 0.
-
-    Measured best over six sets (benchmarks/README.md).
-    """
+    """Standard deviations from the mean, over the union; a passage without a score has 0. Measured best over six sets
+    (benchmarks/README.md)."""
     return _over_union(standard, near, worded, vector, vector_weight)
 
 
@@ -109,10 +107,8 @@ def bounded(near: Scores, worded: Scores, vector: Scores, vector_weight: float) 
 
 
 def rrf(near: Scores, worded: Scores, vector: Scores, vector_weight: float, constant: int = 60) -> dict[str, float]:
-    """Reciprocal rank fusion: the sum of weight / (constant + rank).
-
-    The constant is that of Cormack, Clarke and Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`.
-    """
+    """Reciprocal rank fusion: the sum of weight / (constant + rank). The constant is that of Cormack, Clarke and
+    Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`."""
     fused = dict.fromkeys({**near, **worded}, 0.0)
     for scores, weight in ((near, vector_weight), (worded, 1 - vector_weight)):
         for rank, chunk_id in enumerate(scores, start=1):
@@ -135,10 +131,8 @@ SCALE = 10_000
 
 
 def adaptive_threshold(scores: Iterable[float], *, start: float, step: float, floor: float, keep: int = 1) -> Threshold:
-    """Return the highest of start, start - step, ..., ``floor`` that ``keep`` scores exceed (seed 003, R-D5).
-
-    Without scores return the start; with too few above the floor the floor. ``keep`` is 1 in the seed.
-    """
+    """Return the highest of start, start - step, ..., ``floor`` that ``keep`` scores exceed (seed 003, R-D5). Without
+    scores return the start; with too few above the floor the floor. ``keep`` is 1 in the seed."""
     best = nlargest(keep, scores)
     first, last, stride = round(start * SCALE), round(floor * SCALE), max(round(step * SCALE), 1)
     if not best:
@@ -190,12 +184,10 @@ around it in the list."""
 
 def split_by_country_tag(scope: Scope, catalog: Catalog, general: str = "") -> tuple[Scope, Scope | None]:
     """Return the scope of the reports tagged with its countries, and that of untagged reports; None = there are none.
-
     In a country's own reports its name is left out of the search. In untagged reports such a search would find every
     other country, so these are searched separately, with the whole question. A scope that a person chose keeps them
-    out, but a glossary explains words of any country: if nothing but countries was chosen, by a caller without a
-    limit, the untagged documents of the collection ``general`` are searched too ("" = never).
-    """
+    out, but a glossary explains words of any country: if nothing but countries was chosen, by a caller without a limit,
+    the untagged documents of the collection ``general`` are searched too ("" = never)."""
     countries = scope.get(COUNTRY)
     if not isinstance(countries, Values):
         return scope, None
@@ -209,12 +201,10 @@ def split_by_country_tag(scope: Scope, catalog: Catalog, general: str = "") -> t
 
 
 def merge_untagged(tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope) -> list[SearchHit]:
-    """Put each untagged hit that names the country before the first tagged one with a lower score.
-
-    A hit that names the country in its text only, not in its report's title or labels, loses PASSING_MENTION. Where a
-    person chose the scope, the untagged hits are general ones: they are marked and come, whatever they name, behind the
-    last tagged hit with at least their score.
-    """
+    """Put each untagged hit that names the country before the first tagged one with a lower score. A hit that names the
+    country in its text only, not in its report's title or labels, loses PASSING_MENTION. Where a person chose the
+    scope, the untagged hits are general ones: they are marked and come, whatever they name, behind the last tagged hit
+    with at least their score."""
     keys, countries = keys_of(scope), scope.get(COUNTRY)
     merged = list(tagged)
     if countries is not None and not countries.or_none:

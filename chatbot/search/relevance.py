@@ -85,10 +85,8 @@ class Judge:
         return "answers" if closeness - DOUBT * doubts >= ANSWERS else "closest"
 
     def _doubts(self, question: Reading, said: set[str], said_first: set[str]) -> float:
-        """Return the share of words that are not in ``said``, and 1 for each of the other doubts.
-
-        Less where ``said_first`` has all names of the question.
-        """
+        """Return the share of words that are not in ``said``, and 1 for each of the other doubts. Less where
+        ``said_first`` has all names of the question."""
         terms, topic = analyzer(self.language).terms, remove_names(question.text, question.names)
         asking = [one for one in sentences(topic) if one.endswith("?")] or [topic]
         every = [_WORD.findall(one) for one in asking]

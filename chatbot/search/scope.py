@@ -1,7 +1,5 @@
-"""From a client's filters to a Scope: typed, allowlisted, checked against the data (R-D4); and scopes in words.
-
-An unknown field, type or value is an error that lists the valid ones, never a wider search.
-"""
+"""From a client's filters to a Scope: typed, allowlisted, checked against the data (R-D4); and scopes in words. An
+unknown field, type or value is an error that lists the valid ones, never a wider search."""
 
 from __future__ import annotations
 
@@ -35,10 +33,8 @@ FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
 
 class ScopeResolver:
-    """Builds scopes over the filter fields of one catalog. ``collections``: those that are searched.
-
-    All scopes are inside of ``limit``, and errors name no values outside of it.
-    """
+    """Builds scopes over the filter fields of one catalog. ``collections``: those that are searched. All scopes are
+    inside of ``limit``, and errors name no values outside of it."""
 
     def __init__(
         self,
@@ -169,10 +165,8 @@ def _listed(values: Sequence[Value], most: int = MAX_VALUES_IN_MESSAGE) -> str:
 
 
 def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
-    """Return a sentence about the widest part of an empty scope that has reports, and what there is in it.
-
-    Conditions are dropped one at a time: the year first, then the collections, the country last.
-    """
+    """Return a sentence about the widest part of an empty scope that has reports, and what there is in it. Conditions
+    are dropped one at a time: the year first, then the collections, the country last."""
     widened = [scope.without(name) for name in ("year", "type", "document_name")]
     for rest in (*widened, scope.within(()), scope.without("country_name")):
         if rest and rest != scope and (records := catalog.all(rest)):
@@ -214,10 +208,8 @@ def describe(scope: Scope, say: Say = in_english) -> str:
 
 
 def inventory(catalog: Catalog, scope: Scope) -> str:
-    """Return what a scope holds, for prompts: how many reports, the countries with their editions, the newest first.
-
-    On one line, without tags.
-    """
+    """Return what a scope holds, for prompts: how many reports, the countries with their editions, the newest first. On
+    one line, without tags."""
     records = [record for record in catalog.all(scope) if record.status == "ready"]
     example = f' (one is called "{shorten(on_one_line(records[0].title), MAX_TITLE_CHARACTERS)}")' if records else ""
     parts = [f"{count_of(len(records), 'report')}{example}"]
@@ -257,8 +249,7 @@ def selectable_collections(
     collections: Sequence[KnowledgeCollection], allowed: Sequence[str] = ()
 ) -> list[KnowledgeCollection]:
     """Return the collections that a model may choose among (R-C5); empty = there is no choice, so no call is needed.
-
-    The general one and those without a description are always searched. ``allowed``: `Scope.collections`, none = all.
-    """
+    The general one and those without a description are always searched. ``allowed``: `Scope.collections`, none =
+    all."""
     choice = [one for one in collections[1:] if one.description and (not allowed or one.name in allowed)]
     return choice if len(choice) > 1 else []

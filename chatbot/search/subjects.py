@@ -33,10 +33,8 @@ class Missing:
 
 
 def missing_subject(reading: Reading, scope: Scope, catalog: Catalog, say: Say = in_english) -> Missing | None:
-    """The subject's country or edition without a report in the data, or outside the scope that was chosen.
-
-    Data without any country lacks none, and the same for years. Of years of figures see `missing_figures`.
-    """
+    """The subject's country or edition without a report in the data, or outside the scope that was chosen. Data without
+    any country lacks none, and the same for years. Of years of figures see `missing_figures`."""
     countries = _missing_countries(reading, scope, catalog, say)
     if countries is not None and countries.everything:
         return countries
@@ -47,10 +45,8 @@ def missing_subject(reading: Reading, scope: Scope, catalog: Catalog, say: Say =
 
 
 def everything_asked(reading: Reading, scope: Scope, catalog: Catalog) -> Reading:
-    """Return the reading with what the question compares its countries and editions with among what it is about.
-
-    "What is new in the 2025 report?" needs the edition before it.
-    """
+    """Return the reading with what the question compares its countries and editions with among what it is about. "What
+    is new in the 2025 report?" needs the edition before it."""
     countries = compared_countries(reading)
     years = list(reading.editions)
     if len(years) == 1 and COMPARES.search(reading.text):
@@ -94,9 +90,7 @@ def missing_figures(
 
 def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
     """Of hits for something in a year, those that say it of that year, or of no year; first those with a figure of it.
-
-    Without any, those of the edition of that year: their figures say their own.
-    """
+    Without any, those of the edition of that year: their figures say their own."""
     named = Values((year,))
     found = [hit for hit in hits if _says(named, hit)]
     headings = {hit.chunk.heading for hit in found}
@@ -105,9 +99,8 @@ def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
 
 
 def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> tuple[list[SearchHit], bool]:
-    """The hits whose heading has most of the words asked for, and True; where none has any, those under the first
-    hit's heading, and False.
-    """
+    """The hits whose heading has most of the words asked for, and True; where none has any, those under the first hit's
+    heading, and False."""
     asked = set(analyzer.terms(topic))
     shared = [len(asked.intersection(analyzer.terms(hit.chunk.heading))) for hit in hits]
     if not any(shared):
@@ -123,9 +116,7 @@ def _says(years: Condition, hit: SearchHit) -> bool:
 
 def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | None:
     """``scope`` narrowed to the countries and editions that the question is about; None where that changes nothing.
-
-    Reports without a country or year stay, unless somebody chose values of it: one may be about this country.
-    """
+    Reports without a country or year stay, unless somebody chose values of it: one may be about this country."""
     narrowed = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog, or_none=True)
     years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in reading.editions)]
     narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)

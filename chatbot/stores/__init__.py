@@ -51,10 +51,9 @@ class Engine:
 
 def choose_engine(settings: Settings, database: Database) -> Engine:
     """Return the engine that VECTOR_SEARCH names; for ``auto`` $vectorSearch if the server has it, else this process.
-
     Raises UnknownNameError: VECTOR_SEARCH names no store; SettingsError: the store searches by a MongoDB server's
-    engine, but there is no server; DatabaseError, SearchEngineError: the server or its search engine does not answer.
-    """
+    engine, but there is no server; DatabaseError, SearchEngineError: the server or its search engine does not
+    answer."""
     if settings.vector_search != "auto":
         name = STORES.check(settings.vector_search, field="VECTOR_SEARCH")
         if database.embedded and store_traits(name).has_search_indexes:

@@ -54,11 +54,9 @@ MAX_SHORTENINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class WritingPlan:
-    """An agent's way of writing: its prompt, and its quotations if there is no model.
-
-    Without ``quoting`` a model that fails is an error, unless another agent has chosen the mode; one that writes
-    nothing is replaced by quotations all the same.
-    """
+    """An agent's way of writing: its prompt, and its quotations if there is no model. Without ``quoting`` a model that
+    fails is an error, unless another agent has chosen the mode; one that writes nothing is replaced by quotations all
+    the same."""
 
     prompt: Callable[[Question, Context], Prompt] = prompt_for
     quoting: Callable[[Context], str] | None = None
@@ -121,11 +119,9 @@ def _is_new(record: DocumentRecord) -> bool:
 
 
 def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
-    """`open_scope` for agents with several searches. The model may narrow the scope to some collections.
-
-    That takes one call, none if there is no choice. The scope that the person chose is never left, and a collection
-    that cannot be chosen is searched, too. A reply that cannot be read, or chooses nothing, leaves all.
-    """
+    """`open_scope` for agents with several searches. The model may narrow the scope to some collections. That takes one
+    call, none if there is no choice. The scope that the person chose is never left, and a collection that cannot be
+    chosen is searched, too. A reply that cannot be read, or chooses nothing, leaves all."""
     scope = yield from open_scope(run)
     if scope is None:
         return None

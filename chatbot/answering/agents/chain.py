@@ -19,10 +19,8 @@ Links = list[tuple[str, str]]
 
 
 class ChainAgent(BaseAgent):
-    """Two generation calls a round and one for the answer, besides repairs.
-
-    The seed asks a third time which passages support the short answer; here it cites them.
-    """
+    """Two generation calls a round and one for the answer, besides repairs. The seed asks a third time which passages
+    support the short answer; here it cites them."""
 
     needs_language_model = True
 

@@ -1,7 +1,5 @@
 """One search for each country, year or report, the same for all; an answer with a table, every cell with its source.
-
-Figures come from the table of figures; what reports say in words is quoted side by side, under one heading.
-"""
+Figures come from the table of figures; what reports say in words is quoted side by side, under one heading."""
 
 from __future__ import annotations
 

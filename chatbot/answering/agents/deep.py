@@ -22,11 +22,8 @@ JUDGED = 24
 
 
 class DeepAgent(BaseAgent):
-    """With r rounds at most 2 + 2 r generation calls, besides repairs.
-
-    The question itself is searched beside its parts. Without a language model: one round, sub-questions by rule,
-    and quotations for each.
-    """
+    """With r rounds at most 2 + 2 r generation calls, besides repairs. The question itself is searched beside its
+    parts. Without a language model: one round, sub-questions by rule, and quotations for each."""
 
     def answer(self, run: AgentRun) -> Iterator[Event]:
         """Plan, rounds of searches, then one answer from what was kept."""

@@ -184,8 +184,7 @@ class Sections:
 
     def over(self, left: Sequence[OutlineSection]) -> Generator[StepEvent, None, str]:
         """Return a sentence that names the sections ``left``, once the budget is used up or the model has failed too
-        often; "" before.
-        """
+        often; "" before."""
         run = self._run
         if stopper := run.spending.stops_answer():
             yield from run.stop(stopper)

@@ -92,10 +92,8 @@ class BaseAgent:
     needs_language_model = False
 
     def answer(self, run: AgentRun) -> Iterator[Event]:
-        """Yield what happens and an `AnswerEvent` at the end; or set another mode, which then answers.
-
-        Raises ChatbotError.
-        """
+        """Yield what happens and an `AnswerEvent` at the end; or set another mode, which then answers. Raises
+        ChatbotError."""
         raise NotImplementedError
 
 
@@ -167,10 +165,8 @@ class AgentRun:
         self._share = PLANNING_SHARE
 
     def numbered(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Number the citations of a stream in order of first appearance, as its answer does.
-
-        A hit's rank is the number that cites it: where that changes, the sources are sent again.
-        """
+        """Number the citations of a stream in order of first appearance, as its answer does. A hit's rank is the number
+        that cites it: where that changes, the sources are sent again."""
         sources, numbering = None, self.numbering
         for event in events:
             if isinstance(event, SourcesEvent):

@@ -38,11 +38,9 @@ class Search:
 
 
 def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
-    """Search under the countries and editions that the query is about, inside the question's scope.
-
-    The whole question stays in all of that where it names a country besides: one of its parts may be about it. A part
-    that is about a country outside of a scope that nobody chose leaves it.
-    """
+    """Search under the countries and editions that the query is about, inside the question's scope. The whole question
+    stays in all of that where it names a country besides: one of its parts may be about it. A part that is about a
+    country outside of a scope that nobody chose leaves it."""
     scope, is_whole = question.scope, query == question.search_text
     if is_whole:
         reading = question.reading or read_names(query, catalog, scope)
@@ -142,10 +140,8 @@ def in_parallel(
     seconds: float | None = None,
 ) -> Iterator[tuple[int, Outcome[T]]]:
     """Yield the place and outcome of each piece of work as it ends, ``threads`` at a time; those too slow come last.
-
     Work that takes longer than ``seconds`` is cancelled by its `RequestContext` and not waited for. A piece of work may
-    fail alone, with a `ChatbotError`; any other exception is a defect and ends all, as a cancelled ``request`` does.
-    """
+    fail alone, with a `ChatbotError`; any other exception is a defect and ends all, as a cancelled ``request`` does."""
     waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, Outcome[T]] | None] = queue.SimpleQueue()
     for numbered in enumerate(work):

@@ -21,9 +21,7 @@ TABLE_TOKENS = 6000
 
 def answer_table(run: AgentRun, scope: ScopeSummary) -> Generator[Event, None, bool]:
     """Answer from the table of figures, if the question asks for one and its indicator is known; else return False.
-
-    Without a language model; one gets the table as a source (`with_table`).
-    """
+    Without a language model; one gets the table as a source (`with_table`)."""
     return (rendered := compile_table(run)) is not None and (yield from answer_rendered(run, scope, rendered))
 
 

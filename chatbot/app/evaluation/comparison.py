@@ -77,11 +77,9 @@ def read_baseline(path: Path) -> Report:
 
 
 def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[str]:
-    """Return a sentence for every figure that is worse than in the baseline by more than the tolerance.
-
-    The configured settings are compared with those of the baseline, whatever they were; the others by name, if both
-    runs have them. Any additional leak is reported. Raises InvalidRequestError: the baseline is of other questions.
-    """
+    """Return a sentence for every figure that is worse than in the baseline by more than the tolerance. The configured
+    settings are compared with those of the baseline, whatever they were; the others by name, if both runs have them.
+    Any additional leak is reported. Raises InvalidRequestError: the baseline is of other questions."""
     earlier, current = baseline["configurations"], report["configurations"]
     if (baseline.get("dataset"), earlier[0].get("questions")) != (report["dataset"], current[0]["questions"]):
         raise InvalidRequestError(

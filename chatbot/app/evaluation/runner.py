@@ -222,10 +222,8 @@ class Scores:
     @property
     def floor(self) -> float:
         """The score that, with 95 % confidence, refuses no more than 1 % of the answerable questions, in hundredths.
-
         The lower of a normal tolerance limit, which falls with the number of questions, and the percentile. The factor
-        is one-sided, by Natrella's approximation (NIST/SEMATECH e-Handbook, 7.2.6.3).
-        """
+        is one-sided, by Natrella's approximation (NIST/SEMATECH e-Handbook, 7.2.6.3)."""
         sample = np.asarray(self.answerable)
         a = 1 - CONFIDENCE**2 / (2 * (len(sample) - 1))
         b = BEYOND**2 - CONFIDENCE**2 / len(sample)

@@ -66,11 +66,9 @@ class Copier:
         return [name for name in self._source.collection_names() if name not in (*self.collections, *DERIVED)]
 
     def prepare(self) -> bool:
-        """Check both sides and write the facts; return whether an interrupted copy continues.
-
-        Raises DatabaseError: the target is not empty, or has another schema version; SettingsError: a newer program
-        wrote one of them; EmbedderMismatchError: the target's vectors are of another model.
-        """
+        """Check both sides and write the facts; return whether an interrupted copy continues. Raises DatabaseError: the
+        target is not empty, or has another schema version; SettingsError: a newer program wrote one of them;
+        EmbedderMismatchError: the target's vectors are of another model."""
         version, existing = require_known(self._source), require_known(self._target)
         state = self._target["meta"].find_one({"_id": self._progress_id, "state": COPYING})
         # A copy that merges only continues as one that merges.

@@ -71,11 +71,9 @@ class Reembedding:
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> StoredEmbedder:
-        """Change the model and return the stored one. ``report`` gets the number of passages of each step.
-
-        With the stored model, only passages without a vector get one. Raises EmbeddingError, DatabaseError,
-        SearchEngineError: run it again to continue.
-        """
+        """Change the model and return the stored one. ``report`` gets the number of passages of each step. With the
+        stored model, only passages without a vector get one. Raises EmbeddingError, DatabaseError, SearchEngineError:
+        run it again to continue."""
         old = self._facts.embedder()
         new = StoredEmbedder(*self._name, self._embedder.model_id, self._embedder.dimensions)
         if old is not None and old.same_vectors(new.model_id, new.dimensions, slot=old.slot):

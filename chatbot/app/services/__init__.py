@@ -59,10 +59,8 @@ class Services:
     @property
     def runtime(self) -> Runtime:
         """The runtime of the embedding model that the database has now; `reembed` in another process may change it.
-
         Take everything that a request needs from one runtime, so that it fits together. A runtime that was replaced
-        stays open for as long as a question may take.
-        """
+        stays open for as long as a question may take."""
         stored = self.storage.facts.embedder()
         with self._lock:
             if self._runtime is None or not self._runtime.serves(stored):

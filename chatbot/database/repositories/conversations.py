@@ -113,10 +113,8 @@ class ConversationRepository:
         message_id: str | None = None,
     ) -> Added:
         """Append messages, and add their usage to that of the conversation, atomically. None starts a conversation.
-
         Each message has ``role``, ``content`` and whatever is stored with it. ``message_id``: an answer of `begin`,
-        which the messages replace. Raises NotFoundError: the conversation was removed meanwhile; nothing is stored.
-        """
+        which the messages replace. Raises NotFoundError: the conversation was removed meanwhile; nothing is stored."""
         begun = None if message_id is None or conversation_id is None else self._ordinal(conversation_id, message_id)
         counters = increments(sums) if begun else {"messages": len(said), **increments(sums)}
         conversation = self._extend(conversation_id, said[0], counters, owner)

@@ -192,12 +192,10 @@ class CorpusFacts:
 
 
 class ForeignChanges:
-    """Follows the server's change stream of passages, and logs those that other programs change in place.
-
-    Own writes are logged when they are made, and the number of rows shows what others insert or delete. Every serving
-    process follows the stream: logging a change twice does no harm. The position is stored, so changes are noticed
-    that happen while no process serves.
-    """
+    """Follows the server's change stream of passages, and logs those that other programs change in place. Own writes
+    are logged when they are made, and the number of rows shows what others insert or delete. Every serving process
+    follows the stream: logging a change twice does no harm. The position is stored, so changes are noticed that happen
+    while no process serves."""
 
     def __init__(self, database: Database, collections: Sequence[str]) -> None:
         self._database = database

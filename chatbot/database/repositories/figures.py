@@ -190,11 +190,9 @@ class FigureRepository:
         return [from_row(FigureChange, row) for row in rows]
 
     def record_changes(self, document_id: str, old: str, new: str = "") -> None:
-        """Keep what ``old`` states otherwise than the later version ``new``, "" = the report is removed.
-
-        Call it before `remove`. Repeated, or with a version whose figures are not all stored, it changes nothing.
-        Raises DatabaseError.
-        """
+        """Keep what ``old`` states otherwise than the later version ``new``, "" = the report is removed. Call it before
+        `remove`. Repeated, or with a version whose figures are not all stored, it changes nothing. Raises
+        DatabaseError."""
         ids = [_marker(document_id, version) for version in (old, new)]
         written = {row["_id"]: row["at"] for row in self._written.find({"_id": {"$in": ids}})}
         if ids[0] not in written or (new and written.get(ids[1], "") <= written[ids[0]]):

@@ -203,12 +203,10 @@ class RecursiveChunker(BaseChunker):
 
 
 class SectionChunker(RecursiveChunker):
-    """One passage for each section, cut only if it is too long. `Chunk.search_text` has the headings.
-
-    Short sections are not joined: a passage about many things is found by none of them ("What is the population
-    growth rate?" scores .82 against its own section and .70 inside 900 characters, by MiniLM). The prompt shows a
-    passage with its surroundings instead.
-    """
+    """One passage for each section, cut only if it is too long. `Chunk.search_text` has the headings. Short sections
+    are not joined: a passage about many things is found by none of them ("What is the population growth rate?" scores
+    .82 against its own section and .70 inside 900 characters, by MiniLM). The prompt shows a passage with its
+    surroundings instead."""
 
     takes_overlap = False
     joins_sections = False

@@ -116,11 +116,9 @@ class Splitter:
         return self._pack(starts, ends)
 
     def _pack(self, starts: Sequence[int], ends: Sequence[int]) -> Iterator[Span]:
-        """Yield spans over the pieces (starts[i], ends[i]), as long as the size allows. It allows every single piece.
-
-        A span begins with as many of the last pieces of the span before as the overlap allows. The overlap counts
-        inside the size, so it gives way to the next new piece.
-        """
+        """Yield spans over the pieces (starts[i], ends[i]), as long as the size allows. It allows every single piece. A
+        span begins with as many of the last pieces of the span before as the overlap allows. The overlap counts inside
+        the size, so it gives way to the next new piece."""
         first = new = length = shared = 0
 
         def filled(pieces: int) -> float:

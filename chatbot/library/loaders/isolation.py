@@ -1,7 +1,5 @@
-"""Read foreign formats in processes of their own: a hostile PDF can neither kill the server nor fill its memory.
-
-A child runs `main`: a line of JSON in, a line out. The libraries in it trust files that strangers made.
-"""
+"""Read foreign formats in processes of their own: a hostile PDF can neither kill the server nor fill its memory. A
+child runs `main`: a line of JSON in, a line out. The libraries in it trust files that strangers made."""
 
 from __future__ import annotations
 
@@ -137,10 +135,8 @@ class IsolatedLoader:
 
 
 class LoaderPool:
-    """Reads up to ``readers`` files at a time in all processes that share ``folder``; callers take turns.
-
-    So a slow file does not delay the others, and the memory of readers is bounded for the machine.
-    """
+    """Reads up to ``readers`` files at a time in all processes that share ``folder``; callers take turns. So a slow
+    file does not delay the others, and the memory of readers is bounded for the machine."""
 
     def __init__(
         self,

@@ -1,7 +1,5 @@
-"""Markdown: headings become section paths, the first top-level heading the title, front matter the metadata.
-
-Plain text is one section without a heading.
-"""
+"""Markdown: headings become section paths, the first top-level heading the title, front matter the metadata. Plain text
+is one section without a heading."""
 
 from __future__ import annotations
 
@@ -67,10 +65,8 @@ class TextLoader:
 
 
 def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
-    """Return the title ("" if there is none) and the sections of a Markdown text.
-
-    A heading with nothing below it is a section of its own, so that searches find it. A title alone is the text.
-    """
+    """Return the title ("" if there is none) and the sections of a Markdown text. A heading with nothing below it is a
+    section of its own, so that searches find it. A title alone is the text."""
     title, sections, headings = "", list[Section](), dict[int, str]()
     parts = list(_parts(text))
     for place, (level, name, body) in enumerate(parts):

@@ -137,11 +137,9 @@ def office_errors(path: Path, kind: str, *errors: type[Exception]) -> Iterator[N
 
 @contextmanager
 def office_file(path: Path, kind: str, *errors: type[Exception]) -> Iterator[IO[bytes]]:
-    """Open the file for a library, checked (`check_archive`) and with translated errors (`office_errors`).
-
-    The Strict variant of the format, which no library reads, is copied with the namespaces of the usual variant
-    (ISO/IEC 29500-1 and -4, annex A).
-    """
+    """Open the file for a library, checked (`check_archive`) and with translated errors (`office_errors`). The Strict
+    variant of the format, which no library reads, is copied with the namespaces of the usual variant (ISO/IEC 29500-1
+    and -4, annex A)."""
     check_archive(path)
     with office_errors(path, kind, *errors), path.open("rb") as file:
         with ZipFile(file) as archive:

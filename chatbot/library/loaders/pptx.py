@@ -130,10 +130,8 @@ def _frame_text(frame: Any) -> str:
 
 
 def _chart_text(chart: Any) -> str:
-    """Return the numbers of a chart: a line for each category, with the names of the series.
-
-    They are the values that the file stores for drawing, because python-pptx cannot read three-dimensional charts.
-    """
+    """Return the numbers of a chart: a line for each category, with the names of the series. They are the values that
+    the file stores for drawing, because python-pptx cannot read three-dimensional charts."""
     titled = chart.has_title and chart.chart_title.has_text_frame
     texts = [_frame_text(chart.chart_title.text_frame)] if titled else []
     for plot in _xpath(chart._chartSpace, "c:chart/c:plotArea/*[c:ser]"):

@@ -120,10 +120,8 @@ def _first_widths(text: str, delimiter: str, *, strict: bool) -> list[int]:
 
 
 def read_table(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield line numbers and stripped cells, the header first, without empty rows.
-
-    Raises LoadError: it is no CSV table, or a row has more cells than the header.
-    """
+    """Yield line numbers and stripped cells, the header first, without empty rows. Raises LoadError: it is no CSV
+    table, or a row has more cells than the header."""
     rows = _rows(read_text(path), path.name)
     for line, row in rows:
         if len(row) > len(rows[0][1]):

@@ -82,11 +82,9 @@ MAX_LABEL_CHARACTERS = 120
 
 
 def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
-    """Return ``Header: value; Header: value``. Empty cells are left out; a cell without a header stands alone.
-
-    A name of several levels (separated by `LEVEL`) leaves out those that the cell before it has named: "2007 Men: 3;
-    Women: 4; 2009 Men: 5". Whole names in every cell made reports of wide tables up to three times as long.
-    """
+    """Return ``Header: value; Header: value``. Empty cells are left out; a cell without a header stands alone. A name
+    of several levels (separated by `LEVEL`) leaves out those that the cell before it has named: "2007 Men: 3; Women: 4;
+    2009 Men: 5". Whole names in every cell made reports of wide tables up to three times as long."""
     written: list[str] = []
     before: list[str] = []
     for place, cell in enumerate(cells):
@@ -187,11 +185,9 @@ def record_sections(header: Sequence[str], rows: Iterable[Sequence[str]], *, nam
 
 
 def row_sections(names: Sequence[str], rows: Iterable[Sequence[str]], path: tuple[str, ...]) -> list[Section]:
-    """Return a section for each row that has text, below ``path``. Rows are numbered from 1, without the header.
-
-    With a text column (`TEXT_COLUMNS`) a row is a passage, otherwise a line of a table. A row that names a country or
-    a year is found under that country or year. ``names`` name all columns.
-    """
+    """Return a section for each row that has text, below ``path``. Rows are numbered from 1, without the header. With a
+    text column (`TEXT_COLUMNS`) a row is a passage, otherwise a line of a table. A row that names a country or a year
+    is found under that country or year. ``names`` name all columns."""
     table = [[cell.strip() for cell in row] for row in rows]
     columns = {column_key(column): place for place, column in reversed(list(enumerate(names)))}
     text, title, source = _first(columns, TEXT_COLUMNS), columns.get("title"), _first(columns, SOURCE_COLUMNS)

@@ -31,10 +31,8 @@ Rows = list[list[str]]
 
 
 class XlsxLoader(OfficeLoader):
-    """Formulas give their stored results. Hidden sheets, rows and columns are left out.
-
-    python-calamine 0.9 is faster but reads neither number formats nor hidden rows and columns.
-    """
+    """Formulas give their stored results. Hidden sheets, rows and columns are left out. python-calamine 0.9 is faster
+    but reads neither number formats nor hidden rows and columns."""
 
     noun = "an Excel workbook"
     suffixes = (".xlsx",)

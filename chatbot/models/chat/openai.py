@@ -105,10 +105,8 @@ class OpenAIChatModel:
         self._client.close()
 
     def _open(self, client: OpenAI, prompt: Prompt) -> _Completion:
-        """Begin a completion, without the parameters that this server refuses by name, which are remembered.
-
-        A JSON schema is refused in many words: after a refusal that names nothing it is left out, too.
-        """
+        """Begin a completion, without the parameters that this server refuses by name, which are remembered. A JSON
+        schema is refused in many words: after a refusal that names nothing it is left out, too."""
         body, refused = self._body(prompt), list[str]()
         while True:
             try:

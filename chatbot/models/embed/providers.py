@@ -1,7 +1,5 @@
-"""The embedding providers (`providers.toml`): models, dimensions, limits and addresses.
-
-The endpoint is asked for the dimensions of a model that is not listed, which is assumed to read `UNKNOWN_TOKENS`.
-"""
+"""The embedding providers (`providers.toml`): models, dimensions, limits and addresses. The endpoint is asked for the
+dimensions of a model that is not listed, which is assumed to read `UNKNOWN_TOKENS`."""
 
 from __future__ import annotations
 

@@ -87,10 +87,8 @@ class RemoteEmbedder(ABC):
 
     @abstractmethod
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
-        """Send one request and return a vector for each text, in their order.
-
-        Raises EmbeddingError; AttributeError, TypeError or ValueError: the response has no vectors.
-        """
+        """Send one request and return a vector for each text, in their order. Raises EmbeddingError; AttributeError,
+        TypeError or ValueError: the response has no vectors."""
 
     def _embed(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Matrix:
         if not all(text.strip() for text in texts):
@@ -149,10 +147,8 @@ class RemoteEmbedder(ABC):
 
 
 class OpenAIEmbedder(RemoteEmbedder):
-    """The SDK retries, with exponential back-off and jitter; its clients are thread-safe.
-
-    Ingestion keeps its connections. Those of a question are not kept, so that cancelling it can break them.
-    """
+    """The SDK retries, with exponential back-off and jitter; its clients are thread-safe. Ingestion keeps its
+    connections. Those of a question are not kept, so that cancelling it can break them."""
 
     def __init__(
         self, client: OpenAI, provider: str, model: str, *, where: Endpoint, max_tokens: int | None = None

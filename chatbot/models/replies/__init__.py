@@ -1,7 +1,5 @@
-"""Ask a model for something that a program reads, once more where its reply cannot be read (R-C9).
-
-A server that knows JSON schemas is held to the schema (`Prompt.json_schema`); the reply of any other is read as it is.
-"""
+"""Ask a model for something that a program reads, once more where its reply cannot be read (R-C9). A server that knows
+JSON schemas is held to the schema (`Prompt.json_schema`); the reply of any other is read as it is."""
 
 from __future__ import annotations
 
@@ -53,11 +51,9 @@ def shape_prompt(messages: Sequence[Message], question: str, shape: Shape[T]) ->
 
 
 def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestContext, *, stage: str) -> ParsedReply[T]:
-    """Make one call, or two if the first reply cannot be read. The steps are called ``stage`` and `REPAIR`.
-
-    A failed call is returned, not raised: the caller has a fallback. Each call asks ``request.may_call`` first. Raises
-    BudgetExhaustedError: the day's tokens were used up before the first call.
-    """
+    """Make one call, or two if the first reply cannot be read. The steps are called ``stage`` and `REPAIR`. A failed
+    call is returned, not raised: the caller has a fallback. Each call asks ``request.may_call`` first. Raises
+    BudgetExhaustedError: the day's tokens were used up before the first call."""
     steps: list[StepTiming] = []
     for name in (stage, REPAIR):
         if not request.may_call():

@@ -1,7 +1,5 @@
-"""Read questions, choices, passage numbers and outlines from a model's reply (R-C1, R-C3, R-C9).
-
-Each reader takes JSON first, then lines or prose. It returns None for a reply that it cannot read, and never raises.
-"""
+"""Read questions, choices, passage numbers and outlines from a model's reply (R-C1, R-C3, R-C9). Each reader takes JSON
+first, then lines or prose. It returns None for a reply that it cannot read, and never raises."""
 
 from __future__ import annotations
 
@@ -304,11 +302,9 @@ def _place(text: str, names: Sequence[str]) -> int | None:
 
 
 def read_numbers(reply: str, count: int) -> list[int] | None:
-    """Return the different 1-based numbers up to ``count`` that the reply lists, in its order.
-
-    [] = the reply says none; None = it lists nothing, or nothing but numbers out of range. Read in this order: the
-    first list of several or none, lines that are a number each, numbers and nothing else, a list of one.
-    """
+    """Return the different 1-based numbers up to ``count`` that the reply lists, in its order. [] = the reply says
+    none; None = it lists nothing, or nothing but numbers out of range. Read in this order: the first list of several or
+    none, lines that are a number each, numbers and nothing else, a list of one."""
     text = readable(reply)
     listed = ((_json_numbers(one.value), one.meant) for one in json_values(text))
     numbers, meant = next((pair for pair in listed if pair[0] is not None), (None, False))

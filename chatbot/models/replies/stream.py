@@ -125,11 +125,9 @@ def complete(model: ChatModel, prompt: Prompt, request: RequestContext, reply: R
 
 
 def without_thoughts(reply: str) -> str:
-    """Return the reply without its thoughts, also where only one of the two tags exists, and without control tokens.
-
-    A closing tag without an opening one ends thoughts that began with the reply: many chat templates write the
-    opening tag into the prompt. The first closing tag ends thoughts, because models mention the opening tag in them.
-    """
+    """Return the reply without its thoughts, also where only one of the two tags exists, and without control tokens. A
+    closing tag without an opening one ends thoughts that began with the reply: many chat templates write the opening
+    tag into the prompt. The first closing tag ends thoughts, because models mention the opening tag in them."""
     visible: list[str] = []
     thinking = False
     for place, piece in enumerate(_TAG.split(reply)):

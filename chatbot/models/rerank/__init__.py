@@ -124,11 +124,9 @@ class _ModelReranker:
 
 
 class LlmReranker(_ModelReranker):
-    """The chat model names the passages that help, several in one call (R-C9; listwise as in RankGPT, EMNLP 2023).
-
-    They come first, in its order; the rest keeps its order. After an unreadable reply the model is asked once more;
-    then all passages of that call count as named.
-    """
+    """The chat model names the passages that help, several in one call (R-C9; listwise as in RankGPT, EMNLP 2023). They
+    come first, in its order; the rest keeps its order. After an unreadable reply the model is asked once more; then all
+    passages of that call count as named."""
 
     def __init__(self, *, chat_model: Callable[[], ChatModel], **_: object) -> None:
         self._chat_model = chat_model

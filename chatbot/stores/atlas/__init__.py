@@ -32,9 +32,7 @@ Hybrid = tuple[list[Match], list[Match]]
 
 class AtlasStore(MongoChunks):
     """Implements `protocols.Store` on MongoDB collections with a vector index, and a text index where there is room.
-
-    MONGODB_TIMEOUT bounds one search on the server. It is a `LateStore`: the engine follows writes on its own.
-    """
+    MONGODB_TIMEOUT bounds one search on the server. It is a `LateStore`: the engine follows writes on its own."""
 
     def __init__(
         self,
@@ -90,10 +88,8 @@ class AtlasStore(MongoChunks):
     def hybrid_search(
         self, query: str, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> Hybrid:
-        """Return what both searches find, in one round trip where the server has `$rankFusion`.
-
-        A text index that cannot answer fails nothing: see `without_keywords`.
-        """
+        """Return what both searches find, in one round trip where the server has `$rankFusion`. A text index that
+        cannot answer fails nothing: see `without_keywords`."""
         numbers: list[float] = self._check(vector).tolist()
         fuses = bool(query.strip()) and self._has_rank_fusion()
 

@@ -146,11 +146,9 @@ def _by_path(definition: Mapping[str, Any]) -> Json:
 
 
 def keep_extras(target: SearchTarget, stored: Mapping[str, Any]) -> Json:
-    """Return the planned definition with all that an operator declared besides, which an update must not remove.
-
-    That is other fields, `storedSource`, `numPartitions`, analyzers, and what a field has beyond its plan
-    (`hnswOptions`, another mapping beside ours).
-    """
+    """Return the planned definition with all that an operator declared besides, which an update must not remove. That
+    is other fields, `storedSource`, `numPartitions`, analyzers, and what a field has beyond its plan (`hnswOptions`,
+    another mapping beside ours)."""
     planned = target.definition
     if "fields" in planned:
         by_path = {field.get("path"): field for field in stored.get("fields", ())}

@@ -1,7 +1,5 @@
-"""The aggregations for MongoDB's search engine, and which of them the server has.
-
-Seed 003's pipeline to the letter: `$vectorSearch`, score, order, projection without the embedding.
-"""
+"""The aggregations for MongoDB's search engine, and which of them the server has. Seed 003's pipeline to the letter:
+`$vectorSearch`, score, order, projection without the embedding."""
 
 from __future__ import annotations
 
@@ -24,11 +22,9 @@ CANDIDATES_PER_RESULT = 20
 
 
 def candidates(limit: int, share: float = 1.0) -> int:
-    """Return ``numCandidates`` for ``limit`` results in a scope that keeps a ``share`` (0 to 1] of the chunks.
-
-    The engine filters while it walks its graph, which gets sparser with the filter: the square root keeps recall up
-    without comparing everything.
-    """
+    """Return ``numCandidates`` for ``limit`` results in a scope that keeps a ``share`` (0 to 1] of the chunks. The
+    engine filters while it walks its graph, which gets sparser with the filter: the square root keeps recall up without
+    comparing everything."""
     unfiltered = max(MIN_CANDIDATES, CANDIDATES_PER_RESULT * limit)
     return min(MAX_CANDIDATES, math.ceil(unfiltered / math.sqrt(min(share, 1.0))))
 
@@ -42,10 +38,8 @@ def vector_stage(
     num_candidates: int | None,
     path: str = EMBEDDING_FIELD,
 ) -> Json:
-    """Return the `$vectorSearch` stage; without ``num_candidates`` it compares every vector in the scope.
-
-    The engine refuses ``numCandidates`` beside ``exact``.
-    """
+    """Return the `$vectorSearch` stage; without ``num_candidates`` it compares every vector in the scope. The engine
+    refuses ``numCandidates`` beside ``exact``."""
     query: Json = {"index": index, "path": path, "queryVector": list(vector)}
     if scope.conditions:
         query["filter"] = scope.to_mql()
@@ -58,10 +52,8 @@ MAX_WORDS = 300
 
 
 def text_stage(*, index: str, query: str, scope: Scope) -> Json:
-    """Return `$search` for any word of ``query`` (the first MAX_WORDS different ones), inside the scope.
-
-    The filter does not count in the score.
-    """
+    """Return `$search` for any word of ``query`` (the first MAX_WORDS different ones), inside the scope. The filter
+    does not count in the score."""
     words = dict.fromkeys(WORD_PATTERN.findall(query.casefold()))
     if len(words) > MAX_WORDS:
         query = " ".join(itertools.islice(words, MAX_WORDS))
@@ -92,11 +84,9 @@ def ranked(score: str) -> list[Json]:
 
 
 def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int) -> list[Json]:
-    """Return both searches in one round trip; the stages must carry the same scope.
-
-    The fused score is the server's, sum of weight / (60 + rank); ``details`` has the score of each search, so that the
-    threshold and a better fusion can work on the two lists.
-    """
+    """Return both searches in one round trip; the stages must carry the same scope. The fused score is the server's,
+    sum of weight / (60 + rank); ``details`` has the score of each search, so that the threshold and a better fusion can
+    work on the two lists."""
     fusion = {
         "input": {"pipelines": {"vector": [vector_stage], "keyword": [text_stage, {"$limit": limit}]}},
         "combination": {"weights": {"vector": 0.5, "keyword": 0.5}},

@@ -71,11 +71,9 @@ _SCORE = (
 
 
 def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
-    """Return the PostgreSQL settings under which `nearest` is run.
-
-    The index's scan goes on until the scope has filled the result; it may then be slightly out of order (relaxed),
-    which finds more and is sorted here. Sorts are made expensive, so that the planner takes the index.
-    """
+    """Return the PostgreSQL settings under which `nearest` is run. The index's scan goes on until the scope has filled
+    the result; it may then be slightly out of order (relaxed), which finds more and is sorted here. Sorts are made
+    expensive, so that the planner takes the index."""
     return {
         "hnsw.iterative_scan": "relaxed_order",
         "hnsw.ef_search": MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k)),
@@ -167,11 +165,9 @@ class Statistics:
 
 
 class PgvectorStore:
-    """Implements `protocols.Store`. Connects, and creates table and indexes, at the first use.
-
-    A chunk that names no collection belongs to the first one. MONGODB_TIMEOUT bounds each statement. Methods raise
-    SearchEngineError where PostgreSQL fails, EmbedderMismatchError where vectors have another size.
-    """
+    """Implements `protocols.Store`. Connects, and creates table and indexes, at the first use. A chunk that names no
+    collection belongs to the first one. MONGODB_TIMEOUT bounds each statement. Methods raise SearchEngineError where
+    PostgreSQL fails, EmbedderMismatchError where vectors have another size."""
 
     def __init__(
         self, *, settings: Settings, database: Database, changes: CorpusChanges, dimensions: int, slot: str = ""

@@ -1,7 +1,5 @@
-"""Lines to paragraphs, headings and captions, and pages of these to sections whose paths the headings make.
-
-Paragraphs are found by distance, indent and list marks, headings by size and weight.
-"""
+"""Lines to paragraphs, headings and captions, and pages of these to sections whose paths the headings make. Paragraphs
+are found by distance, indent and list marks, headings by size and weight."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Tables of a page: with borders around all cells, between horizontal rules, or by the alignment of figures alone.
-
-The words of a table become columns, a header, and one line of text per row.
-"""
+"""Tables of a page: with borders around all cells, between horizontal rules, or by the alignment of figures alone. The
+words of a table become columns, a header, and one line of text per row."""
 
 from __future__ import annotations
 
@@ -411,10 +409,8 @@ def _width(span: Span) -> float:
 
 
 def _rows_without_rules(cells: Sequence[Box | None], inside: Sequence[Sequence[Word]]) -> list[list[str]]:
-    """Return the rows in one row of borders, line by line; [] if its lines are one row.
-
-    They are rows if each line has figures, and no column of figures has a line of words.
-    """
+    """Return the rows in one row of borders, line by line; [] if its lines are one row. They are rows if each line has
+    figures, and no column of figures has a line of words."""
     lines = rows_of(word for cell in inside for word in cell)
     spans = [(cell[0], cell[2]) for cell in cells if cell]
     if len(lines) < _MIN_ROWS or len(spans) < len(cells) or len(spans) < 2:
@@ -431,11 +427,9 @@ def _rows_without_rules(cells: Sequence[Box | None], inside: Sequence[Sequence[W
 def _headed(
     grid: list[list[_Cell]], columns: list[Span], before: Table | None
 ) -> tuple[list[str], list[list[str]], list[Span]]:
-    """Return the header, the rows below it, and the columns.
-
-    A table that continues without a header takes that of ``before``. A header may take several rows; a cell over
-    several columns names each. A cell over several rows is repeated as a label.
-    """
+    """Return the header, the rows below it, and the columns. A table that continues without a header takes that of
+    ``before``. A header may take several rows; a cell over several columns names each. A cell over several rows is
+    repeated as a label."""
     body: list[list[str]] = []
     for row in grid:
         covered = row[0] == ("", None) and body

@@ -313,11 +313,9 @@ def is_right_to_left(text: str) -> bool:
 
 
 def logical(text: str) -> str:
-    """Return a line in reading order, given as it stands on the page.
-
-    The Unicode bidirectional algorithm undoes itself but for rare mixtures of numbers and signs. Arabic presentation
-    forms become plain letters, which people type into a search.
-    """
+    """Return a line in reading order, given as it stands on the page. The Unicode bidirectional algorithm undoes itself
+    but for rare mixtures of numbers and signs. Arabic presentation forms become plain letters, which people type into a
+    search."""
     if text.isascii() or not any(unicodedata.bidirectional(char) in {"R", "AL"} for char in text):
         return text
     from bidi import get_display
