@@ -181,7 +181,10 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
         return not (is_of_others or is_beside or refers) and _is_asked(text, names[0], countries)
 
     lists = list(_lists(text, countries))
-    bound = [] if _COMPARES.match(text) else [names for names in lists if _is_bound(text, names[0])]
+    before = [text[max(0, names[0].start - MAX_LEAD_CHARACTERS) : names[0].start] for names in lists]
+    bound = (
+        [] if _COMPARES.match(text) else [one for one, lead in zip(lists, before, strict=True) if _BOUND.search(lead)]
+    )
     free = [names for names in lists if names not in bound]
     if any(not name.by_people for names in free for name in names):  # "Syrian refugees in Lebanon"
         free = [names for names in free if not all(name.by_people for name in names)]
@@ -201,10 +204,6 @@ def _lists(text: str, countries: Sequence[NamedCountry]) -> Iterator[list[NamedC
         names.append(country)
     if names:
         yield names
-
-
-def _is_bound(text: str, country: NamedCountry) -> bool:
-    return _BOUND.search(text[max(0, country.start - MAX_LEAD_CHARACTERS) : country.start]) is not None
 
 
 def _is_asked(text: str, country: NamedCountry, countries: Sequence[NamedCountry]) -> bool:

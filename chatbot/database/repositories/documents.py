@@ -81,7 +81,7 @@ class ReportIndex:
             else:
                 inside = self.inside(scope)
                 numbers = Counter(value for record in inside for value in values_inside(record, field, scope))
-            return {value: numbers[value] for value in _sorted(numbers)}
+            return {value: numbers[value] for value in sorted((one for one in numbers if one is not None), key=str)}
 
         return keep(self._kept, (f"counts {field}", scope), count)
 
@@ -152,10 +152,6 @@ def _matching(ids: ByValue, condition: Condition) -> Ids:
         values = [*condition.values, *([None] if condition.or_none else [])]
         return Ids().union(*(ids.get(value, Ids()) for value in values))
     return Ids().union(*(matches for value, matches in ids.items() if condition.matches(value)))
-
-
-def _sorted(values: Iterable[Value | None]) -> list[Value]:
-    return sorted({value for value in values if value is not None}, key=str)
 
 
 def parts_inside(record: DocumentRecord, scope: Scope) -> Iterator[tuple[Part, dict[str, Value]]]:
