@@ -6,8 +6,8 @@ import unicodedata
 
 import pytest
 
+from chatbot.answering.answer import prompt_for
 from chatbot.app.services import Services
-from chatbot.checking.answer import prompt_for
 from chatbot.config.settings import Settings
 from chatbot.domain import Question, Scope
 from chatbot.language import LANGUAGES, Analyzer

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..checking.answer import latest
 from ..checking.wording import without_text_of
 from ..database.core import Json
 from ..database.repositories.conversations import ConversationRepository
@@ -45,6 +44,7 @@ from ..questions.reading import COUNTRY, read_by_model
 from .agents import CHOOSES, DEFAULT
 from .agents.budget import PLANNING_SHARE, Spending
 from .agents.understanding import Understanding
+from .answer import latest
 
 MILLION = 1_000_000
 COST_DECIMALS = 10

@@ -18,8 +18,8 @@ from mcp.server.stdio import stdio_server
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from .. import __version__
+from ..answering.context import texts_of
 from ..answering.conversation import Place, Saved
-from ..checking.context import texts_of
 from ..domain import Question, Report, Scope, SearchHit, StepEvent
 from ..domain.errors import ChatbotError, InvalidRequestError, NotFoundError
 from ..domain.json import parse, to_json

@@ -7,8 +7,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from ...checking.answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for, trace_of
-from ...checking.context import Neighbourhood, build_context, keep_best
 from ...checking.wording import unify_brackets
 from ...domain import (
     Answer,
@@ -34,6 +32,8 @@ from ...search.pipeline import with_rank
 from ...search.relevance import best_score
 from ...search.scope import describe, nearest_scope, selectable_collections
 from ...search.subjects import missing_figures
+from ..answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for, trace_of
+from ..context import Neighbourhood, build_context, keep_best
 from .budget import Allowance
 from .run import AgentRun
 from .searches import distinct

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ...checking.answer import prompt_for
 from ...checking.wording import cited_numbers, without_numbers
 from ...domain import Event, SearchHit
 from ...models.replies import follow_up, prose
+from ..answer import prompt_for
 from .answering import WritingPlan, answer_research, open_research, quotations
 from .run import AgentRun, BaseAgent
 from .searches import Findings, narrowed_search, new_questions, number_passages

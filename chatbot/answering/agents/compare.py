@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from ...checking.answer import prompt_for
 from ...checking.tables import quotes_table, with_sources
 from ...domain import SECTION_SEPARATOR, Context, Event, Passage, Prompt, Question, Quotation, SearchHit, Values
 from ...language import count_of, escape_markdown
@@ -18,6 +17,7 @@ from ...questions.reading import COUNTRY, YEAR
 from ...questions.sides import COMPARING_TERMS, Side, Sides, sides
 from ...search.pipeline import Retrieval
 from ...search.subjects import with_article, with_figures
+from ..answer import prompt_for
 from ..figure_words import Rendered, render_changes
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
 from .run import AgentRun, BaseAgent

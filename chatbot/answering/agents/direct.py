@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import partial
 from textwrap import shorten
 
-from ...checking.answer import prompt_for
 from ...domain import Event, Scope, ScopeSummary
 from ...language import escape_markdown
 from ...questions.kinds import asks_of_reports
 from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
 from ...search.scope import summarise
+from ..answer import prompt_for
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope
 from .budget import Allowance, SecondsUsedUpError
 from .overview import overview

@@ -10,8 +10,6 @@ from dataclasses import replace
 from textwrap import shorten
 from typing import TypeVar
 
-from ...checking.answer import prompt_for
-from ...checking.context import build_context, restrict
 from ...checking.wording import cited_numbers, normalise, strip_marks, with_numbers_of
 from ...domain import (
     SECTION_SEPARATOR,
@@ -35,6 +33,8 @@ from ...language.words import Say
 from ...models.replies import outline
 from ...models.replies.readers import OutlineSection, ReportOutline
 from ...search.pipeline import with_rank
+from ..answer import prompt_for
+from ..context import build_context, restrict
 from .answering import (
     LEAST_CONTEXT,
     WritingPlan,

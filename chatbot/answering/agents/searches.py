@@ -12,7 +12,6 @@ from functools import partial
 from itertools import zip_longest
 from typing import TypeAlias, TypeVar
 
-from ...checking.context import render_passage
 from ...domain import Passage, Question, Scope, SearchHit
 from ...domain.errors import ChatbotError
 from ...domain.protocols import Catalog
@@ -21,6 +20,7 @@ from ...language import estimate_tokens
 from ...questions.reading import COUNTRY, read_names, values_of
 from ...search.scope import describe
 from ...search.subjects import everything_asked, suggest_scope
+from ..context import render_passage
 
 T = TypeVar("T")
 LOOK_SECONDS = 0.05

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from functools import partial
 
-from ...checking.answer import prompt_for
 from ...domain import SECTION_SEPARATOR, Event, Scope, ScopeSummary, SearchHit, Values
 from ...questions.kinds import OF_ALL, Request, read_request
 from ...questions.reading import COUNTRY, YEAR, editions, values_of
 from ...questions.sides import MOST_PARTS, asks_several, compared_countries, sub_questions
+from ..answer import prompt_for
 from ..figure_words import Rendered, render
 from .answering import WritingPlan, answer_from
 from .run import AgentRun

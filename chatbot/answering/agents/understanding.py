@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...checking.answer import GENERAL, assemble, general_prompt, trace_of
 from ...domain import (
     AnswerEvent,
     Context,
@@ -42,6 +41,7 @@ from ...questions.wording import list_in_words, name_in_words
 from ...search.indicators import Definition, Glossary
 from ...search.scope import summarise
 from ...search.subjects import Missing, everything_asked, missing_subject, suggest_scope
+from ..answer import GENERAL, assemble, general_prompt, trace_of
 from .budget import Spending
 from .library import library_answer, topic_of
 

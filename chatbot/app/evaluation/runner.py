@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ...checking.answer import prompt_for
+from ...answering.answer import prompt_for
 from ...domain import AnswerEvent, Chunk, Context, Event, Passage, Question, Scope, SearchHit, StepTiming, Value, Vector
 from ...domain.documents import Calibration, ErrorRates, to_score
 from ...domain.errors import LoadError

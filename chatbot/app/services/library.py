@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...checking.context import CONTEXT_MARGIN, wider_text
+from ...answering.context import CONTEXT_MARGIN, wider_text
 from ...config import SAMPLE_DATA
 from ...config.settings_types import CHUNKING
 from ...database.repositories.documents import is_inside

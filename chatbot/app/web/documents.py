@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from flask import Blueprint, Response
 from pydantic import Field
 
-from ...checking.context import texts_of
+from ...answering.context import texts_of
 from ...database.core import Json
 from ...domain import Chunk, Chunking, DocumentRecord, Proposal, Report, SearchHit, Status
 from ...domain.errors import NotFoundError

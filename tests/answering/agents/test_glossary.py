@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from chatbot.answering.answer import assemble
 from chatbot.app.services import Services
-from chatbot.checking.answer import assemble
 from chatbot.config import SAMPLE_DATA
 from chatbot.domain import Answer, AnswerEvent, ScopeSummary
 from chatbot.domain.request import RequestContext

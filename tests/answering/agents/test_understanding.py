@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from chatbot.answering.agents.understanding import Understanding
+from chatbot.answering.answer import GENERAL
 from chatbot.app.services import Services
-from chatbot.checking.answer import GENERAL
 from chatbot.domain import (
     Answer,
     AnswerEvent,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from chatbot.answering import context
 from chatbot.app.evaluation.runner import broken, injection_cases
-from chatbot.checking import context
 
 
 def test_every_case_holds(tmp_path: Path) -> None:

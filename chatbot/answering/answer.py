@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..checking.citations import check
+from ..checking.wording import in_order_of_appearance, without_numbers
 from ..domain import (
     ATTACHMENTS,
     Answer,
@@ -24,9 +26,7 @@ from ..language.reported_figures import figures_of
 from ..language.words import Say, in_english
 from ..models.prompts import PASSAGE, on_one_line, render
 from ..search.scope import describe
-from .citations import check
 from .context import in_prompt_order, render_passage
-from .wording import in_order_of_appearance, without_numbers
 
 CLOSEST_SHOWN = 3
 GENERAL = "The reports hold nothing on this; the following is general knowledge without sources."

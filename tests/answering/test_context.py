@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.checking.context import build_context, in_prompt_order, render_passage, wider_text
+from chatbot.answering.context import build_context, in_prompt_order, render_passage, wider_text
 from chatbot.domain import Chunk, Context
 from chatbot.language import estimate_tokens
 from tests.checking.conftest import Shelf, chunk, hits

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from chatbot.checking.answer import CONTEXT_HEADING, as_set, assemble, general_prompt, not_found, prompt_for
+from chatbot.answering.answer import CONTEXT_HEADING, as_set, assemble, general_prompt, not_found, prompt_for
 from chatbot.config.settings import Settings
 from chatbot.domain import Message, Question, Range, Scope, ScopeSummary, Values
 from chatbot.models.prompts import unmarked

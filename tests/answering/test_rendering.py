@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from chatbot.checking.context import render_passage
+from chatbot.answering.context import render_passage
 from chatbot.domain import ATTACHMENTS, Passage, SearchHit
 from chatbot.models.prompts import unmarked
 from tests.checking.conftest import chunk
