@@ -1,6 +1,6 @@
 """How many right answers of a language model the citation check marks, and how many wrong claims it misses.
 
-The answers, with the headings of the sample reports that they cite, are in `tests/checking/data/model_answers.json`.
+The answers, with the headings of the sample reports that they cite, are in `tests/checking/data/*_answers.json`.
 Run: python -m benchmarks model_answers [--show]
 """
 
@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,8 @@ from chatbot.domain.figures import GlossaryEntry
 from chatbot.library.derived import read_glossary
 
 ROOT = Path(__file__).parent.parent
-ANSWERS = ROOT / "tests" / "checking" / "data" / "model_answers.json"
+ANSWERS = sorted((ROOT / "tests" / "checking" / "data").glob("*_answers.json"))
 REPORTS = ROOT / "sample_data" / "country_reports"
-HALVES = {"right": "form", "wrong": "kind", "right, later": "form", "wrong, later": "kind"}
-"""Sets of answers and what groups them; the later ones were written after the rules."""
 
 
 @lru_cache(maxsize=32)
@@ -67,17 +66,19 @@ def checked(row: dict[str, Any]) -> CheckedAnswer:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path, nargs="?", default=ANSWERS)
+    parser.add_argument("files", type=Path, nargs="*", default=ANSWERS)
     parser.add_argument("--show", action="store_true", help="print the mistakes")
     arguments = parser.parse_args()
-    for half, rows in json.loads(arguments.file.read_text(encoding="utf-8")).items():
+    sets = (json.loads(file.read_text(encoding="utf-8")).items() for file in arguments.files)
+    for half, rows in chain.from_iterable(sets):  # those called "later" or "fresh" were written after the rules
+        group = "form" if half.startswith("right") else "kind"
         made, marked = Counter[str](), Counter[str]()
         for row in rows:
             found = checked(row).unsupported
-            made[row[HALVES[half]]] += 1
-            marked[row[HALVES[half]]] += bool(found)
+            made[row[group]] += 1
+            marked[row[group]] += bool(found)
             if arguments.show and bool(found) != half.startswith("wrong"):
-                print(f"{half}, {row[HALVES[half]]}: {row['answer']}\n    {found}")
+                print(f"{half}, {row[group]}: {row['answer']}\n    {found}")
         print(f"{half}: {marked.total()} of {made.total()} marked")
         print("".join(f"    {kind}: {marked[kind]} of {made[kind]}\n" for kind in made), end="")
 

@@ -16,8 +16,7 @@ from .evidence import BEGINNING, WORD, Evidence, Row, Sentence, Token, keys_of, 
 from .foreign import MIN_NAME_CHARACTERS, Headings
 from .wording import pattern
 
-_NEGATED = pattern(r"\b{negates}\b")
-_COMPARED = pattern(r"\b{compares}\W+(?:\w+\W+){0,2}$")
+_COMPARED = pattern(r"\b(?:{compares}|{negates})\W+(?:\w+\W+){0,2}$")
 _UNCHANGED = pattern(r"\b{unchanged}\b")
 _FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
 _CHANGES = ABOVE | BELOW | _FACTORS.keys()
@@ -26,7 +25,7 @@ FACTOR_SHARE = 0.2
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""
 COMPARED_DISTANCE = 40
-"""Characters before a label in which a word may say that something is compared with it."""
+"""Characters before a label in which a word may compare something with it or exclude it."""
 LABEL_SHARE = 1 / 3
 """Share of the words of a label that names it."""
 MAX_UNIT_CHARACTERS = 20
@@ -88,7 +87,7 @@ def _of_siblings(words: str, shown: Sequence[Amount], found: Sequence[_Found]) -
     """Yield the figures beside which the label of another figure under their heading stands, instead of their own."""
     rows = [[source.row_of(true) for source, true in sources] for sources in found]
     labels = {key for some in rows for row in some if row for label in (row.label, *row.siblings) for key in label}
-    if not labels or _NEGATED.search(words):
+    if not labels:
         return
     figures = {place for one in shown if one.figure.text not in labels for place in range(one.figure.start, one.end)}
     mentions = [
