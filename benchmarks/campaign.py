@@ -41,7 +41,7 @@ def main() -> None:
         environment[f"REPORT_CHAT_{chosen.name.upper()}"] = str(chosen.times)
     if chosen.seed is not None:
         environment["REPORT_CHAT_SEED"] = str(chosen.seed)
-    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", CAMPAIGNS[chosen.name]]
+    command = [sys.executable, "-m", "pytest", "-n", "0", CAMPAIGNS[chosen.name]]
     sys.exit(subprocess.call(command, cwd=ROOT, env=environment))
 
 

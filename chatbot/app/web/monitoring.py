@@ -35,9 +35,9 @@ from ...config.settings import Settings
 from ...database.core import Json
 from ...domain import Answer, Scope, StepEvent, Unsupported
 from ...domain.costs import DayUsage, Sums, Usage, UsageReport
-from ...domain.errors import ChatbotError, DependencyError, MissingPackageError
+from ...domain.errors import ChatbotError, DependencyError, IngestingError, MissingPackageError
 from ..services.storage import Storage
-from .routes import Number, Query, answer_type, route, samples, services
+from .routes import Number, Query, answer_type, require_samples, route, samples, services
 
 monitoring = Blueprint("monitoring", __name__)
 log = logging.getLogger(__name__)
@@ -292,7 +292,8 @@ READINESS = answer_type(
 @monitoring.get("/ready")
 @route(need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False)
 def check_readiness() -> Response:
-    """Check that every dependency works, and how many sample reports are loaded. Administrators see each one."""
+    """Check that every dependency works and a question can be answered, and how many sample reports are loaded.
+    Administrators see each dependency."""
     product, storage, loading = services(), services().storage, samples()
 
     dependencies = [
@@ -306,6 +307,11 @@ def check_readiness() -> Response:
     if loading is not None and loading.error:
         dependencies.append({"name": "sample_data", "ok": False, "detail": loading.error})
     ok = all(dependency["ok"] for dependency in dependencies)
+    if ok:
+        try:
+            require_samples()
+        except IngestingError:
+            ok = False
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
         dependencies.append(_ping("disk", storage.files.describe_space))
     from .access import caller  # it needs this module
