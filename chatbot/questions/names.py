@@ -46,7 +46,7 @@ SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
 
 @lru_cache(maxsize=4096)
 def find_countries(
-    text: str, also: tuple[str, ...] = (), codes: frozenset[str] = frozenset()
+    text: str, also: tuple[str, ...] = (), codes: frozenset[str] = frozenset(), *, misspelt: bool = True
 ) -> tuple[NamedCountry, ...]:
     """Return the countries named, in text order, the longest name at each place.
 
@@ -54,7 +54,7 @@ def find_countries(
     found by a misspelt name only where it is written as one and sounds right ("Tanzannia"). Any other word in capitals
     is a code only beside a country or the word "country".
     """
-    found = list(_find(text, _lookup(also, is_foreign(text))))
+    found = list(_find(text, _lookup(also, is_foreign(text)), misspelt=misspelt))
     known = [country for country, is_code in found if not is_code or codes.issuperset(country.keys)]
     known += [country for country, is_code in found if is_code and _COUNTRY_WORD.search(text[: country.start])]
     starts = {country.start for country in known}
@@ -87,8 +87,8 @@ def country_key(name: str) -> str:
 
 
 def keys_in(text: str) -> frozenset[str]:
-    """Return the keys of all countries that a text names."""
-    return frozenset(key for country in find_countries(text) for key in country.keys)
+    """Return the keys of all countries that a report's text names: it spells them right."""
+    return frozenset(key for country in find_countries(text, misspelt=False) for key in country.keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +112,13 @@ def _lookup(also: tuple[str, ...], foreign: bool) -> _Lookup:
     return _Lookup(keys, longest)
 
 
-def _find(text: str, lookup: _Lookup) -> Iterator[tuple[NamedCountry, bool]]:
+def _find(text: str, lookup: _Lookup, *, misspelt: bool) -> Iterator[tuple[NamedCountry, bool]]:
     """Each name, and whether it is a code that may be another abbreviation."""
     words = list(_WORD.finditer(text))
     all_capitals = text.isupper()
     place = 0
     while place < len(words):
-        found, count = _at(text, words[place : place + MAX_NAME_WORDS], lookup)
+        found, count = _at(text, words[place : place + MAX_NAME_WORDS], lookup, misspelt=misspelt)
         if found is not None and found.keys:
             yield found, False
         elif found is None and not all_capitals and (code := _coded(text, words[place])):
@@ -126,7 +126,7 @@ def _find(text: str, lookup: _Lookup) -> Iterator[tuple[NamedCountry, bool]]:
         place += count
 
 
-def _at(text: str, words: list[re.Match[str]], lookup: _Lookup) -> tuple[NamedCountry | None, int]:
+def _at(text: str, words: list[re.Match[str]], lookup: _Lookup, *, misspelt: bool) -> tuple[NamedCountry | None, int]:
     """The name at the beginning of these words, and how many of them it has."""
     written = words[0][0]
     first = {normalise(form) for form in (written, _POSSESSIVE.sub("", written), _BARE_POSSESSIVE.sub("", written))}
@@ -134,7 +134,7 @@ def _at(text: str, words: list[re.Match[str]], lookup: _Lookup) -> tuple[NamedCo
     for count in range(min(longest, len(words)), 0, -1):
         if found := _named(text, words[:count], lookup.keys):
             return found, count
-    for count in (2, 1):
+    for count in (2, 1) if misspelt else ():
         if len(words) >= count and (found := _misspelt(text, words[:count], lookup.keys)):
             return found, count
     return None, 1
@@ -326,4 +326,7 @@ def _titles(title: str) -> tuple[str, ...]:
     parts = [normalise(part) for part in [title, *_SEPARATOR.split(title)]]
     plain = dict.fromkeys(" ".join(_DATE.sub(" ", part).split()) for part in parts)
     terms = analyzer("english").terms
-    return tuple(one for one in plain if len(set(terms(one)) - _NO_TELLING) >= MIN_TELLING_WORDS and not keys_in(one))
+    found = [one for one in plain if len(set(terms(one)) - _NO_TELLING) >= MIN_TELLING_WORDS]
+    if _DATE.search(parts[0]) and len(set(terms(parts[0]))) > MIN_TELLING_WORDS:
+        found.append(parts[0])  # "World in 2023: Global Overview" tells by its date
+    return tuple(one for one in found if not keys_in(one))

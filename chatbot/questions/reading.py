@@ -67,7 +67,7 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
     countries = find_countries(text, known.without_code, frozenset(known.values))[:MAX_COUNTRIES]
     about = _subjects(text, countries, catalog, scope)
     document = find_title(text, catalog, scope)
-    years = find_years(text)
+    years = [one for one in find_years(text) if document is None or not document.start <= one.start < document.end]
     if names_editions(text):
         inside = [scope.having(COUNTRY, [country]) for country in values_of(about, catalog)] or [scope]
         years += dict.fromkeys(chain(*(relative_editions(text, editions(one, catalog)) for one in inside)))

@@ -36,8 +36,8 @@ LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
 """Share of the headings' weight where a question asks for prose."""
-AHEAD, OLDER_SHOWN = 3, 2
-"""Passages that stand before the older editions of the first line, and how many of these then follow."""
+OLDER_SHOWN = 2
+"""Older editions of the first line that stand right behind its first passage."""
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
 _ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 _OWNED = re.compile(r"['’]s?(?!\w)")
@@ -158,9 +158,9 @@ def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms
     """Order the editions of each line among its own places; those that are not asked go behind all others. A line is
     what a country's reports say under one heading. Asked is the edition that the question names, else one with a figure
     of the year it names, else the edition of that year; of several the newest. If the first line has the best vector
-    score too, it is clear what is asked, and two of its older editions come early: they may say more. Where the
-    question names a year of figures, those with such a figure stand right behind the first passage: the figure may have
-    been revised. Where someone chose years, all stay."""
+    score too, it is clear what is asked, and two of its older editions stand behind the first passage: they may say
+    more. Where the question names a year of figures, only those with such a figure do: it may have been revised. Where
+    someone chose years, all stay."""
     if scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return list(hits)
     keys = [_line(hit.chunk, place, terms) for place, hit in enumerate(hits)]
@@ -173,17 +173,18 @@ def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms
     nearest = max(range(len(hits)), key=lambda place: hits[place].score or 0.0, default=0)
     is_clear = bool(asked.figure_years) or (bool(keys) and keys[nearest] == keys[0])
     chosen, more, others = list[SearchHit](), list[SearchHit](), list[SearchHit]()
+    first = 0  # of the chosen, before another line's
     for key in keys:
         hit = ordered[key].pop(0)
         says_more = not asked.figure_years or _matched(asked.figure_years, hit.chunk.figure_years)
         if _edition(hit) == best[key]:
+            first += key == keys[0] and first == len(chosen)
             chosen.append(hit)
         elif is_clear and key == keys[0] and _edition(hit) < best[key] and says_more and len(more) < OLDER_SHOWN:
             more.append(hit)
         else:
             others.append(hit)
-    ahead = 1 if asked.figure_years else AHEAD
-    return [*chosen[:ahead], *more, *chosen[ahead:], *others]
+    return [*chosen[:first], *more, *chosen[first:], *others]
 
 
 def _preference(hit: SearchHit, asked: SearchText) -> tuple[int, int, int, int]:

@@ -43,16 +43,15 @@ OLD, MIDDLE, NEW = (
 OTHER = hit("other", 2021, "Economy › Exports")
 
 
-def test_the_newest_edition_of_a_line_is_first_and_takes_one_place() -> None:
-    assert ordered([OLD, MIDDLE, OTHER, NEW]) == ["new", "other", "middle", "old"]
+def test_the_newest_edition_of_a_line_is_first() -> None:
+    assert ordered([OLD, MIDDLE, OTHER, NEW]) == ["new", "middle", "old", "other"]
 
 
-def test_older_editions_of_the_first_line_alone_come_after_three_passages() -> None:
-    """Not after all: they may say more of what is asked."""
+def test_older_editions_of_the_first_line_alone_come_behind_its_newest() -> None:
     others = [hit(f"{name} {year}", year, f"Economy › {name}") for name in "abc" for year in (2021, 2025)]
     even_older = hit("even older", 2019)
     found = ordered([OLD, MIDDLE, NEW, even_older, *others])
-    assert found[:6] == ["new", "a 2025", "b 2025", "middle", "old", "c 2025"]
+    assert found[:6] == ["new", "middle", "old", "a 2025", "b 2025", "c 2025"]
     assert set(found[6:]) == {"even older", "a 2021", "b 2021", "c 2021"}
 
 

@@ -33,7 +33,7 @@ from ...search.relevance import best_score
 from ...search.scope import describe, nearest_scope, selectable_collections
 from ...search.subjects import missing_figures
 from ..answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for, trace_of
-from ..context import Neighbourhood, build_context, keep_best
+from ..context import CONTEXT_MARGIN, Neighbourhood, build_context, keep_best
 from .budget import Allowance
 from .run import AgentRun
 from .searches import distinct
@@ -183,7 +183,8 @@ def answer_from(
     hits, left = with_rank(hits), run.spending.tokens_left
     most = tokens or run.settings.context_tokens
     budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-    context = build_context(hits, around or run.resources.store, budget_tokens=budget)
+    margin = CONTEXT_MARGIN if run.has_model else 0  # quotations have no use for what stands around a passage
+    context = build_context(hits, around or run.resources.store, budget_tokens=budget, margin=margin)
     context = replace(context, reports=scope.documents)
     run.spending.add(StepTiming.since("context", started))
     if budget < most:

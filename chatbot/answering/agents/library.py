@@ -8,10 +8,11 @@ from typing import Literal
 
 from ...domain import Scope
 from ...domain.protocols import Catalog
-from ...domain.scope import Reading
+from ...domain.scope import Named, Reading
 from ...language import escape_markdown
 from ...language.words import Say, counted, in_english
 from ...questions.reading import COUNTRY, YEAR
+from ...questions.wording import remove_names
 from ...search.scope import describe, values_inside
 
 MOST_LISTED = 20
@@ -49,16 +50,12 @@ _AT_THE_END = re.compile(r"(?:\s*(?:\b(?:on|about|for|from|of|in|and|or|the|year
 def topic_of(question: str, reading: Reading) -> Topic | None:
     """Return what a question asks about the library; None if it asks about anything else besides names of a scope."""
     asked = question.strip().rstrip("?.! ").replace("’", "'")
-    spans = [(country.start, country.end) for country in reading.countries]
-    named = sorted([*spans, *((years.start, years.end) for years in reading.every_year)])
+    named: list[Named] = [*reading.countries, *reading.every_year]
     if named:
-        head, tail = asked[: named[0][0]], asked[named[0][0] :]
-        for start, end in reversed(named):
-            shift = named[0][0]
-            tail = tail[: start - shift] + tail[end - shift :]
-        if _LINK.sub("", tail).strip():
+        first = min(name.start for name in named)
+        if _LINK.sub("", remove_names(asked, named)[first:]).strip():
             return None
-        asked = _AT_THE_END.sub("", head.rstrip())
+        asked = _AT_THE_END.sub("", asked[:first].rstrip())
     return next((topic for topic, pattern in _ASKED if pattern.match(asked)), None)
 
 
