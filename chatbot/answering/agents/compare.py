@@ -64,7 +64,7 @@ class CompareAgent(BaseAgent):
             yield from answer_text(run, text, scope)
             return
         table = changes or (_key_figures(run, ready) if compared.bare else compile_table(run))
-        if table and not run.has_model and (yield from answer_rendered(run, scope, table)):
+        if not run.has_model and (yield from answer_rendered(run, scope, table)):
             return
         yield run.step("search", f"{count_of(len(ready), 'search')} at once")
         found = yield from run.search([Search(one.name, one.query, one.scope, question.top_k) for one in ready])

@@ -13,7 +13,7 @@ from ..answer import prompt_for
 from .answering import WritingPlan, answer_research, open_research, quotations
 from .run import AgentRun, BaseAgent
 from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
-from .tables import answer_table, parts_of
+from .tables import answer_rendered, compile_table, parts_of
 
 TERMS = 6
 """Terms that a model may add to a question."""
@@ -29,7 +29,7 @@ class DeepAgent(BaseAgent):
         """Plan, rounds of searches, then one answer from what was kept."""
         if (scope := (yield from open_research(run))) is None:
             return
-        if not run.has_model and (yield from answer_table(run, scope)):
+        if not run.has_model and (yield from answer_rendered(run, scope, compile_table(run))):
             return
         plan = yield from self._plan(run)
         evidence, searched, closest = Findings(), list[str](), list[SearchHit]()

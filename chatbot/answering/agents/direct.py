@@ -20,7 +20,7 @@ from .budget import Allowance, SecondsUsedUpError
 from .overview import overview
 from .run import AgentRun, BaseAgent
 from .searches import Search, alternate, narrowed_search
-from .tables import answer_table, compile_table, with_table
+from .tables import answer_rendered, compile_table, with_table
 
 MOST_HELD_AGAINST, HELD_AGAINST_CHARACTERS = 3, 600
 """Passages of attachments, and characters of them with the question, that reports are searched for."""
@@ -36,9 +36,9 @@ class DirectAgent(BaseAgent):
             return
         if (scope := (yield from open_scope(run))) is None:
             return
-        if not (run.has_model or question.page) and (yield from answer_table(run, scope)):
+        table = None if question.page else compile_table(run)
+        if not run.has_model and (yield from answer_rendered(run, scope, table)):
             return
-        table = compile_table(run) if run.has_model and not question.page else None
         yield run.step("search", f"Searching {scope.chunks:,} passages")
         if (whole := overview(run)) is not None:
             yield from answer_from(run, scope, whole.hits, whole.plan)
@@ -56,7 +56,7 @@ class DirectAgent(BaseAgent):
         if allowance.refused:
             yield from run.stop("calls")
         hits = retrieval.hits
-        if table is not None:
+        if table is not None and run.has_model:
             yield from answer_from(run, scope, *with_table(run, table, hits), tokens=run.settings.deep_context_tokens)
             return
         empty = is_empty(run, hits)

@@ -19,14 +19,11 @@ TABLE_TOKENS = 6000
 """Tokens of the passages that a table cites: of all countries they are short."""
 
 
-def answer_table(run: AgentRun, scope: ScopeSummary) -> Generator[Event, None, bool]:
-    """Answer from the table of figures, if the question asks for one and its indicator is known; else return False.
-    Without a language model; one gets the table as a source (`with_table`)."""
-    return (rendered := compile_table(run)) is not None and (yield from answer_rendered(run, scope, rendered))
-
-
-def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered) -> Generator[Event, None, bool]:
-    """Answer with a table; return False where one of its passages is no longer there."""
+def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered | None) -> Generator[Event, None, bool]:
+    """Answer with a table if a question has one, without a language model, which gets it as a source (`with_table`).
+    Return False where one of its passages is no longer there."""
+    if rendered is None:
+        return False
     yield run.step("figures", f"Read {len(rendered.figures)} figures from {len(rendered.chunk_ids)} passages")
     hits = passages_of(run, rendered)
     if hits:
