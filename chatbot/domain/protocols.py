@@ -64,6 +64,14 @@ class Embedder(Protocol):
         """Return unit vectors, shape (len(texts), dimensions). Raises EmbeddingError."""
 
 
+@runtime_checkable
+class TokenPlaces(Protocol):
+    """An embedder whose tokens end where words do: one reading of a text counts those of all its spans."""
+
+    def token_places(self, text: str) -> Sequence[int]:
+        """Return the places where the tokens of a text begin, in order."""
+
+
 class ChatModel(Protocol):
     @property
     def model_id(self) -> str:

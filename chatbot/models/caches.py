@@ -25,7 +25,7 @@ from pydantic_core import to_jsonable_python
 
 from ..database.repositories.caches import CacheRepository
 from ..domain import Answer, Budget, Matrix, Question, Vector
-from ..domain.protocols import Embedder
+from ..domain.protocols import Embedder, TokenPlaces
 from ..domain.request import RequestContext
 
 DIGEST_BYTES = 16
@@ -106,6 +106,8 @@ class CachedEmbedder:
         self.dimensions = inner.dimensions
         self.max_tokens = inner.max_tokens
         self.count_tokens = inner.count_tokens
+        if isinstance(inner, TokenPlaces):
+            self.token_places = inner.token_places
 
     @property
     def uncached(self) -> Embedder:

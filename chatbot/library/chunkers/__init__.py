@@ -6,17 +6,17 @@ there. The base class bounds the length of a passage, keeps it on its page, and 
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import ClassVar
 
 from ...config.registry import Registry
 from ...domain import SECTION_SEPARATOR, Chunk, Document, Section, document_text
 from ...domain.errors import InvalidRequestError, LoadError
-from ...domain.protocols import Chunker, Embedder
+from ...domain.protocols import Chunker, Embedder, TokenPlaces
 from .splitting import Border, Splitter, clauses, lines, paragraphs, sentences, words
 
 CHUNKERS: Registry[Chunker] = Registry(
@@ -67,6 +67,27 @@ def page_stretches(document: Document) -> Iterator[Stretch]:
         start += ends[-1]
 
 
+@dataclass
+class TokenCounter:
+    """Counts the tokens of the spans of a text."""
+
+    embedder: Embedder
+    text: str
+
+    @cached_property
+    def _places(self) -> Sequence[int] | None:
+        long = len(self.text) > CHARACTERS_PER_TOKEN * self.embedder.max_tokens
+        return self.embedder.token_places(self.text) if long and isinstance(self.embedder, TokenPlaces) else None
+
+    def count(self, start: int, end: int) -> int:
+        """Count them again where a span begins or ends inside a word, whose parts have other tokens."""
+        inside = (place for place in (start, end) if 0 < place < len(self.text))
+        cut = any(not any(map(str.isspace, self.text[place - 1 : place + 1])) for place in inside)
+        if cut or self._places is None:
+            return self.embedder.count_tokens(self.text[start:end])
+        return bisect_left(self._places, end) - bisect_left(self._places, start)
+
+
 class BaseChunker:
     """Implements `protocols.Chunker`. A passage with its title and section never exceeds what the embedder reads.
     The strategy and the sizes are not stored in the chunks: the version in their ids stands for them."""
@@ -109,10 +130,14 @@ class BaseChunker:
         for stretch in page_stretches(document) if self.joins_sections else each:
             templates = [_template(document, section, collection) for section in stretch.sections]
             headings = [template.search_text for template in templates]
+            tokens = TokenCounter(self._embedder, stretch.text)
 
-            def size(start: int, end: int, stretch: Stretch = stretch, headings: list[str] = headings) -> float:
+            def size(
+                start: int, end: int, ends: Sequence[int] = stretch.ends, headings: list[str] = headings,
+                tokens: TokenCounter = tokens,
+            ) -> float:  # fmt: skip
                 # The index of the section in which the passage starts.
-                return self._share(headings[bisect_right(stretch.ends, start)], stretch.text, start, end)
+                return self._share(headings[bisect_right(ends, start)], tokens, start, end)
 
             overlap = (lambda start, end: (end - start) / self._overlap) if self._overlap else None
             for start, end in Splitter(stretch.text, size, overlap, keep=stretch.headings).split(self.borders):
@@ -130,13 +155,13 @@ class BaseChunker:
                 )
         return chunks
 
-    def _share(self, heading: str, text: str, start: int, end: int) -> float:
+    def _share(self, heading: str, tokens: TokenCounter, start: int, end: int) -> float:
         """Return the share of the size, or of what the embedder reads below ``heading``, that a span fills; up to 1 is
         allowed. Shares tell the search for the longest passage where to look next, as counting tokens is expensive."""
         by_length = (end - start) / self.longest
         if by_length > 1:  # slicing a long text and counting its tokens cost time
             return by_length
-        part = text[start:end]
+        part = tokens.text[start:end]
         # As in `Chunk.search_text`.
         if (f"{heading}\n{part}" if heading else part) in self._known:
             return by_length
@@ -144,7 +169,7 @@ class BaseChunker:
         # A token has at least one byte (not one character: a Korean syllable is up to three).
         if len(part) <= allowed and len(part.encode("utf-8", "surrogatepass")) <= allowed:
             return max(by_length, len(part) / (CHARACTERS_PER_TOKEN * allowed))
-        return max(by_length, self._embedder.count_tokens(part) / allowed)
+        return max(by_length, tokens.count(start, end) / allowed)
 
     def _count_room(self, heading: str) -> int:
         """Return the tokens of a passage below ``heading``, counted apart since no token spans the end of a line. At
