@@ -66,8 +66,11 @@ class IndicatorFigures:
         return max(figures, key=lambda one: (_edition(one.edition), year_of(one)), default=None)
 
     def shared_year(self, subjects: Iterable[str]) -> int | None:
-        """The newest year of which all these subjects have a figure."""
-        years = [{year_of(one) for one in self.by_subject.get(subject, ())} for subject in subjects]
+        """The newest year of which all these subjects have a figure in their newest edition."""
+        years = list[set[int]]()
+        for own in (self.by_subject.get(subject, ()) for subject in subjects):
+            newest = max((_edition(one.edition) for one in own), default=0)
+            years.append({year_of(one) for one in own if _edition(one.edition) == newest})
         return max(set.intersection(*years) - {0}, default=None) if years else None
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..domain import Scope, Value, Values
 from ..domain.protocols import Catalog
-from ..domain.scope import Kind, NamedCountry, NamedDocument, Reading
+from ..domain.scope import Kind, NamedCountry, Reading
 from ..language import analyzer
 from ..language.countries import country_code
 from .english import pattern
@@ -106,7 +106,10 @@ def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> 
     named = {key: country for country in reading.countries for key in country.keys}
     wanted = set(map(country_key, filled.countries or ()))
     written = {year for years in reading.every_year for year in years.ends or (years.gte,)}
-    document = _titled(text, filled.documents, catalog, scope)
+    title, document = next(iter(filled.documents), ""), None
+    start = text.casefold().find(title.casefold())
+    if title and start >= 0 and (found := find_title(f'"{title}"', catalog, scope)):
+        document = replace(found, start=start, end=start + len(title))
     unknown = {*filled.figure_years, *filled.report_years} - written
     if not wanted <= named.keys() or unknown or (filled.documents and document is None):
         return reading
@@ -124,13 +127,6 @@ def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> 
         things=tuple(filled.things),
         kind=filled.kind,
     )
-
-
-def _titled(text: str, titles: Sequence[str], catalog: Catalog, scope: Scope) -> NamedDocument | None:
-    """The first of these titles, where a report has it and the text too."""
-    start = text.casefold().find(titles[0].casefold()) if titles else -1
-    found = find_title(f'"{titles[0]}"', catalog, scope) if start >= 0 else None
-    return replace(found, start=start, end=start + len(titles[0])) if found else None
 
 
 def editions(scope: Scope, catalog: Catalog) -> list[int]:
@@ -181,10 +177,9 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
         return not (is_of_others or is_beside or refers) and _is_asked(text, names[0], countries)
 
     lists = list(_lists(text, countries))
-    before = [text[max(0, names[0].start - MAX_LEAD_CHARACTERS) : names[0].start] for names in lists]
-    bound = (
-        [] if _COMPARES.match(text) else [one for one, lead in zip(lists, before, strict=True) if _BOUND.search(lead)]
-    )
+    leads = [(max(0, names[0].start - MAX_LEAD_CHARACTERS), names[0].start) for names in lists]
+    bound = [names for names, lead in zip(lists, leads, strict=True) if _BOUND.search(text, *lead)]
+    bound = [] if _COMPARES.match(text) else bound
     free = [names for names in lists if names not in bound]
     if any(not name.by_people for names in free for name in names):  # "Syrian refugees in Lebanon"
         free = [names for names in free if not all(name.by_people for name in names)]

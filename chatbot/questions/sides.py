@@ -29,6 +29,8 @@ _OTHER_END = re.compile(
     r"\b(?:than|versus|vs\.?|against|unlike|next to|compar\w+\s+(?:to|with)|differ\w*\s+from)\W+(?:\w+\W+){0,3}$",
     re.IGNORECASE,
 )
+_NOUN_LEFT_OUT = re.compile(r"['’]s?\W*")
+"""Behind the last name: "Kenya's coastline and Somalia's"."""
 _LISTED = re.compile(r"(?:['’]s)?\s*(?:,|and|or|vs\.?|versus|[&/+])\s*(?:(?:and|or|in|of|for|the)\s+)*", re.IGNORECASE)
 COMPARING_TERMS = frozenset(
     analyzer("english").terms(
@@ -126,7 +128,7 @@ def compared_countries(reading: Reading) -> list[NamedCountry]:
     before: NamedCountry | None = None
     for country in reading.countries:
         listed = before is not None and _LISTED.fullmatch(text[before.end : country.start]) is not None
-        is_end = _OTHER_END.search(text[: country.start]) is not None
+        is_end = bool(_OTHER_END.search(text[: country.start]) or _NOUN_LEFT_OUT.fullmatch(text, country.end))
         before = country if is_end or (listed and before is not None) else None
         if country in reading.about or before is not None:
             found.append(country)
