@@ -148,6 +148,7 @@ def test_no_vendored_script_has_a_known_weakness() -> None:
     vendored = {m[1]: Version(m[2]) for p in (ROOT / "static/vendor").glob("*.js") if (m := VENDORED.match(p.name))}
     advisories = json.loads((ROOT / "static/vendor/advisories.json").read_text())
     assert {advisory["package"] for advisory in advisories} == set(vendored)
+    assert all("#" in advisory["source"] for advisory in advisories)  # an issue or pull request on GitHub
     assert [one["id"] for one in advisories if vendored[one["package"]] < Version(one["fixed"])] == []
 
 
@@ -163,5 +164,10 @@ def test_a_release_needs_pins_which_make_pin_reads_from_the_registries(tmp_path:
              for option in (["--check"], [], ["--check"], [])]  # fmt: skip
     assert [one.returncode for one in tried] == [1, 0, 0, 0]
     assert all(name in tried[0].stderr for name in ("FROM python", "actions/checkout"))
+    (tmp_path / "git").write_text("#!/bin/sh\necho 'could not resolve host' >&2\nexit 128\n")
+    (tmp_path / "docker").write_text(f"#!/bin/sh\necho 'sha256:{'cd' * 32}'\n")
+    offline = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (offline.returncode, "could not resolve host" in offline.stderr) == (1, True)
+    assert "Traceback" not in offline.stderr
     assert f"python:3.12-slim@sha256:{'ab' * 32} AS" in (tmp_path / "Dockerfile").read_text()
     assert ".ci/pin --check" in (tmp_path / ".github/workflows/release.yml").read_text()

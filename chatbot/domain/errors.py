@@ -138,6 +138,10 @@ class StoppedError(CancelledError, code="stopped"):
     """This process ends; another one continues the work."""
 
 
+class QueueFullError(ChatbotError, code="queue_full", status=503, retry_after=60):
+    """Too many files of all callers wait to be read."""
+
+
 class IngestingError(ChatbotError, code="ingesting", status=503, retry_after=3):
     """The reports are registered, their passages are still being indexed."""
 

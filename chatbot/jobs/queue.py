@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, computed_field
@@ -16,12 +17,14 @@ from ..database.core import Database, Json
 from ..database.repositories.corpus import CorpusFacts
 from ..database.rows import from_row
 from ..domain import Proposal
-from ..domain.errors import LONGEST_SHOWN, NotFoundError
+from ..domain.errors import LONGEST_SHOWN, NotFoundError, QueueFullError, TooManyRequestsError
 from ..domain.json import Hidden
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
 CANDIDATES = 20
+MAX_WAITING, MAX_WAITING_EACH = 5_000, 1_000
+"""Unfinished files of all callers and of one: each claim reads them all, and the disk holds their originals."""
 WITHDRAWN = "The report was deleted after this upload. Upload the file again to add it."
 FileState = Literal[
     "queued", "loading", "embedding", "indexing", "waiting", "done", "failed", "cancelled", "superseded"
@@ -113,7 +116,9 @@ class IngestionQueue:
         self._facts = CorpusFacts(database)
 
     def create(self, files: Sequence[IngestionFile], uploader: str = "") -> Ingestion:
-        """Queue files as one job; their ids are made here. Anybody who has the id may see a job without uploader."""
+        """Queue files as one job; their ids are made here. Anybody who has the id may see a job without uploader.
+        Raises TooManyRequestsError, QueueFullError."""
+        self.unfinished(len(files), uploader)
         job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served
         first = self._facts.next_upload_number(len(files))
         rows = tuple(
@@ -145,10 +150,17 @@ class IngestionQueue:
         rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])
         return Ingestion(job["_id"], job["created_at"], tuple(from_row(IngestionFile, row) for row in rows))
 
-    def unfinished(self) -> list[IngestionFile]:
-        """Return the files that wait or are being read."""
+    def unfinished(self, more: int = 0, uploader: str = "") -> list[IngestionFile]:
+        """Return the files that wait or are being read. Raises TooManyRequestsError, QueueFullError: with ``more``
+        files of ``uploader`` there would be too many of its own, or of all."""
         rows = self._files.find({"state": {"$nin": list(FINISHED)}}, sort=[("_id", 1)])
-        return [from_row(IngestionFile, row) for row in rows]
+        files = [from_row(IngestionFile, row) for row in rows]
+        if more and Counter(map(attrgetter("uploader"), files))[uploader] + more > MAX_WAITING_EACH:
+            message = f"You may have {MAX_WAITING_EACH:,} unfinished files. Wait until some are read, or cancel a job."
+            raise TooManyRequestsError(message, retry_after=60)
+        if more and len(files) + more > MAX_WAITING:
+            raise QueueFullError(f"{MAX_WAITING:,} files wait to be read. Send these later.")
+        return files
 
     def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Cancel a job: files that nobody works on now, the others by their worker."""

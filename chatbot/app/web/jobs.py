@@ -189,7 +189,8 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     somebody else.
     """
     storage, names = services().storage, {name for name, _ in files}
-    queued = [_queued_record(file) for file in storage.ingestions.unfinished() if not file.cancel]
+    unfinished = storage.ingestions.unfinished(len(files), caller().owner)  # refused before anything is stored
+    queued = [_queued_record(file) for file in unfinished if not file.cancel]
     same: dict[str, list[DocumentRecord]] = {name: [] for name in names}
     for record in (*storage.documents.all(), *queued):
         if (name := uploaded_name(record.source)) in names:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
@@ -21,17 +22,23 @@ from ..core import Database
 MINUTE, DAY = 60, 86_400
 PRUNE_EVERY = 500
 """Writes between two removals of expired rows."""
+PATIENCE = 1.0
+"""Seconds that a request waits until its counter is written, while another program writes the embedded database."""
 SLOT = "slot "
 STAGE_PREFIX = "stages:"
 """Prefix of a stage's counters. It has no dot: the embedded database does not update nested fields."""
 
 
 class Counters:
-    """Requests, open questions and tokens of each account, in the collection `counters`. Thread-safe. A full disk
-    stops no question: then this process counts for itself."""
+    """Requests, open questions and tokens of each account, in the collection `counters`. Thread-safe. Neither a full
+    disk nor another program that writes stops a request: then this process counts for itself."""
 
     def __init__(self, database: Database) -> None:
         self._rows = database["counters"]
+        # The embedded database has one writer, so more threads would not write faster. A server needs none.
+        self._counting = ThreadPoolExecutor(1, thread_name_prefix="counters") if database.embedded else None
+        self._late = Future[int]()
+        self._late.set_result(0)
         self._lock = threading.Lock()
         self._writes = itertools.count(1)
         self._unwritten: Counter[str] = Counter()
@@ -39,8 +46,16 @@ class Counters:
     def request(self, account: str) -> tuple[int, int]:
         """Count a request and return the number of requests in this minute, and the seconds until the next minute."""
         now = int(time.time())
-        count = self._increase(f"minute {now // MINUTE} {account}", 1, until=now + 2 * MINUTE)
-        return count, MINUTE - now % MINUTE
+        id, until, reset = f"minute {now // MINUTE} {account}", now + 2 * MINUTE, MINUTE - now % MINUTE
+        if self._counting is None:
+            return self._increase(id, 1, until=until), reset
+        writing = self._counting.submit(self._increase, id, 1, until=until)
+        if self._late.done() and wait((writing,), PATIENCE).done:
+            return writing.result(), reset
+        self._late = writing  # the requests after it do not wait until it is written
+        with self._lock:
+            self._unwritten[id] += 1
+            return self._unwritten[id], reset
 
     def add_tokens(self, account: str, tokens: int) -> None:
         """Add tokens of the chat model to those of today (UTC)."""
