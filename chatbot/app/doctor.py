@@ -226,8 +226,7 @@ def check_indexes(services: Services) -> Iterator[Finding]:
     if not services.storage.engine.traits.has_search_indexes:
         return
     for plan in services.runtime.index_plans:
-        findings = list(_check_index(services, plan))
-        yield from findings or [_ok("queryable", plan.described)]
+        yield from list(_check_index(services, plan)) or [_ok("queryable", plan.described)]
         is_vector = plan.kind == "vectorSearch" and plan.theirs is None
         if is_vector and _vector_field(plan.definition).get("indexingMethod") != "flat":
             count = services.storage.database[plan.collection].estimated_count()

@@ -35,8 +35,7 @@ class Registry(Generic[T]):
 
     def builder(self, name: str) -> Callable[..., T]:
         """Return what builds the adapter ``name``. Raises as `module` does."""
-        module = self.module(name)
-        build: Callable[..., T] = getattr(module, self._modules[name].partition(":")[2] or "build")
+        build: Callable[..., T] = getattr(self.module(name), self._modules[name].partition(":")[2] or "build")
         return build
 
     def module(self, name: str) -> ModuleType:

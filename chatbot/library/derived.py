@@ -101,8 +101,7 @@ class ModelSummary:
             share = max(200, self._characters // max(1, len(document.sections)))
             parts = ("\n".join([*section.path[-1:], section.text[:share]]) for section in document.sections)
             text = "\n\n".join(parts)[: self._characters]
-        title = on_one_line(document.title, "report")
-        user = render("summary_user", title=title, text=inert(text, "report"))
+        user = render("summary_user", title=on_one_line(document.title, "report"), text=inert(text, "report"))
         prompt = Prompt(
             (Message("system", render("summary_system")), Message("user", user)), "Summarise the report.", Context()
         )

@@ -278,12 +278,9 @@ def _names_part(line: str) -> bool:
 
 def _is_title(line: str) -> bool:
     """Return whether a line can name a document: neither a part of it nor who wrote it."""
-    letters = LETTERS_PATTERN.findall(line)
-    if not 2 <= len(letters) <= 40 or len(line) > 250 or _names_part(line):
+    if not 2 <= len(LETTERS_PATTERN.findall(line)) <= 40 or len(line) > 250 or _names_part(line):
         return False
-    words = _words(line)
-    first = normalise(line).split()[:3]
-    return bool(KINDS & words) or BODIES.isdisjoint(first)
+    return bool(KINDS & _words(line)) or BODIES.isdisjoint(normalise(line).split()[:3])
 
 
 def _is_heading(line: str) -> bool:

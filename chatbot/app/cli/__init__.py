@@ -24,7 +24,7 @@ COMMANDS = {
     "ask": ("ask", "Answer QUESTION from the reports, or the questions of a table."),
     "chat": ("ask", "Ask one question after the other, each with the ones before as..."),
     "documents": ("documents", "The reports in the database."),
-    "glossary": ("documents", "The terms of the library: import, export, list, clear."),
+    "glossary": ("documents", "The terms of the library: import, export, clear."),
     "keys": ("operation", "The API keys: create, list, revoke."),
     "conversations": ("operation", "The stored conversations: list, delete."),
     "audit": ("operation", "Show who changed what, the newest first."),

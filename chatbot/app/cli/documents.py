@@ -212,7 +212,7 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
 
 @click.group()
 def glossary() -> None:
-    """The terms of the library: import, export, list, clear."""
+    """The terms of the library: import, export, clear."""
 
 
 @glossary.command("import")
@@ -244,19 +244,6 @@ def export_terms(services: Services) -> None:
     rows = map(asdict, services.storage.glossary.entries())
     table = csv_text(({**row, "other_words": f" {SEPARATOR} ".join(row["other_words"])} for row in rows), COLUMNS)
     click.echo(table.replace("\r\n", "\n"), nl=False)
-
-
-@glossary.command("list")
-@click.pass_obj
-def list_terms(services: Services) -> None:
-    """List the terms with their meanings.
-
-    Example: python -m chatbot glossary list
-    """
-    entries = services.storage.glossary.entries()
-    for entry in entries:
-        click.echo(f"{entry.term}: {entry.meaning}")
-    click.echo(f"{len(entries)} terms")
 
 
 @glossary.command("clear")

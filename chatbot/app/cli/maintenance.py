@@ -109,8 +109,7 @@ def import_(
             raise DatabaseError(f"There is nothing in {name!r}.", remedy="Check --from, --database and MONGODB_DB.")
         for field, path, value in importer.describe():
             click.echo(f"{field:22}from {path:28}{value}")
-        nearness = importer.check_model()
-        click.echo(f"Cosine with {embedder.model_id}: {nearness:.2f}.")
+        click.echo(f"Cosine with {embedder.model_id}: {importer.check_model():.2f}.")
         if dry_run:
             click.echo(f"{importer.total} rows. Nothing was written (--dry-run).")
             return

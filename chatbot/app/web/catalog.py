@@ -204,8 +204,7 @@ def get_scope(query: QuestionQuery) -> ScopeSummary:
     inferred = Scope()
     if query.question and product.settings.auto_scope:
         inferred = product.answering.understanding.taken_from(query.question, scope)
-    summary = summarise(product.storage.documents, scope.and_(inferred))
-    return replace(summary, from_question=inferred)
+    return replace(summarise(product.storage.documents, scope.and_(inferred)), from_question=inferred)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,8 +118,7 @@ def register_error_handlers(app: Flask) -> None:
 
     @app.errorhandler(Exception)
     def answer_error(error: Exception) -> Response:
-        body = error_body(error)
-        response = _respond(body, error.status if isinstance(error, ChatbotError) else 500)
+        response = _respond(error_body(error), error.status if isinstance(error, ChatbotError) else 500)
         if isinstance(error, ChatbotError) and error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)
         if response.status_code == 401:

@@ -106,9 +106,8 @@ class CacheRepository:
         """Store a value. Every PRUNE_EVERY writes old entries are removed."""
         if not self.enabled:
             return
-        row = {"_id": f"{level}:{key}", "at": time.time(), "value": value}
         try:
-            self._cache.replace_many([row])
+            self._cache.replace_many([{"_id": f"{level}:{key}", "at": time.time(), "value": value}])
         except DiskFullError:
             return  # an answer needs no cache
         if next(self._writes) % PRUNE_EVERY == 0:

@@ -139,8 +139,7 @@ def detect(path: Path) -> str:
         raise unreadable(path, error) from error
     if not head:
         raise LoadError(f"{path.name} is empty: there is nothing to read in it.")
-    parts = _zip_parts(path) if head.startswith(_ZIP) else []
-    sample = Sample(path, head, decode_sample(head), parts)
+    sample = Sample(path, head, decode_sample(head), _zip_parts(path) if head.startswith(_ZIP) else [])
     loaders = all_loaders()
     fits = {name: loader.fit(sample) for name, loader in loaders.items()}
     best = max(fits, key=fits.__getitem__)

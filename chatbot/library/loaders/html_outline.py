@@ -307,5 +307,4 @@ def _text(cell: _Element) -> str:
             pieces.append(_ITEM if element.tag in _ITEMS else " " if element.tag in _BLOCKS else "")
         pieces.append(element.text or "")
         pieces.append((element.tail or "") if element is not cell else "")
-    items = (" ".join(item.split()) for item in "".join(pieces).split(_ITEM))
-    return ", ".join(filter(None, items))
+    return ", ".join(filter(None, (" ".join(item.split()) for item in "".join(pieces).split(_ITEM))))

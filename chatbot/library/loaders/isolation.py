@@ -263,11 +263,10 @@ class _Watch:
 
 
 def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
-    root = str(Path(__file__).parents[3])
     # None of the server's variables, which include its keys. One BLAS thread: each takes address space.
     environment = {
         "PATH": os.defpath,
-        "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)]),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, sys.path)]),
         "PYTHONUTF8": "1",
         "LC_ALL": "C.UTF-8",
         "OPENBLAS_NUM_THREADS": "1",

@@ -213,8 +213,7 @@ def _table_sections(name: str, captions: list[str], header: list[str], table: Ro
     notes: list[str] = []
     while table and is_single(table[-1]) and len(header) - start > 1:
         notes.insert(0, table.pop()[0])
-    names = column_names(header[start:], max(map(len, table), default=0))
-    yield from row_sections(names, table, path)
+    yield from row_sections(column_names(header[start:], max(map(len, table), default=0)), table, path)
     yield Section(path, "\n".join(notes))
 
 

@@ -101,8 +101,7 @@ class MiniLMEmbedder:
         cls, sep = self._special
         tokens = np.asarray([[cls, *ids, sep]], dtype=np.int64)
         inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
-        hidden = np.asarray(self._session.run(["last_hidden_state"], inputs)[0][0])
-        pooled = hidden.mean(axis=0)
+        pooled = np.asarray(self._session.run(["last_hidden_state"], inputs)[0][0]).mean(axis=0)
         return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
 
 

@@ -195,8 +195,7 @@ class MongoReranker(_ModelReranker):
                 "RERANKER=mongodb needs MongoDB's own search engine.", remedy="Set another RERANKER, or none."
             )
         scores = store.relevance(query, [hit.chunk for hit in hits]) if hits else {}
-        order = sorted(hits, key=lambda hit: -scores.get(hit.chunk.id, 0.0))
-        return Reranked(tuple(order[:top_k]))
+        return Reranked(tuple(sorted(hits, key=lambda hit: -scores.get(hit.chunk.id, 0.0))[:top_k]))
 
 
 def cross_encoder(**_: object) -> CrossEncoderReranker:

@@ -1,4 +1,4 @@
-"""`glossary`: a table of terms is imported, listed, exported and cleared."""
+"""`glossary`: a table of terms is imported, exported and cleared."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 
 from tests.app.cli.conftest import Run
 
-TABLE = """term,meaning,other_words,heading,label
-GDP,Value of all goods made in a year.,output | PIB,GDP (official exchange rate),
+HEADER = "term,meaning,other_words,heading,label\n"
+ROWS = """GDP,Value of all goods made in a year.,output | PIB,GDP (official exchange rate),
 men's age,"How old men are, on average.",,Median age,male
 """
+FLIGHT = "IDP,Someone who had to flee.,,,\n"
 
 
 def table(folder: Path, text: str) -> str:
@@ -20,16 +21,15 @@ def table(folder: Path, text: str) -> str:
     return str(path)
 
 
-def test_what_is_imported_is_listed_and_exported(run: Run, tmp_path: Path) -> None:
-    assert run("glossary", "import", table(tmp_path, TABLE)).out == "2 terms imported.\n"
-    assert "men's age: How old men are, on average.\n2 terms\n" in run("glossary", "list").out
-    assert run("glossary", "export").out == TABLE
+def test_what_is_imported_is_exported_until_it_is_cleared(run: Run, tmp_path: Path) -> None:
+    assert run("glossary", "import", table(tmp_path, HEADER + ROWS)).out == "2 terms imported.\n"
+    assert run("glossary", "export").out == HEADER + ROWS
     run("glossary", "import", table(tmp_path, "term,meaning\nIDP,Someone who had to flee.\n"))
-    assert run("glossary", "list").out.endswith("3 terms\n")
+    assert sorted(run("glossary", "export").out.splitlines()) == sorted((HEADER + ROWS + FLIGHT).splitlines())
     run("glossary", "import", "--replace", table(tmp_path, "term,meaning\nIDP,Someone who had to flee.\n"))
-    assert run("glossary", "list").out == "IDP: Someone who had to flee.\n1 terms\n"
+    assert run("glossary", "export").out == HEADER + FLIGHT
     assert run("glossary", "clear").out == "1 terms removed.\n"
-    assert run("glossary", "list").out == "0 terms\n"
+    assert run("glossary", "export").out == HEADER
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_what_is_imported_is_listed_and_exported(run: Run, tmp_path: Path) -> No
 def test_an_error_names_the_row_and_the_column(run: Run, tmp_path: Path, text: str, problem: str) -> None:
     result = run("glossary", "import", table(tmp_path, text))
     assert (result.status, problem in result.err) == (2, True), result.err
-    assert run("glossary", "list").out == "0 terms\n"
+    assert run("glossary", "export").out == HEADER

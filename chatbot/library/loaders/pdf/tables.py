@@ -247,8 +247,7 @@ def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]
 def _is_figures(row: Sequence[Word]) -> bool:
     """Return whether most cells after the first are numbers, and not all of them years as in a header."""
     cells = [text_of(piece) for piece in pieces_of(row, WIDE)][1:]
-    numbers = sum(is_number(cell) for cell in cells)
-    return 2 * numbers > len(cells) and not all(map(is_year, cells))
+    return 2 * sum(map(is_number, cells)) > len(cells) and not all(map(is_year, cells))
 
 
 def _split_header(rows: Rows) -> tuple[Rows, Rows]:
