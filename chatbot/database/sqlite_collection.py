@@ -43,11 +43,9 @@ class WriteResult(NamedTuple):
 
 
 class OpenConnection:
-    """A connection, closed when nothing refers to this any more, e.g. when its thread ends, or by `close`.
-
-    `__del__` would not do: objects are collected in no known order, and since Python 3.13 a connection that is still
-    open then causes a warning.
-    """
+    """A connection, closed when nothing refers to this any more, e.g. when its thread ends, or by `close`. `__del__`
+    would not do: objects are collected in no known order, and since Python 3.13 a connection that is still open then
+    causes a warning."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection

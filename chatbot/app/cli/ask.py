@@ -210,11 +210,9 @@ def _describe_doubt(sentence: Unsupported) -> str:
 
 
 def answer_table(services: Services, fields: dict[str, Any], source: Path, target: Path) -> None:
-    """Ask the questions that ``target`` has no answer to yet. ``fields`` of a request hold for all questions.
-
-    A ``.csv`` gets the columns of the questions and `ANSWER_COLUMNS`; a ``.jsonl`` also the whole answer. Raises
-    LoadError, NotFoundError: there is nothing to answer from; BudgetExhaustedError: the answers so far are kept.
-    """
+    """Ask the questions that ``target`` has no answer to yet. ``fields`` of a request hold for all questions. A
+    ``.csv`` gets the columns of the questions and `ANSWER_COLUMNS`; a ``.jsonl`` also the whole answer. Raises
+    LoadError, NotFoundError: there is nothing to answer from; BudgetExhaustedError: the answers so far are kept."""
     if target.suffix.lower() not in {".csv", ".jsonl"}:
         raise click.UsageError(f"--to: {target.name} should end in .csv or .jsonl.")
     questions = list(_questions(source, services.settings.filter_fields))

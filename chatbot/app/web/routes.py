@@ -55,11 +55,9 @@ class ScopeQuery(Query):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A decorator of views. The parameters ``query`` and ``body`` of a view get the checked query string and body.
-
-    A view returns what the answer's JSON is made of, None for an answer without content, or a complete response. Its
-    docstring describes the operation, its name is the id, and its annotations are the types not stated here.
-    """
+    """A decorator of views. The parameters ``query`` and ``body`` of a view get the checked query string and body. A
+    view returns what the answer's JSON is made of, None for an answer without content, or a complete response. Its
+    docstring describes the operation, its name is the id, and its annotations are the types not stated here."""
 
     need: Need
     returns: Any = None

@@ -36,11 +36,9 @@ FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 
 
 class NoDelayProtocol(H11Protocol):
-    """Sends what is written at once (TCP_NODELAY).
-
-    Otherwise each part of a response waits until the client has acknowledged the part before, which takes 40 ms.
-    asyncio sets the option only where the listening socket names its protocol, and gunicorn's sockets do not.
-    """
+    """Sends what is written at once (TCP_NODELAY). Otherwise each part of a response waits until the client has
+    acknowledged the part before, which takes 40 ms. asyncio sets the option only where the listening socket names its
+    protocol, and gunicorn's sockets do not."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         connection = transport.get_extra_info("socket")

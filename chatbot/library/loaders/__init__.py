@@ -127,11 +127,8 @@ def loader_for(path: Path) -> FileLoader:
 
 
 def detect(path: Path) -> str:
-    """Return the name of the loader that reads the file's content. Only a bounded part of the file is read.
-
-    Raises:
-        LoadError: it cannot be opened, is empty, is of a format that is not read, or contradicts its name.
-    """
+    """Return the name of the loader that reads the file's content. Only a bounded part of the file is read. Raises
+    LoadError: it cannot be opened, is empty, is of a format that is not read, or contradicts its name."""
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
@@ -186,11 +183,8 @@ def _refuse_foreign(sample: Sample, expected: str) -> None:
 
 
 def _zip_parts(path: Path) -> list[str]:
-    """Return the names in a ZIP's central directory, without unpacking anything.
-
-    Raises:
-        LoadError: the directory is missing or damaged.
-    """
+    """Return the names in a ZIP's central directory, without unpacking anything. Raises LoadError: the directory is
+    missing or damaged."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - TAIL_BYTES))
         tail = BytesIO(file.read())
@@ -210,12 +204,8 @@ FAULTS = (
 
 
 def read_file(loader: Loader, path: Path) -> Loaded:
-    """Read a file with a loader, without invisible characters.
-
-    Raises:
-        LoadError: as the loader raises it, or nothing in the file is visible.
-        ReaderFailedError: the reader failed on the file, which may be intact.
-    """
+    """Read a file with a loader, without invisible characters. Raises LoadError: as the loader raises it, or nothing in
+    the file is visible; ReaderFailedError: the reader failed on the file, which may be intact."""
     try:
         loaded = _visible(loader.load(path))
     except WidthError as error:

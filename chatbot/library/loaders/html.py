@@ -60,11 +60,8 @@ class HtmlLoader:
 
 
 def page_sections(html: bytes, *, name: str) -> Loaded:
-    """Read a page. ``name`` is its name in messages; the stem is the title if there is no other.
-
-    Raises:
-        LoadError: it is not a page, has no text, or is too large.
-    """
+    """Read a page. ``name`` is its name in messages; the stem is the title if there is no other. Raises LoadError: it
+    is not a page, has no text, or is too large."""
     text = html_text(html, name)
     if text.count("<") + text.count("=") > MAX_MARKUP:
         raise LoadError(f"{name} is too large to be read at once. Split it into smaller pages.")
@@ -106,11 +103,8 @@ def _part_superscripts(page: HtmlElement) -> None:
 
 
 def html_text(html: bytes, name: str) -> str:
-    """Decode a page by its byte order mark, as UTF-8, as declared in it, or by a guess.
-
-    Raises:
-        LoadError: it is not text, or no encoding fits.
-    """
+    """Decode a page by its byte order mark, as UTF-8, as declared in it, or by a guess. Raises LoadError: it is not
+    text, or no encoding fits."""
     declared = _CHARSET.search(html[:_DECLARATION_BYTES])
     if html.startswith(_MARKS) or declared is None:
         return decode(html, name)

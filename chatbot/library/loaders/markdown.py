@@ -130,11 +130,8 @@ _Entry = tuple[int, list[str]]
 
 
 def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
-    """Return the front matter (empty if there is none) and the text below it. Messages call the file ``name``.
-
-    Raises:
-        LoadError: its year is not a year.
-    """
+    """Return the front matter (empty if there is none) and the text below it. Messages call the file ``name``. Raises
+    LoadError: its year is not a year."""
     lines = text.lstrip("\n").split("\n", MAX_FRONT_MATTER_LINES + 2)
     skipped = len(text) - len(text.lstrip("\n"))
     if lines[0].rstrip() != "---":

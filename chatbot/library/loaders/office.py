@@ -166,13 +166,9 @@ def _damaged(path: Path, kind: str) -> LoadError:
 
 
 def check_archive(path: Path) -> None:
-    """Refuse archives that would exhaust memory or write outside of it, before any library opens the file.
-
-    Sizes are counted while decompressing, because the archive may declare wrong ones.
-
-    Raises:
-        LoadError: naming the file and the limit.
-    """
+    """Refuse archives that would exhaust memory or write outside of it, before any library opens the file. Sizes are
+    counted while decompressing, because the archive may declare wrong ones. Raises LoadError: naming the file and the
+    limit."""
     with office_errors(path, "an Office file"), ZipFile(path) as archive:
         entries = archive.infolist()
         if len(entries) > MAX_ENTRIES:

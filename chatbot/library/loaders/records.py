@@ -96,9 +96,7 @@ def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
 
 def choose_delimiter(text: str) -> str:
     """Return the delimiter under which the first rows agree best on their number of cells; more cells win a tie.
-
-    `csv.Sniffer` guesses letters and spaces too, and is wrong for prose in cells.
-    """
+    `csv.Sniffer` guesses letters and spaces too, and is wrong for prose in cells."""
     best, best_score = _NO_DELIMITER, (False, 0.0, 0)
     for delimiter in DELIMITERS:
         try:

@@ -42,11 +42,8 @@ _POWER = re.compile(r"(?<=m)[²³](?!\w)")
 
 
 def read_text(path: Path) -> str:
-    """Return the file's text, decoded from its own encoding, with normalised line ends.
-
-    Raises:
-        LoadError: it cannot be read, is too large, is not text in a known encoding, or has no text.
-    """
+    """Return the file's text, decoded from its own encoding, with normalised line ends. Raises LoadError: it cannot be
+    read, is too large, is not text in a known encoding, or has no text."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_TEXT_BYTES + 1)
@@ -66,11 +63,8 @@ def unreadable(path: Path, error: OSError) -> LoadError:
 
 
 def decode(data: bytes, name: str) -> str:
-    """Decode text and `clean` it. Messages call the file ``name``.
-
-    Raises:
-        LoadError: it is not text, or the encoding is unknown.
-    """
+    """Decode text and `clean` it. Messages call the file ``name``. Raises LoadError: it is not text, or the encoding is
+    unknown."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return clean(_decode_strictly(data, encoding, name))

@@ -58,11 +58,8 @@ _SHOWN_NOWHERE = {"1", "true"}
 
 
 def _rows(path: Path, sheet: Any) -> Iterator[list[str]]:
-    """Yield the texts of the visible rows and columns; a merged cell fills its range.
-
-    Raises:
-        LoadError: the sheet has more than `MAX_CELLS`, as a hostile file may.
-    """
+    """Yield the texts of the visible rows and columns; a merged cell fills its range. Raises LoadError: the sheet has
+    more than `MAX_CELLS`, as a hostile file may."""
     from openpyxl.cell import ReadOnlyCell
     from openpyxl.worksheet._reader import WorkSheetParser
 

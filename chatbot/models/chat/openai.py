@@ -54,10 +54,7 @@ class OpenAIChatModel:
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Stop reading, and close the connection, once ``request`` is cancelled or the reply exceeds its limit by far.
-
-        Raises:
-            ChatModelError
-        """
+        Raises ChatModelError."""
         try:
             with translated(ChatModelError, self.model_id):
                 yield from self._deltas(prompt, request)

@@ -55,12 +55,9 @@ class RemoteEmbedder(ABC):
         return self._dimensions
 
     def verify(self) -> None:
-        """Embed one word, so that a start finds a wrong key, address or model.
-
-        Raises:
-            EmbeddingError: with ``retry_after`` where the endpoint may only be down; without, a setting is wrong.
-            EmbedderMismatchError: its vectors are not as long as the table says.
-        """
+        """Embed one word, so that a start finds a wrong key, address or model. Raises EmbeddingError: with
+        ``retry_after`` where the endpoint may only be down; without, a setting is wrong; EmbedderMismatchError: its
+        vectors are not as long as the table says."""
         self.embed_query("dimensions")
 
     def count_tokens(self, text: str) -> int:
@@ -73,12 +70,9 @@ class RemoteEmbedder(ABC):
         return vector
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Return shape (len(texts), dimensions). Rows are L2-normalised here: not every server does it.
-
-        Raises:
-            EmbeddingError: an empty text, or the endpoint failed.
-            EmbedderMismatchError: the vectors are of another length than before.
-        """
+        """Return shape (len(texts), dimensions). Rows are L2-normalised here: not every server does it. Raises
+        EmbeddingError: an empty text, or the endpoint failed; EmbedderMismatchError: the vectors are of another length
+        than before."""
         return self._embed(texts, "document", request) if texts else np.empty((0, self.dimensions), dtype=np.float32)
 
     @abstractmethod
@@ -227,12 +221,8 @@ class AnyLLMEmbedder(RemoteEmbedder):
 
 
 def build(settings: Settings, *, model: str, provider: str = "openai") -> RemoteEmbedder:
-    """Build the embedder of a provider, without sending anything to it.
-
-    Raises:
-        MissingPackageError: any-llm, or the provider's SDK, is not installed.
-        SettingsError: a setting that this provider needs is missing or wrong.
-    """
+    """Build the embedder of a provider, without sending anything to it. Raises MissingPackageError: any-llm, or the
+    provider's SDK, is not installed; SettingsError: a setting that this provider needs is missing or wrong."""
     where, adapter = endpoint(settings, provider), PROVIDERS[provider].adapter
     if adapter != "any_llm":
         if not model:

@@ -86,11 +86,7 @@ class PdfLoader:
 
 
 def _read(file: BufferedReader, path: Path) -> tuple[dict[str, str], list[PageText]]:
-    """Return the file's properties, and its pages.
-
-    Raises:
-        LoadError: damaged, cut short or protected.
-    """
+    """Return the file's properties, and its pages. Raises LoadError: damaged, cut short or protected."""
     import pdfplumber
     from pdfminer.pdfdocument import PDFXRefFallback
 
