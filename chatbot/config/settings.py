@@ -141,6 +141,8 @@ class Settings(BaseModel):
     """
     embedding_max_tokens: int | None = Field(None, ge=32)
     """Maximum tokens of a text that the embedding model reads. Not set: the known value, else 512."""
+    embedding_dimensions: int | None = Field(None, ge=2)
+    """Length of the vectors, if the provider can shorten them. Not set: that of the database, else the model's own."""
     model_timeout: float = Field(60.0, gt=0, le=600)
     """Seconds a model may be silent before a request fails."""
     model_retries: int = Field(2, ge=0, le=10)

@@ -81,14 +81,18 @@ class Runtime:
         """The database's embedder, else the configured one. Raises EmbedderMismatchError: EMBEDDING_PROVIDER or
         EMBEDDING_MODEL names another one than the database has."""
         provider, model = self._embedder_name()
-        embedder = EMBEDDERS.builder(provider)(self._settings, model=model)
-        stored = self.stored
+        settings, stored = self._settings, self.stored
+        keeps_length = self._adopt or settings.embedding_dimensions is None
+        if stored is not None and keeps_length and (provider, model) == (stored.provider, stored.model):
+            settings = settings.override(embedding_dimensions=stored.shortened)
+        embedder = EMBEDDERS.builder(provider)(settings, model=model)
         try:
             if stored is not None and not stored.same_vectors(embedder.model_id, embedder.dimensions, slot=stored.slot):
                 raise EmbedderMismatchError(
                     f"The database was written with {stored.model_id} ({stored.dimensions} dimensions), but "
-                    f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER and "
-                    "EMBEDDING_MODEL to keep the database's model; to change it, run: python -m chatbot reembed."
+                    f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER, "
+                    "EMBEDDING_MODEL and EMBEDDING_DIMENSIONS to keep the database's model; to change it, run: "
+                    "python -m chatbot reembed."
                 )
             return CachedEmbedder(embedder, self.warm_cache, cache=self._storage.cache)
         except ChatbotError:
@@ -191,7 +195,8 @@ class Runtime:
         """Says which heading a question means; by the built-in model where a vector of the passages' has its price."""
         embedder: Embedder = self.embedder
         if not embedder.local:
-            minilm = EMBEDDERS.builder("minilm")(self._settings, model=EMBEDDERS.default_model("minilm"))
+            settings = self._settings.override(embedding_dimensions=None)
+            minilm = EMBEDDERS.builder("minilm")(settings, model=EMBEDDERS.default_model("minilm"))
             embedder = CachedEmbedder(minilm, self.warm_cache)
         return IndicatorIndex(embedder, analyzer(self._settings.language), self._storage.glossary.entries)
 

@@ -105,6 +105,11 @@ class StoredEmbedder:
     dimensions: int
     slot: str = ""
 
+    @property
+    def shortened(self) -> int | None:
+        """The length that EMBEDDING_DIMENSIONS gave the vectors; None = the model's own."""
+        return self.dimensions if self.model_id.endswith(f"@{self.dimensions}") else None
+
     def same_vectors(self, model_id: str, dimensions: int, *, slot: str) -> bool:
         return (self.model_id, self.dimensions, self.slot) == (model_id, dimensions, slot)
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from ...config.registry import Registry
+from ...config.settings import Settings
 from ...domain import Matrix, Vector
-from ...domain.errors import EmbeddingError
+from ...domain.errors import EmbeddingError, SettingsError
 from ...domain.protocols import Embedder
 from .providers import PROVIDERS
 
@@ -22,12 +23,25 @@ class _Embedders(Registry[Embedder]):
 
     def builder(self, name: str) -> Callable[..., Embedder]:
         build = super().builder(name)
-        return partial(build, provider=name) if name in PROVIDERS else build
+        if name not in PROVIDERS:
+            return partial(_whole, name, build)
+        return partial(build if PROVIDERS[name].shortens else partial(_whole, name, build), provider=name)
 
     def default_model(self, name: str) -> str:
         """Return the model to use without EMBEDDING_MODEL, "" if that setting is required. Raises as `module` does."""
         row = PROVIDERS.get(name)
         return row.default_model if row else str(self.module(name).MODEL)
+
+
+def _whole(name: str, build: Callable[..., Embedder], settings: Settings, **of_model: str) -> Embedder:
+    """Build an embedder whose vectors have one length. Raises SettingsError: another one is set."""
+    if settings.embedding_dimensions is not None:
+        able = ", ".join(sorted(one for one, row in PROVIDERS.items() if row.shortens))
+        raise SettingsError(
+            f"EMBEDDING_DIMENSIONS is set, but the vectors of the embedding provider {name} have one length. Unset it, "
+            f"or set EMBEDDING_PROVIDER to one that can shorten them: {able}."
+        )
+    return build(settings, **of_model)
 
 
 EMBEDDERS = _Embedders(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Literal
@@ -30,7 +31,8 @@ class Model:
 @dataclass(frozen=True)
 class Provider:
     """``batch`` and ``request_tokens``: the most texts and tokens in one request. ``query`` and ``document``:
-    parameters of a request that say which kind of text it has."""
+    parameters of a request that say which kind of text it has. ``shortens``: the parameter for the length of the
+    vectors, "" = there is none; with a dot it is inside of another."""
 
     adapter: Literal["openai", "azure_openai", "nomic", "any_llm"]
     base_url: str | None = None
@@ -43,11 +45,17 @@ class Provider:
     request_tokens: int = 100_000
     query: Mapping[str, Any] = field(default_factory=dict)
     document: Mapping[str, Any] = field(default_factory=dict)
+    shortens: str = ""
     open_models: bool = True
     """Whether it serves the `OPEN_MODELS` by their names and leaves the prefixes to the client."""
 
-    def parameters(self, kind: Kind) -> dict[str, Any]:
-        return dict(self.query if kind == "query" else self.document)
+    def parameters(self, kind: Kind, dimensions: int | None = None) -> dict[str, Any]:
+        """Return the parameters of a request. ``dimensions``: the length of the vectors; None = the model's own."""
+        parameters: dict[str, Any] = deepcopy(dict(self.query if kind == "query" else self.document))
+        if dimensions is not None:
+            outer, _, name = self.shortens.rpartition(".")
+            (parameters.setdefault(outer, {}) if outer else parameters)[name] = dimensions
+        return parameters
 
 
 _TABLE = tomllib.loads(files(__package__).joinpath("providers.toml").read_text("utf-8"))

@@ -33,16 +33,16 @@ class RemoteEmbedder(ABC):
     local = False
     multilingual = True
 
-    def __init__(self, provider: str, model: str, *, max_tokens: int | None = None) -> None:
-        """``max_tokens``: of one text that the model reads; None = by the table."""
+    def __init__(self, provider: str, model: str, settings: Settings) -> None:
         listed = find_model(provider, model)
         self.provider = PROVIDERS[provider]
         self._most = self.provider.batch
         self.model = model
-        self.model_id = f"{provider}:{model}"
-        self._dimensions = listed.dimensions
+        self.shortened = settings.embedding_dimensions
+        self.model_id = f"{provider}:{model}{f'@{self.shortened}' if self.shortened else ''}"
+        self._dimensions = self.shortened or listed.dimensions
         self._prefixes: dict[Kind, str] = {"query": listed.query_prefix, "document": listed.document_prefix}
-        reads = min(max_tokens or listed.max_tokens, self.provider.request_tokens)
+        reads = min(settings.embedding_max_tokens or listed.max_tokens, self.provider.request_tokens)
         prefix = max(self._prefixes.values(), key=len)
         self.max_tokens = reads - (estimate_tokens(prefix) if prefix else 0)
 
@@ -131,7 +131,11 @@ class RemoteEmbedder(ABC):
         if self._dimensions not in (None, width):
             raise EmbedderMismatchError(
                 f"{where} sent vectors of {width} dimensions; {self._dimensions} are expected. "
-                "Set EMBEDDING_MODEL, and the provider, to the model that it serves."
+                + (
+                    "Unset EMBEDDING_DIMENSIONS: this model does not shorten its vectors."
+                    if self.shortened
+                    else "Set EMBEDDING_MODEL, and the provider, to the model that it serves."
+                )
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not lengths.all() or not width:
@@ -144,10 +148,8 @@ class OpenAIEmbedder(RemoteEmbedder):
     """The SDK retries, with exponential back-off and jitter; its clients are thread-safe. Ingestion keeps its
     connections. Those of a question are not kept, so that cancelling it can break them."""
 
-    def __init__(
-        self, client: OpenAI, provider: str, model: str, *, where: Endpoint, max_tokens: int | None = None
-    ) -> None:
-        super().__init__(provider, model, max_tokens=max_tokens)
+    def __init__(self, client: OpenAI, provider: str, model: str, settings: Settings, where: Endpoint) -> None:
+        super().__init__(provider, model, settings)
         self._client = client
         self._where = where
         self._format: dict[str, Any] = {}
@@ -175,7 +177,7 @@ class OpenAIEmbedder(RemoteEmbedder):
             url_setting=self._where.url_setting,
             unknown_model=f"Check EMBEDDING_MODEL and {self._where.url_setting}.",
         ):
-            parameters = self.provider.parameters(kind)
+            parameters = self.provider.parameters(kind, self.shortened)
             if self.provider.adapter == "nomic":  # an API of its own over the same client
                 body = {"model": self.model, "texts": list(texts), **parameters}
                 answer: Any = client.post("/embedding/text", body=body, cast_to=object)
@@ -194,10 +196,10 @@ class OpenAIEmbedder(RemoteEmbedder):
 class AnyLLMEmbedder(RemoteEmbedder):
     """The SDKs retry, with exponential back-off. Thread-safe: the requests run in one event loop of their own."""
 
-    def __init__(self, client: Any, provider: str, model: str, *, timeout: float, max_tokens: int | None) -> None:
-        super().__init__(provider, model, max_tokens=max_tokens)
+    def __init__(self, client: Any, provider: str, model: str, settings: Settings) -> None:
+        super().__init__(provider, model, settings)
         self._client = client
-        self._timeout = timeout
+        self._timeout = settings.model_timeout * (settings.model_retries + 1) + 30
         self._loop = EventLoop()
 
     def close(self) -> None:
@@ -206,7 +208,7 @@ class AnyLLMEmbedder(RemoteEmbedder):
 
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
         errors = import_module("any_llm.exceptions")
-        call = self._client.aembedding(self.model, list(texts), **self.provider.parameters(kind))
+        call = self._client.aembedding(self.model, list(texts), **self.provider.parameters(kind, self.shortened))
         future = self._loop.start(call)
         try:
             response = future.result(self._timeout)
@@ -229,7 +231,6 @@ def build(settings: Settings, *, model: str, provider: str = "openai") -> Remote
             raise SettingsError(f"EMBEDDING_MODEL is not set: the embedding provider {provider} has no default.")
         azure = adapter == "azure_openai"
         client = openai_client(settings, key=where.key, base_url=where.base_url or "", azure=azure)
-        return OpenAIEmbedder(client, provider, model, where=where, max_tokens=settings.embedding_max_tokens)
+        return OpenAIEmbedder(client, provider, model, settings, where)
     client = any_llm_client(settings, provider, key=where.key, base_url=where.base_url, setting="EMBEDDING")
-    timeout = settings.model_timeout * (settings.model_retries + 1) + 30
-    return AnyLLMEmbedder(client, provider, model, timeout=timeout, max_tokens=settings.embedding_max_tokens)
+    return AnyLLMEmbedder(client, provider, model, settings)

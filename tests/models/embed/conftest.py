@@ -51,7 +51,7 @@ def build_provider(
         if provider == "google_vertexai":
             google_account(tmp_path, providers_server, monkeypatch)
             address = settings.get("embedding_base_url", providers_server.root)
-            built.append(vertex(model, str(address), settings.get("embedding_max_tokens")))
+            built.append(vertex(model, str(address), Settings(**settings)))
             return built[-1]
         if provider == "bedrock":
             aws_account(monkeypatch)
@@ -71,7 +71,7 @@ def build_provider(
             close()
 
 
-def vertex(model: str, base_url: str, max_tokens: Any) -> Any:
+def vertex(model: str, base_url: str, settings: Settings) -> Any:
     """Its address is not a setting, so here the library's client is made by hand."""
     any_llm, adapter = importlib.import_module("any_llm"), importlib.import_module("chatbot.models.embed.remote")
     client = any_llm.AnyLLM.create(
@@ -82,7 +82,7 @@ def vertex(model: str, base_url: str, max_tokens: Any) -> Any:
         http_options={"base_url": base_url},
         max_retries=0,
     )
-    return adapter.AnyLLMEmbedder(client, "google_vertexai", model, timeout=30, max_tokens=max_tokens)
+    return adapter.AnyLLMEmbedder(client, "google_vertexai", model, settings)
 
 
 def aws_account(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ A vector is a hash of the words of its text: texts that share words are near eac
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -23,10 +24,12 @@ class Sent:
 
 
 class ProvidersServer(Loopback):
-    """Use as a context manager. ``status`` other than 200: every request fails with it."""
+    """Use as a context manager. ``status`` other than 200: every request fails with it. ``shortens``: it gives vectors
+    of the length that is asked for."""
 
     def __init__(self, dimensions: int = 16) -> None:
         self.dimensions = dimensions
+        self.shortens = True
         self.status = 200
         self.requests: list[Sent] = []
         super().__init__(_Handler)
@@ -67,7 +70,9 @@ class ProvidersServer(Loopback):
 
     def _vectors(self, sent: Sent, texts: list[str]) -> list[tuple[int, list[float]]]:
         sent.texts = texts
-        return [(number, word_hashes(text, self.dimensions)) for number, text in enumerate(texts)]
+        asked = re.search(r'"(?:dimension(?:s|ality)|output_?[dD]imension(?:ality)?)": (\d+)', json.dumps(sent.body))
+        size = int(asked[1]) if asked and self.shortens else self.dimensions
+        return [(number, word_hashes(text, size)) for number, text in enumerate(texts)]
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -9,7 +9,7 @@ from chatbot.app.doctor import diagnose
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain.errors import EmbeddingError, SettingsError
+from chatbot.domain.errors import EmbedderMismatchError, EmbeddingError, SettingsError
 from chatbot.models.embed import EMBEDDERS
 from tests.library.helpers import until
 from tests.models.embed.conftest import KEY
@@ -49,6 +49,26 @@ def test_what_waiting_does_not_mend_stops_it(settings: Settings, providers_serve
 def test_what_is_missing_stops_it(settings: Settings, wrong: dict[str, object], says: str) -> None:
     with pytest.raises(SettingsError, match=says):
         create_app(settings.override(**wrong))
+
+
+def test_a_database_keeps_the_length_of_its_vectors(settings: Settings, providers_server: ProvidersServer) -> None:
+    """Another one needs `reembed`, and its vectors are not those of the caches."""
+
+    def model_of(**changed: object) -> str:
+        with Services(settings.override(**changed)) as services:
+            services.runtime.require_current()
+            services.runtime.embedder.embed_query("growth")
+            return f"{services.runtime.embedder.model_id}, {services.runtime.embedder.dimensions}"
+
+    assert model_of(embedding_dimensions=8) == "voyageai:mine@8, 8"
+    assert model_of() == "voyageai:mine@8, 8"
+    with pytest.raises(EmbedderMismatchError, match=r"voyageai:mine@12 \(12\) is configured.*reembed"):
+        model_of(embedding_dimensions=12)
+    with pytest.raises(SettingsError, match=r"EMBEDDING_DIMENSIONS is set, but .* minilm have"):
+        model_of(embedding_dimensions=8, embedding_provider="minilm", embedding_model=None)
+    providers_server.shortens = False
+    with pytest.raises(EmbedderMismatchError, match="Unset EMBEDDING_DIMENSIONS"):
+        model_of(embedding_dimensions=8, cache_seconds=0.0)
 
 
 @pytest.mark.slow

@@ -57,6 +57,14 @@ class TestOnTheWire:
             assert "RETRIEVAL_QUERY" in str(query)
             assert "RETRIEVAL_DOCUMENT" in str(document)
 
+    def test_the_length_of_the_vectors(self, provider: str, build_provider) -> None:
+        if not PROVIDERS[provider].shortens:
+            with pytest.raises(SettingsError, match=f"EMBEDDING_DIMENSIONS is set.* {provider} .*openai"):
+                build_provider(provider, embedding_dimensions=8)
+            return
+        embedder = build_provider(provider, embedding_dimensions=8)
+        assert (embedder.embed_query("growth").shape, embedder.dimensions) == ((8,), 8)
+
     def test_batches(self, provider: str, build_provider, providers_server: ProvidersServer) -> None:
         """R-B3: a property of the provider."""
         limit = PROVIDERS[provider].batch
