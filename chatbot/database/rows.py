@@ -113,10 +113,11 @@ def decode_vector(value: Any) -> Vector:
 
 
 def usable_vector(value: Any, dimensions: int | None) -> Vector | None:
-    """Return the stored embedding; None where it is missing, no vector or not finite, or has other ``dimensions``."""
+    """Return the stored embedding; None where it is missing, no vector, zero or not finite, or has other
+    ``dimensions``."""
     with suppress(DatabaseError):
-        vector = None if value is None else decode_vector(value)
-        if vector is not None and len(vector) == (dimensions or len(vector) or -1) and np.isfinite(vector).all():
+        vector = decode_vector([] if value is None else value)
+        if len(vector) == (dimensions or len(vector)) and vector.any() and np.isfinite(vector).all():
             return vector
     return None
 

@@ -85,6 +85,18 @@ def test_scores_and_order_are_those_of_numpy(harness: Harness, store: Store) -> 
     assert len(store.keyword_search("passage", top_k=100, scope=EVERYTHING)) == 60
 
 
+def test_a_stored_vector_of_length_zero_is_left_out(harness: Harness, store: Store) -> None:
+    """Other programs write them where a text was empty. A cosine with one is no number, and sorts anywhere."""
+    rows, query = vectors(12), vectors(1, seed=1)[0]
+    rows[5] = 0
+    chunks = [chunk("doc", ordinal) for ordinal in range(12)]
+    fill(harness, store, chunks, rows)
+    best = sorted((place for place in range(12) if place != 5), key=lambda place: -float(rows[place] @ query))
+    assert ids(store.vector_search(query, top_k=12, scope=EVERYTHING)) == [chunks[place].id for place in best]
+    assert chunks[5].id not in store.vector_scores(query, [one.id for one in chunks])
+    assert len(store.keyword_search("passage", top_k=12, scope=EVERYTHING)) == 12
+
+
 @pytest.mark.parametrize("top_k", [1, 3, 5, 6])
 def test_exact_ties_are_ordered_by_id_even_at_the_cut(harness: Harness, store: Store, top_k: int) -> None:
     names = ["m", "c", "x", "a", "k", "b"]

@@ -54,6 +54,7 @@ def test_what_is_no_vector_is_an_error_with_a_remedy(stored: Any) -> None:
     assert usable_vector(stored, 5) is None
     assert usable_vector([1.0, 2.0], 5) is None
     assert usable_vector([float("nan")] * 5, 5) is None
+    assert usable_vector([0.0] * 5, 5) is None
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 384, 1536])

@@ -170,7 +170,7 @@ class AtlasStore(MongoChunks):
         for collection in self._collections() if chunk_ids else ():
             for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, {field: 1}):
                 stored = usable_vector(row.get(field), self._dimensions)
-                if stored is not None and np.any(stored):
+                if stored is not None:
                     scores[id_text(row["_id"])] = to_score(float(_unit(stored) @ unit))
         return scores
 

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,8 @@ def nearest(
 
 
 def _ranked(rows: Iterable[Sequence[Any]]) -> list[Row]:
-    return sorted((float(row[1]), str(row[0])) for row in rows)
+    """Return the rows by distance and id, without vectors of length zero, which have no distance (nan)."""
+    return sorted((float(row[1]), str(row[0])) for row in rows if not isnan(row[1]))
 
 
 @dataclass(frozen=True)
@@ -290,7 +292,7 @@ class PgvectorStore:
         distance = f"{column} <=> %(vector)s::vector"
         query = f"SELECT id, {distance} FROM {TABLE} WHERE id = ANY(%(ids)s) AND {column} IS NOT NULL"
         rows = self._rows(query, {"vector": unit, "ids": clean(list(chunk_ids))})
-        return {str(chunk_id): to_score(1.0 - distance) for chunk_id, distance in rows}
+        return {str(chunk_id): to_score(1.0 - distance) for chunk_id, distance in rows if not isnan(distance)}
 
     def count(self, scope: Scope) -> int:
         condition, parameters = self._table.scope_condition(scope)
