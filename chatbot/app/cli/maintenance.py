@@ -175,7 +175,7 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
     """Embed all passages with another model, then switch to it.
 
     The old model is used until then, also by other processes. Run it again after an interruption to continue. With the
-    model that is in use, only passages without a vector are embedded.
+    model that is in use, only passages without a usable vector are embedded.
 
     Example: python -m chatbot reembed --provider openai --model text-embedding-3-small
     """

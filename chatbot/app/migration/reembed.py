@@ -16,7 +16,7 @@ from typing import Any
 from ...config.settings import Settings
 from ...database.core import Collection, Database, id_batches, rows_of
 from ...database.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
-from ...database.rows import SLOTS, WITHOUT_EMBEDDING, embedding_field
+from ...database.rows import SLOTS, WITHOUT_EMBEDDING, embedding_field, usable_vector
 from ...domain.errors import DatabaseError, SearchEngineError
 from ...domain.protocols import Embedder
 from ...stores.atlas import AtlasStore
@@ -72,8 +72,8 @@ class Reembedding:
 
     def run(self, report: Report) -> StoredEmbedder:
         """Change the model and return the stored one. ``report`` gets the number of passages of each step. With the
-        stored model, only passages without a vector get one. Raises EmbeddingError, DatabaseError, SearchEngineError:
-        run it again to continue."""
+        stored model, only passages without a usable vector get one. Raises EmbeddingError, DatabaseError,
+        SearchEngineError: run it again to continue."""
         old = self._facts.embedder()
         new = StoredEmbedder(*self._name, self._embedder.model_id, self._embedder.dimensions)
         if old is not None and old.same_vectors(new.model_id, new.dimensions, slot=old.slot):
@@ -93,6 +93,7 @@ class Reembedding:
                 raise DatabaseError(changed, remedy="Run it again.")
             self._changes.record(None)
         elif phase is None:
+            self._clear(new.slot, only_unusable=True)
             self._fill_all(new.slot, report)
             self._meta.delete_many({"_id": "reembed", "owner": self._owner})
             return new
@@ -152,11 +153,12 @@ class Reembedding:
         )
         self.embedded += len(chunks)
 
-    def _clear(self, slot: str) -> None:
-        field = embedding_field(slot)
+    def _clear(self, slot: str, *, only_unusable: bool = False) -> None:
+        field, length = embedding_field(slot), self._embedder.dimensions
         for collection in self._collections:
             for ids in id_batches(collection):
-                rows = rows_of(collection, ids, {field: {"$exists": True}}, {"_id": 1})
+                rows = rows_of(collection, ids, {field: {"$exists": True}}, {field: 1} if only_unusable else {"_id": 1})
+                rows = [row for row in rows if not only_unusable or usable_vector(row[field], length) is None]
                 self.step()
                 collection.update_each([(row["_id"], {"$unset": {field: ""}}) for row in rows])
 

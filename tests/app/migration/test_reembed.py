@@ -312,8 +312,10 @@ class TestNewcomers:
         assert services.ingesting.ingestor.ingest(report("first")).outcome == "unchanged"
 
 
-def test_the_model_in_use_gives_vectors_to_passages_that_have_none(services: Services) -> None:
-    services.storage.database["report_chatting"].insert_one({"_id": "late", "document_id": "first", "data": "giraffe"})
+@pytest.mark.parametrize("vector", [{}, {"data_embedding": [0.0] * 64}, {"data_embedding": [1.0]}])
+def test_the_model_in_use_gives_vectors_to_passages_without_a_usable_one(services: Services, vector: Any) -> None:
+    row = {"_id": "late", "document_id": "first", "data": "giraffe", **vector}
+    services.storage.database["report_chatting"].insert_one(row)
     services.storage.database["report_chatting"].insert_one({"_id": "empty", "document_id": "first", "data": " "})
     embedder = WatchedEmbedder(64)
     assert run(change(services, embedder)) == OLD
