@@ -119,7 +119,7 @@ def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST)
 def amounts(text: str, *, comma: bool) -> list[Amount]:
     """Return the amounts of a sentence in order ("35 births/1,000 people" is one)."""
     in_text, same = figures(text, comma=comma), unify_signs(text)
-    falling, result = bool(_FALLING.search(text)), list[Amount]()
+    falling, result = bool(in_text and _FALLING.search(text)), list[Amount]()
     for figure, years in zip(in_text, _years(same, in_text), strict=True):
         if result and figure.start < result[-1].end:
             continue
@@ -129,8 +129,8 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
         elif not figure.year and (match := _UNIT.match(same, figure.end)) and match.lastgroup is not None:
             measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
             end = match.end()
-        before = same[max(0, figure.start - HEDGE_DISTANCE) : figure.start]
-        rounding = next((modes for words, modes in _HEDGES if words.search(before)), ())
+        before = "" if figure.year else same[max(0, figure.start - HEDGE_DISTANCE) : figure.start]
+        rounding = next((modes for words, modes in _HEDGES if before and words.search(before)), ())
         result.append(Amount(figure, measure, size, years, end, falling, rounding))
     for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
         one, after = result[place], result[place + 1]

@@ -120,8 +120,9 @@ def section_of(passage: Passage, parts: Sequence[Clause]) -> str:
     """Return the heading of the sentence that the first clause citing this passage is taken from. Return the passage's
     own section, with those above it, if that is the heading or the sentence cannot be told."""
     chunk = passage.hit.chunk
-    candidates = statements(passage)
     first = next((clause for clause in parts if passage.number in clause.numbers), None)
+    has_headings = any("\n" in block for block in chunk.text.split("\n\n")[1:])
+    candidates = statements(passage) if first and has_headings else []
     if first is None or len({one.heading for one in candidates}) < 2:
         return chunk.section
     quoted, terms = quotations(first.words), analyzer("english").terms

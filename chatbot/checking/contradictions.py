@@ -54,8 +54,8 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
         for keys in [{one.key for one in source.tokens}]
         if sum(one.key in keys for one in clause.tokens) >= least
     ]
-    names = frozenset[str]().union(*(one.names for one in evidence))
-    about = frozenset[str]().union(*(one.about for one in evidence))
+    names = frozenset[str]().union(*(one.names for one in evidence if near))
+    about = frozenset[str]().union(*(one.about for one in evidence if near))
     aligned = [align(clause.tokens, source.tokens, supported, (names | about, names - about)) for source in near]
     close = [one for one in aligned if one.share >= MIN_REPETITION_SHARE]
     if not close or not all(one.differences for one in close):

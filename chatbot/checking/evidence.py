@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from ..domain import ATTACHMENTS, Passage
 from ..domain.scope import NamedCountry
@@ -51,8 +52,7 @@ GENERAL = stems("general") | stems("small") | frozenset(map(stem, STOP_WORDS["en
 _NO_LABELS = GENERAL | stems("no_label")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word or an amount. ``key`` is compared: a stem, "#" for an amount, "#y" for a year.
 
     ``is_capital``: capitalised and no small word; for the first word of a sentence (``is_first``) that says little.

@@ -41,9 +41,10 @@ _NUMBER = (
 )
 _MONEY = "|".join(CURRENCIES.values())
 _SCALE = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
+_STARTS = sorted({word[:2].lower() for word in (*TENS, *ONES, "minus", *re.findall(r"[A-Za-z]{2,}", _MONEY))})
 _FIGURE = re.compile(
-    # It begins at a sign, a digit or a word; without this the alternatives are tried at each letter.
-    r"(?=[-\d$€£¥₹₽]|(?<![a-z])[a-z])"
+    # It begins at a sign, a digit or such a word; without this the alternatives are tried at each letter.
+    rf"(?=[-\d$€£¥₹₽]|(?<![a-z])(?:{'|'.join(_STARTS)}|[a-z][$.ó]))"
     rf"(?P<sign>(?<![\w)\]%.,])-|\bminus )?(?P<before>(?:{_MONEY})[ {GAP}]?(?P<inner>-)?)?"
     rf"(?<![\w.])(?<!\d,)(?P<number>{_NUMBER})"
     rf"(?:(?P<signs>[{''.join(SCALE_SIGNS)}])|(?P<short>[kmbt]\b)|[ {GAP}-]?(?P<scale>{_SCALE})\b\.?)?"
