@@ -11,7 +11,7 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from http import HTTPStatus
@@ -21,7 +21,7 @@ import httpx2
 import openai
 
 from ..config.settings import Settings
-from ..domain.errors import TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError
+from ..domain.errors import NOTHING_WRITTEN, TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError
 from ..domain.request import Cancellation
 
 E = TypeVar("E", bound=EmbeddingError | ChatModelError)
@@ -71,9 +71,7 @@ def translated(
     try:
         yield
     except openai.APITimeoutError as error:
-        raise kind(
-            f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5, reason=TIMEOUT
-        ) from error
+        raise timed_out(kind, model) from error
     except openai.APIConnectionError as error:
         if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
             problem, remedy = "closed the connection before its answer was whole", "Try again."
@@ -104,6 +102,18 @@ def translated(
         raise kind(
             f"The endpoint of {model} broke off with an error.", remedy="Try again.", retry_after=5, said=said
         ) from error
+
+
+def timed_out(kind: type[E], model: str) -> E:
+    """Return the error for an endpoint that was silent for too long."""
+    return kind(f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5, reason=TIMEOUT)
+
+
+def check_withheld(model: str, finish_reason: str) -> None:
+    """Raises ChatModelError: a content filter stopped the answer."""
+    if finish_reason == "content_filter":
+        message = f"The content filter of {model}'s endpoint stopped the answer."
+        raise ChatModelError(message, remedy="Ask in other words.", reason=NOTHING_WRITTEN)
 
 
 def status_error(
@@ -140,12 +150,14 @@ def words_of(body: object) -> str:
     return ""
 
 
-def refused_name(error: BaseException | None, names: Iterable[str]) -> str:
-    """Return which of these parameters an endpoint refuses by this error, "" for none: it names it, or its place."""
+def refused_name(error: BaseException | None, names: Collection[str], *, unnamed: str = "") -> str:
+    """Return which of these parameters an endpoint refuses by this error, "" for none: it names it, or its place.
+    ``unnamed``: the one that is refused in other words."""
     if not isinstance(error, openai.APIStatusError) or error.status_code not in REFUSED:
         return ""
     said = words_of(error.body) or words_of(error.response.text)
-    return next((name for name in names if name == error.param or re.search(rf"\b{name}\b", said)), "")
+    named = (name for name in names if name == error.param or re.search(rf"\b{name}\b", said))
+    return next(named, unnamed if unnamed in names else "")
 
 
 def _address_hint(url: httpx2.URL) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, Usage
-from ...domain.errors import NOTHING_WRITTEN, TIMEOUT, ChatModelError, SettingsError
+from ...domain.errors import ChatModelError, SettingsError
 from ...domain.request import RequestContext
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
+from ..openai_client import check_withheld, timed_out
 from .openai import MAX_CHARACTERS_PER_TOKEN
 
 
@@ -76,20 +77,10 @@ class AnyLLMChatModel:
         try:
             reading.result()
         except TimeoutError as error:
-            raise ChatModelError(
-                f"The endpoint of {self.model_id} did not answer in time.",
-                remedy="Try again.",
-                retry_after=5,
-                reason=TIMEOUT,
-            ) from error
+            raise timed_out(ChatModelError, self.model_id) from error
         except errors.AnyLLMError as error:
             raise sdk_error(ChatModelError, error, self.model_id, setting="CHAT") from error
-        if finished == "content_filter":
-            raise ChatModelError(
-                f"The content filter of {self.model_id}'s endpoint stopped the answer.",
-                remedy="Ask in other words.",
-                reason=NOTHING_WRITTEN,
-            )
+        check_withheld(self.model_id, finished)
 
     async def _read(self, prompt: Prompt, chunks: SimpleQueue[Any]) -> None:
         """Put each chunk of the reply into ``chunks``, and None at its end, however it ends."""

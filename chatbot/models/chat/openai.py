@@ -7,15 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
-from openai import (
-    APIConnectionError,
-    APIError,
-    APITimeoutError,
-    BadRequestError,
-    OpenAI,
-    Stream,
-    UnprocessableEntityError,
-)
+from openai import APIConnectionError, APIError, APITimeoutError, OpenAI, Stream
 from openai._streaming import ServerSentEvent
 
 from ...config.settings import Settings
@@ -23,11 +15,9 @@ from ...domain import Delta, Prompt, Usage
 from ...domain.errors import NOTHING_WRITTEN, ChatModelError, ContextLengthError, SettingsError
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ..openai_client import OPENAI_URL, Abandoned, breakable, openai_client, refused_name, translated
+from ..openai_client import OPENAI_URL, Abandoned, breakable, check_withheld, openai_client, refused_name, translated
 
 DEFAULT_MODEL = "gpt-4o"
-REFUSALS = (BadRequestError, UnprocessableEntityError)
-"""Servers that copy the API answer 400 or 422 to parameters that they do not know."""
 OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "response_format"})
 """Parameters that an answer does not need."""
 MAX_EVENT = 1 << 20
@@ -86,12 +76,7 @@ class OpenAIChatModel:
                         return
             except ValueError as error:  # no JSON, or not even text: the SDK does not catch it
                 raise self._failed("sent what is no event of a stream") from error
-        if finished == "content_filter":
-            raise ChatModelError(
-                f"The content filter of {self.model_id}'s endpoint stopped the answer.",
-                remedy="Ask in other words.",
-                reason=NOTHING_WRITTEN,
-            )
+        check_withheld(self.model_id, finished)
         if not (finished or stream.is_done):
             raise self._failed("broke off in the middle of its answer")
 
@@ -114,9 +99,7 @@ class OpenAIChatModel:
                     )
             except ChatModelError as error:
                 # Without a schema there is no second try of a request that is wrong otherwise.
-                named = refused_name(error.__cause__, body.keys() & OPTIONAL)
-                if not named and isinstance(error.__cause__, REFUSALS) and "response_format" in body:
-                    named = "response_format"
+                named = refused_name(error.__cause__, body.keys() & OPTIONAL, unnamed="response_format")
                 if not named or isinstance(error, ContextLengthError):
                     raise
                 refused.append(named)

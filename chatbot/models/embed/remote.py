@@ -17,7 +17,7 @@ from ...domain.errors import CancelledError, EmbedderMismatchError, EmbeddingErr
 from ...domain.request import RequestContext
 from ...language import estimate_tokens
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
-from ..openai_client import Abandoned, breakable, openai_client, refused_name, translated
+from ..openai_client import Abandoned, breakable, openai_client, refused_name, timed_out, translated
 from . import embed_windows
 from .providers import PROVIDERS, Endpoint, Kind, endpoint, find_model
 
@@ -214,9 +214,7 @@ class AnyLLMEmbedder(RemoteEmbedder):
             response = future.result(self._timeout)
         except TimeoutError as error:
             future.cancel()
-            raise EmbeddingError(
-                f"The endpoint of {self.model_id} did not answer in time.", remedy="Try again.", retry_after=5
-            ) from error
+            raise timed_out(EmbeddingError, self.model_id) from error
         except errors.AnyLLMError as error:
             raise sdk_error(EmbeddingError, error, self.model_id, setting="EMBEDDING") from error
         return [row.embedding for row in response.data]
