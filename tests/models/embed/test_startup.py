@@ -52,8 +52,6 @@ def test_what_is_missing_stops_it(settings: Settings, wrong: dict[str, object], 
 
 
 def test_a_database_keeps_the_length_of_its_vectors(settings: Settings, providers_server: ProvidersServer) -> None:
-    """Another one needs `reembed`, and its vectors are not those of the caches."""
-
     def model_of(**changed: object) -> str:
         with Services(settings.override(**changed)) as services:
             services.runtime.require_current()
