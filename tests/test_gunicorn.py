@@ -8,9 +8,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
+from ssl import create_default_context
 
 import pytest
 
@@ -76,6 +77,19 @@ def test_a_stop_puts_back_what_is_being_read(tmp_path: Path) -> None:
     with Services(Settings(data_dir=tmp_path, embedding_provider="hashing")) as services:
         [[file]] = [job.files for job in services.storage.ingestions.latest(1)]
         assert (file.state, file.detail, file.tries) == ("waiting", "The server was stopped.", 0)
+
+
+def test_a_certificate_of_gunicorn_is_used(tmp_path: Path) -> None:
+    (key, certificate) = (str(tmp_path / name) for name in ("key.pem", "certificate.pem"))
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate]
+    made = [*make, "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(made, check=True, capture_output=True)
+    (tmp_path / ".env").write_text("EMBEDDING_PROVIDER=hashing\nCHAT_MODEL=echo\nSAMPLE_DATA=off\nWEB_CONCURRENCY=1")
+    with served(tmp_path, GUNICORN_CMD_ARGS=f"--certfile {certificate} --keyfile {key}") as (_, port):
+        connection = HTTPSConnection("127.0.0.1", port, timeout=30, context=create_default_context(cafile=certificate))
+        connection.request("GET", "/")
+        with closing(connection), connection.getresponse() as response:
+            assert "Secure" in response.headers["Set-Cookie"]
 
 
 @contextmanager

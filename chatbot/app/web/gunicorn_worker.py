@@ -30,6 +30,8 @@ class LoopWorker(Worker):  # type: ignore[misc]
         settings = Settings.from_env()
         configure_logging(settings.log_level)
         server = _Beating(self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout)
+        if self.cfg.is_ssl:  # read when the server starts
+            server.config.ssl_certfile, server.config.ssl_keyfile = self.cfg.certfile, self.cfg.keyfile
         try:
             server.run([listener.sock for listener in self.sockets])
         finally:

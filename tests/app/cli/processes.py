@@ -42,7 +42,7 @@ def address(announced: IO[str] | None) -> str:
     """Where a server listens, as soon as it says so in this output of it."""
     assert announced is not None
     for line in announced:
-        if found := re.search(r"http://127\.0\.0\.1:(?!0\b)\d+", line):
+        if found := re.search(r"https?://127\.0\.0\.1:(?!0\b)\d+", line):
             return found[0]
     pytest.fail("The server ended before it listened.")
 
