@@ -107,10 +107,8 @@ def watched(launched: Browser) -> Iterator[Watched]:
 
 
 def left_on_purpose(request: Request) -> bool:
-    """The page gives up counts that a further click outdates, and a stream after its `done` event.
-
-    What a server does wrong has other names (ERR_CONNECTION_RESET, ERR_INCOMPLETE_CHUNKED_ENCODING, ...).
-    """
+    """The page gives up counts that a further click outdates, and a stream after its `done` event. What a server does
+    wrong has other names (ERR_CONNECTION_RESET, ERR_INCOMPLETE_CHUNKED_ENCODING, ...)."""
     return request.failure == "net::ERR_ABORTED"
 
 

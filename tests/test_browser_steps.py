@@ -52,9 +52,8 @@ def chat() -> Iterator[ScriptedChat]:
 
 @pytest.fixture(scope="module")
 def reused(launched: Browser) -> Iterator[Watched]:
-    """One page for all tests of a file: a new one costs more than most of them. Each server is an origin of its own,
-    so nothing is kept from one test to the next.
-    """
+    """One page for all tests of a file: a new one costs more than most of them. Each server is an origin of its own, so
+    nothing is kept from one test to the next."""
     with watched(launched) as found:
         yield found
 

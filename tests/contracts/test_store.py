@@ -65,9 +65,6 @@ def corpus() -> list[Chunk]:
     ]
 
 
-# Vector search: scores and order
-
-
 def test_scores_and_order_are_those_of_numpy(harness: Harness, store: Store) -> None:
     rows, query = vectors(60), vectors(1, seed=1)[0]
     chunks = [chunk("doc", ordinal) for ordinal in range(60)]
@@ -202,9 +199,6 @@ def test_a_filter_never_shortens_the_result(harness: Harness, store: Store, top_
         assert all(match.chunk_id.startswith("far") for match in found)
 
 
-# Keyword search
-
-
 def test_keywords_find_what_holds_them_and_nothing_else(harness: Harness, store: Store) -> None:
     chunks = [
         chunk("a", text="The population growth rate is 2.09 %."),
@@ -238,9 +232,6 @@ def test_keyword_ties_are_ordered_by_id_even_at_the_cut(harness: Harness, store:
     for top_k in (1, 3, 5, 6):
         found = store.keyword_search("maize", top_k=top_k, scope=EVERYTHING)
         assert ids(found) == sorted(chunk.id for chunk in chunks)[:top_k]
-
-
-# Chunks
 
 
 def test_a_chunk_comes_back_as_it_was_written(harness: Harness, store: Store) -> None:
@@ -323,9 +314,6 @@ def test_both_collections_are_merged_by_score(harness: Harness, store: Store) ->
     assert ids(store.vector_search(direction(0), top_k=5, scope=EVERYTHING)) == [chunk.id for chunk in chunks[:5]]
 
 
-# Everything of one document
-
-
 def test_all_that_is_stored_of_a_document_comes_back_with_its_vectors(harness: Harness, store: Store) -> None:
     """Of every version and in both collections, exactly as it was written: it is compared, and embedded no more."""
     first = [chunk("a", n, f"Passage\n\n{n} — ‹ö›", country_name="Kenya", year=2020 + n) for n in range(5)]
@@ -352,9 +340,6 @@ def test_stored_sees_what_another_store_wrote_and_deleted(harness: Harness, stor
     assert len(store.stored("a")[0]) == 3
     other.delete_document("a", keep=[chunk("a", 1).id])
     assert [one.ordinal for one in store.stored("a")[0]] == [1]
-
-
-# Other processes, other threads
 
 
 def test_what_another_store_writes_is_found_at_the_next_search(harness: Harness, store: Store) -> None:

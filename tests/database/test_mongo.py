@@ -17,21 +17,12 @@ from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
 from chatbot.domain.errors import DatabaseError
 from tests.fakes import wire_faults
-from tests.fakes.nx_server import NxProcess, NxThread, free_port
+from tests.fakes.nx_server import NxProcess, free_port
 from tests.fakes.wire_faults import Drop
 from tests.fakes.wire_proxy import WireProxy
+from tests.faults.conftest import proxy, server
 
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[NxThread]:
-    with NxThread(tmp_path / "nx") as running:
-        yield running
-
-
-@pytest.fixture
-def proxy(server: NxThread) -> Iterator[WireProxy]:
-    with WireProxy(server.port) as running:
-        yield running
+__all__ = ["proxy", "server"]
 
 
 @pytest.fixture

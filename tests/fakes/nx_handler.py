@@ -1,9 +1,5 @@
-"""NX-27017 with two defects repaired.
-
-It cannot replace or update documents that hold BinData, only insert them. Updates ignore what stands beside `$or`.
-
-Run as `python -m tests.fakes.nx_handler PORT FOLDER` it is a server.
-"""
+"""NX-27017 with two defects repaired. It cannot replace or update documents that hold BinData, only insert them.
+Updates ignore what stands beside `$or`. Run as `python -m tests.fakes.nx_handler PORT FOLDER` it is a server."""
 
 from __future__ import annotations
 

@@ -18,8 +18,7 @@ PROMPT_TOKENS = 11
 @dataclass(frozen=True)
 class Reply:
     """What happens to one request. ``ending``: a regular end, a broken connection, an error event, or no end at all
-    (the body stops where it is, as if it were complete).
-    """
+    (the body stops where it is, as if it were complete)."""
 
     pieces: Sequence[str] = ("Hello", " world.")
     status: int = 200

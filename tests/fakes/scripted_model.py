@@ -1,9 +1,6 @@
-"""What a language model says to the agents' prompts: ideal replies by stage, each of which a test may replace.
-
-model = ScriptedModel(plan="no JSON at all", reflect=['{"queries": ["Why?"]}', '{"queries": []}'])
-server.always(CHAT, model)
-... model.stages == ["plan", "relevance", "reflect", "answer"]
-"""
+"""What a language model says to the agents' prompts: ideal replies by stage, each of which a test may replace. model =
+ScriptedModel(plan="no JSON at all", reflect=['{"queries": ["Why?"]}', '{"queries": []}']) server.always(CHAT, model)
+... model.stages == ["plan", "relevance", "reflect", "answer"]"""
 
 from __future__ import annotations
 

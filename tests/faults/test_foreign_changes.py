@@ -1,8 +1,6 @@
 """Another program changes a passage in place: the server's change stream tells, and the search in this process follows.
-
 The events are scripted in the vendor's form (mongodb.com/docs/manual/reference/change-events/update: `_id` is the
-resume token, `ns`, `documentKey`; /changeStreams: `postBatchResumeToken` of each batch, `resumeAfter`).
-"""
+resume token, `ns`, `documentKey`; /changeStreams: `postBatchResumeToken` of each batch, `resumeAfter`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""The power goes while the embedded database is written: what is on the disk then is a whole database.
-
-What a cut leaves is played by copies of the files whose write-ahead log ends anywhere, also within a page.
-"""
+"""The power goes while the embedded database is written: what is on the disk then is a whole database. What a cut
+leaves is played by copies of the files whose write-ahead log ends anywhere, also within a page."""
 
 from __future__ import annotations
 

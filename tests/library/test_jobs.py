@@ -76,9 +76,6 @@ def record_of(services: Services, name: str = "a") -> DocumentRecord | None:
     return services.storage.documents.get(document_id(f"uploads/{name}.md"))
 
 
-# The work
-
-
 def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
     services: Services, start: Start, embedding: Embedding
 ) -> None:
@@ -128,9 +125,6 @@ def test_what_a_manifest_said_holds_when_a_document_is_read_again(
     kept = ("title", "metadata", "labels", "description", "version")
     assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
     assert before.labels == ("l",)
-
-
-# Who takes what
 
 
 def test_a_dead_workers_file_is_gone_on_with_where_it_ended(
@@ -196,9 +190,6 @@ def test_a_worker_that_slept_too_long_leaves_everything_to_the_next(
     assert len(services.runtime.store.stored(record.id)[0]) == 2
 
 
-# Cancelling and stopping
-
-
 def test_cancelling_what_a_dead_worker_had_begun_takes_it_back(
     services: Services, settings: Settings, start: Start, embedding: Embedding
 ) -> None:
@@ -228,9 +219,6 @@ def test_a_stopped_worker_lets_go_and_the_next_goes_on(
     assert "The zebra lives here." not in embedding.taken()
     assert states(services, job) == ["done"]
     assert_consistent(services, UPLOAD)
-
-
-# The originals
 
 
 def rows(services: Services) -> tuple[int, int]:

@@ -57,9 +57,6 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-# The same again
-
-
 def test_the_same_file_again_is_not_read_not_embedded_and_nothing_is_written(
     services: Services, settings: Settings, tmp_path: Path, embedding: Embedding, read: list[str]
 ) -> None:
@@ -149,9 +146,6 @@ def test_a_file_that_is_gone_or_unreadable_is_named(services: Services, tmp_path
     assert leases(services) == []
 
 
-# What a person says
-
-
 def test_what_a_person_says_wins_and_holds_without_being_said_again(services: Services, tmp_path: Path) -> None:
     front = "---\ncountry: Kenya\nyear: 2019\nlabels: [file]\ndescription: From the file\n---\n"
     path = write(tmp_path, front + passages_of("zebra"))
@@ -185,9 +179,6 @@ def test_another_collection_moves_the_passages(services: Services, tmp_path: Pat
         assert_consistent(services)
 
 
-# Tables
-
-
 def test_what_is_said_of_a_table_is_for_rows_that_do_not_say_it(services: Services, tmp_path: Path) -> None:
     ingest(services, write(tmp_path, TABLE, "table.csv"), {"country_name": "Chad", "year": 2000})
     found = [(chunk.metadata["country_name"], chunk.metadata["year"]) for chunk in stored(services)]
@@ -201,9 +192,6 @@ def test_a_changed_row_is_embedded_alone(services: Services, tmp_path: Path, emb
     ingest(services, write(tmp_path, TABLE.replace("Mali,2023,3", "Mali,2023,9"), "table.csv"))
     assert embedding.taken() == ["country: Mali; year: 2023; value: 9"]
     assert_consistent(services)
-
-
-# Ends
 
 
 def test_the_same_document_by_many_at_once_is_written_once(settings: Settings, tmp_path: Path) -> None:

@@ -168,9 +168,6 @@ def test_the_command_line_counts_as_the_latest_upload(
     assert (states(services, job), words(services)) == (["superseded"], "ant")
 
 
-# Deleted reports
-
-
 @pytest.mark.parametrize("in_hand", [True, False], ids=["one is read", "all wait"])
 def test_a_deletion_cancels_every_upload_of_the_report(
     services: Services, upload: Upload, embedding: Embedding, in_hand: bool

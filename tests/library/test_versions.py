@@ -59,9 +59,6 @@ def words(services: Services) -> list[str]:
     return [hit.chunk.text.split()[1] for hit in hits]
 
 
-# Questions meanwhile
-
-
 def test_a_question_sees_exactly_one_version_while_a_report_is_replaced_back_and_forth(
     services: Services, old: Path, new: Path
 ) -> None:
@@ -151,9 +148,6 @@ def test_a_new_report_is_not_seen_before_it_is_whole(services: Services, new: Pa
     assert len(seen) == 5
     assert not any(seen)
     assert words(services) == NEW
-
-
-# Failures
 
 
 def test_a_failed_call_keeps_the_old_version(services: Services, old: Path, new: Path, embedding: Embedding) -> None:
@@ -249,9 +243,6 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
         assert words(after) == NEW
 
 
-# Cancelled, stopped, killed
-
-
 def test_stopping_keeps_what_is_done_for_the_next_process(
     services: Services, old: Path, new: Path, embedding: Embedding
 ) -> None:
@@ -333,9 +324,6 @@ def _killed_at(step: int, services: Services, work: Callable[[], object], monkey
         except KilledError:
             return False
     return True
-
-
-# Deleted meanwhile
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["new", "replaced"])

@@ -1,6 +1,5 @@
-"""search -> threshold -> fuse -> cut, over the real in-process store (R-D5, R-B6).
-
-Chunks get vectors with a chosen cosine to the question, so every score is known beforehand."""
+"""search -> threshold -> fuse -> cut, over the real in-process store (R-D5, R-B6). Chunks get vectors with a chosen
+cosine to the question, so every score is known beforehand."""
 
 from __future__ import annotations
 

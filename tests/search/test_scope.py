@@ -186,9 +186,6 @@ def test_a_scope_in_words(scope: Scope, words: str) -> None:
     assert describe(scope) == words
 
 
-# Collection routing (R-C5), without the model.
-
-
 GENERAL = KnowledgeCollection("general", "All sorts.")
 DESCRIBED = KnowledgeCollection("reports", "Country reports.")
 NEWS = KnowledgeCollection("news", "Daily news.")

@@ -45,9 +45,6 @@ def sent(setup: Setup, place: int = -1) -> dict[str, Any]:
     return stage
 
 
-# What is sent
-
-
 @pytest.mark.parametrize(
     ("total", "matching", "exact"),
     [(9_999, 9_999, True), (10_000, 499, True), (10_000, 500, False), (1_000_000, 0, True), (1_000_000, 90_000, False)],
@@ -109,9 +106,6 @@ def test_the_slot_names_the_path_and_the_settings_the_time_limit(setup: Setup) -
     assert {options["maxTimeMS"] for _, _, options in setup.engine.asked} == {700}
 
 
-# What comes back
-
-
 @pytest.mark.parametrize("bad", [[0, 0, 0, 0], [float("nan"), 0, 0, 1], [float("inf"), 0, 0, 0], [1, 0, 0]])
 def test_a_vector_without_direction_or_of_other_dimensions_is_not_sent(setup: Setup, bad: list[float]) -> None:
     expected: tuple[type[Exception], str] = (SearchEngineError, "all zeros or not a number")
@@ -124,9 +118,6 @@ def test_a_vector_without_direction_or_of_other_dimensions_is_not_sent(setup: Se
         with pytest.raises(expected[0], match=expected[1]):
             call(np.asarray(bad, dtype=np.float32))
     assert setup.engine.asked == []
-
-
-# Collections of older systems
 
 
 def test_object_ids_arrays_and_string_years(setup: Setup) -> None:
@@ -147,9 +138,6 @@ def test_object_ids_arrays_and_string_years(setup: Setup) -> None:
     )
     assert [chunk.text for chunk in setup.store.get(["65f000000000000000000002"])] == ["Tea"]
     assert setup.store.vector_scores(QUERY, ["65f000000000000000000002"]) == {}
-
-
-# Empty answers are looked into
 
 
 def test_an_empty_collection_needs_no_index() -> None:

@@ -39,9 +39,6 @@ def every_index(setup: Setup) -> list[tuple[str, str]]:
     return [(collection, name) for collection, found in setup.engine.indexes.items() for name in found]
 
 
-# Definitions
-
-
 def test_one_vector_index_carries_both_slots_and_every_filter_field_once() -> None:
     """mongot's UserVectorIndexDefinition.java refuses fields that share a path, and no others."""
     shared = {"type": "vector", "similarity": "cosine", "quantization": "scalar"}
@@ -88,9 +85,6 @@ def test_plans_put_what_is_needed_most_first(changed: Any, vectors: tuple[str, .
         *((name, "vectorSearch", False) for name in vectors),
         *((name, "search", True) for name in texts),
     ]
-
-
-# Creation
 
 
 def test_indexes_are_created_once(setup: Setup) -> None:
@@ -154,9 +148,6 @@ def test_another_process_may_be_faster(setup: Setup, monkeypatch: pytest.MonkeyP
     changed = setup.plans(fields=("country_name", "year", "type"))[:1]
     (status,) = ensure_indexes(setup.database, changed)
     assert {"type": "filter", "path": "type"} in status.definition["fields"]
-
-
-# Change
 
 
 @pytest.mark.parametrize(
@@ -294,9 +285,6 @@ def test_an_index_that_is_being_deleted_is_waited_for(setup: Setup) -> None:
     assert setup.engine.index("general", "vector_index").status == "READY"
 
 
-# Status, drop, ordinary indexes
-
-
 def test_status_and_drop(setup: Setup) -> None:
     target = setup.plans()[0]
     missing = index_status(setup.database, target)
@@ -347,9 +335,6 @@ def test_the_embedded_database_has_no_search_indexes(tmp_path: Path) -> None:
         with pytest.raises(DatabaseError, match=r"no search indexes.*MONGODB_URI"):
             call()
     database.close()
-
-
-# What a server can do
 
 
 @pytest.mark.parametrize(

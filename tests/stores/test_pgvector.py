@@ -34,9 +34,6 @@ def chunk(name: str, text: str = "Coffee.", **metadata: str | int) -> Chunk:
     )
 
 
-# Hostile input
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_text_like_any_other(new_store: NewStore, text: str) -> None:
     store, query = new_store(), vectors(1, seed=1)[0]
@@ -82,9 +79,6 @@ def test_a_row_has_the_address_and_the_language_also_in_an_older_table(new_store
     assert [found.url for found in later.get(["b-v1-00000"])] == ["https://example.org/b"]
 
 
-# Keywords
-
-
 def test_keywords_are_ranked_as_by_the_in_process_index(new_store: NewStore, tmp_path: Path) -> None:
     """Both are BM25 over the same terms; only counts above four differ."""
     random = np.random.default_rng(5)
@@ -116,9 +110,6 @@ def test_words_longer_than_postgresql_takes_and_questions_of_many_words(new_stor
     store.upsert([chunk("a", f"{endless} coffee")], vectors(1))
     assert len(store.keyword_search(endless, top_k=5, scope=EVERYTHING)) == 1
     assert len(store.keyword_search(" ".join(f"w{n}" for n in range(900)) + " coffee", top_k=5, scope=EVERYTHING)) == 1
-
-
-# Vectors
 
 
 def test_a_passage_without_direction_is_found_by_its_words_only(new_store: NewStore) -> None:
@@ -159,9 +150,6 @@ def test_two_embedding_fields_side_by_side(new_store: NewStore) -> None:
     assert len(old.vector_search(vectors(1)[0], top_k=5, scope=EVERYTHING)) == 2
     assert len(new.vector_search(vectors(1, dimensions=16)[0], top_k=5, scope=EVERYTHING)) == 1
     assert old.count(EVERYTHING) == new.count(EVERYTHING) == 2
-
-
-# The table
 
 
 def test_what_the_table_holds(new_store: NewStore) -> None:
@@ -224,9 +212,6 @@ def test_ping_names_the_versions_and_an_empty_table(new_store: NewStore) -> None
     assert re.fullmatch(r"PostgreSQL \d+\.\d+, pgvector 0\.8\.\d+, table chunks \(empty\)", store.ping())
     store.upsert([chunk("a")], vectors(1))
     assert store.ping().endswith("table chunks")
-
-
-# Building it
 
 
 def test_without_a_connection_string_the_start_stops(settings: Settings) -> None:

@@ -35,10 +35,8 @@ WRITING = {"answer", "compare", "section"}
 
 
 class InFlight:
-    """A reply for `FakeOpenAI.always` that holds requests until so many are there, and counts the most at a time.
-
-    Where they are made one after the other, each is held for `AT_ONCE` and the most is one.
-    """
+    """A reply for `FakeOpenAI.always` that holds requests until so many are there, and counts the most at a time. Where
+    they are made one after the other, each is held for `AT_ONCE` and the most is one."""
 
     LINGER = 0.2
     """Seconds in which one more than expected would come."""

@@ -83,9 +83,6 @@ def test_chain_makes_at_most_three_a_round_and_one(rounds: tuple[Bench, int]) ->
     assert len(told.stages) <= 3 * many + 1
 
 
-# The ledger
-
-
 @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "auto", "compare", "report"])
 def test_the_ledger_has_each_stage(usual: Bench, mode: str) -> None:
     told = usual.ask(mode)
@@ -134,9 +131,6 @@ def ledger(told: Told) -> Counter[str]:
 
 def spent(told: Told) -> int:
     return next(row.usage.tokens for row in told.answer.trace.ledger if row.stage == "generate")
-
-
-# Nothing is asked twice, and nothing for nothing
 
 
 def test_no_query_is_searched_twice(usual: Bench) -> None:

@@ -1,7 +1,5 @@
 """Whatever a model says to whatever stage of whatever agent: an answer, and the fallback that is documented (R-C9).
-
-Over HTTP, with the real SDK, streaming.
-"""
+Over HTTP, with the real SDK, streaming."""
 
 from __future__ import annotations
 
@@ -117,9 +115,6 @@ def assert_fell_back(told: Told, stage: str) -> None:
         assert told.details("follow_up") == [QUESTION]
 
 
-# Planning: what a program reads
-
-
 @cases(PLANNING, {**READABLE, "listed": listed})
 def test_what_can_be_read_is_read_at_once(either: Bench, agent: str, stage: str, behaviour: Behaviour) -> None:
     told, wanted = either.ask(agent, ScriptedModel(**{stage: behaviour})), either.ideal(agent)
@@ -189,9 +184,6 @@ def test_after_a_rate_limit_the_sdk_tries_again(retrying: Bench, agent: str, sta
     assert told.answer.response == retrying.ideal(agent).answer.response
 
 
-# Wrong numbers
-
-
 @cases([("deep", "relevance"), ("report", "collections"), ("auto", "auto")], {"wrong indices": wrong_indices})
 def test_numbers_out_of_range_are_unreadable(either: Bench, agent: str, stage: str, behaviour: Behaviour) -> None:
     told = either.ask(agent, ScriptedModel(**{stage: behaviour}))
@@ -215,9 +207,6 @@ def test_a_citation_of_no_passage_is_none(plain: Bench, agent: str, stage: str, 
     assert {99} <= {number for sentence in told.answer.unsupported for number in sentence.unknown}
 
 
-# Prose that a program reads: a chain's short answers
-
-
 @cases([ASKED_IN_PROSE], {**READABLE, "refusal": UNREADABLE["refusal"], "HTML": UNREADABLE["HTML"]})
 def test_any_words_are_a_short_answer(plain: Bench, agent: str, stage: str, behaviour: Behaviour) -> None:
     told = plain.ask(agent, ScriptedModel(**{stage: behaviour}))
@@ -225,9 +214,6 @@ def test_any_words_are_a_short_answer(plain: Bench, agent: str, stage: str, beha
     assert told.timed(REPAIR) == 0
     assert told.answer.answered
     assert_no_thoughts(told)
-
-
-# The answer
 
 
 @cases(WRITING, {**READABLE, **STREAMED})

@@ -20,11 +20,9 @@ from tests.models.chat.conftest import passage
 
 Work = Callable[[RequestContext], int]
 MAY_STAY = 3 * 8
-"""Files: SQLite closes one only when no other connection has locked it, and uses it again for the next.
-
-As many stay as there were connections at once: eight searches, and those of the questions before that were given up
-and have not yet ended (up to ten were seen). A leak would be one a search: 800 here.
-"""
+"""Files: SQLite closes one only when no other connection has locked it, and uses it again for the next. As many stay as
+there were connections at once: eight searches, and those of the questions before that were given up and have not yet
+ended (up to ten were seen). A leak would be one a search: 800 here."""
 
 
 def after(seconds: float, value: int) -> Work:

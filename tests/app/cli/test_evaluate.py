@@ -185,10 +185,8 @@ def test_the_shipped_questions_work_on_a_fresh_machine(run: Run) -> None:
 
 @needs(BENCH)
 def test_scoped_questions_on_the_factbook(run: Run, tmp_path: Path) -> None:
-    """Must show: R@5 >= .97 and nDCG@10 >= .88 with the filter, without a leak; of every twenty-fourth country.
-
-    All of it takes a minute and stands in benchmarks/README.md.
-    """
+    """Must show: R@5 >= .97 and nDCG@10 >= .88 with the filter, without a leak; of every twenty-fourth country. All of
+    it takes a minute and stands in benchmarks/README.md."""
     folder, asked = _some_countries(tmp_path / "factbook", every=24)
     assert asked > 10
     own = evaluate(run, folder, EMBEDDING_PROVIDER="minilm")["configurations"][0]

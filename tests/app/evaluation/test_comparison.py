@@ -45,9 +45,6 @@ def test_a_wrong_name_lists_the_valid_ones(compared: dict[str, Any], message: st
     assert message in raised.value.message
 
 
-# Comparing a run with an earlier one.
-
-
 ROW = {
     "name": "hybrid (as configured)",
     "recall@5": 0.9, "recall@10": 0.95, "recall@20": 1.0, "mrr@10": 0.8, "ndcg@10": 0.85, "leaks": 0,

@@ -90,9 +90,6 @@ def test_each_target_is_found_once_at_its_first_passage() -> None:
     assert not EvaluationQuery("q", "", Scope(), ()).answerable
 
 
-# A data set's passages as registered reports.
-
-
 def chunk(number: int, **metadata: Value) -> Chunk:
     return Chunk(str(number), str(number), f"name {number}", "title", "text", metadata=metadata)
 
@@ -105,9 +102,6 @@ def test_one_report_for_what_the_passages_have_in_common(services: Services) -> 
     found = services.storage.documents.all(Scope.of({"country_name": Values(("Kenya",))}))
     assert [(record.name, record.chunks, record.status) for record in found] == [("Kenya, 2021", 2, "ready")]
     assert len(services.storage.documents.all()) == 3
-
-
-# A person's own questions.
 
 
 @pytest.fixture

@@ -143,9 +143,6 @@ def test_passages_inside_a_scope_are_counted_by_part(documents: DocumentReposito
     assert documents.holdings(Scope.of({"year": Values((1066,))})) == Holdings()
 
 
-# What questions may see
-
-
 def test_unsettled_reports_are_named_with_the_version_to_be_seen(documents: DocumentRepository) -> None:
     assert documents.unsettled() == {}
     for name, status, replacing in (

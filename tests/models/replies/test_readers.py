@@ -1,8 +1,6 @@
 """Questions, choices, numbers and outlines in whatever a model wrote; the tables name where such replies were seen.
-
 What is asked for again, though it could be read: numbers and choices within sentences about several ("passages 1 and 3
-help", "2 rather than 1"), questions under numbered keys, a list whose brackets do not match (R-C3, R-C9).
-"""
+help", "2 rather than 1"), questions under numbered keys, a list whose brackets do not match (R-C3, R-C9)."""
 
 from __future__ import annotations
 
