@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck
@@ -85,8 +86,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _is_slow(item.path):
             item.add_marker("slow")
-    # What waits comes first, so that the end of a run is made of small files that keep every worker busy.
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    # What waits comes first, so that the end of a run is made of small files that keep every worker busy; mixed, so
+    # that not all workers drive a browser at the same time.
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, crc32(str(item.path).encode())))
 
 
 @pytest.fixture(scope="session", autouse=True)

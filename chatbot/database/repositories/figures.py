@@ -82,6 +82,8 @@ class FigureRepository:
         self._written = database["figure_versions"]
         self._changed = database["figure_changes"]
         self._log, self._corpus = CorpusChanges(database, FIGURES), CorpusChanges(database)
+        self._embedded = database.embedded
+        """No other program writes this database."""
         self._fields = tuple(fields)
         self._unsettled = unsettled
         self._reports = reports
@@ -122,7 +124,7 @@ class FigureRepository:
         written = {row["_id"]: row.get("of_rows") for row in self._written.find({"reading": READING}, {"of_rows": 1})}
         ready = [(one, _marker(one.id, one.version)) for one in records if one.status == "ready"]
         changed: set[str] | None = set()
-        if not all(one.version for one, _ in ready):
+        if not self._embedded and not all(one.version for one, _ in ready):
             followed = self._written.find_one({"_id": FOLLOWED})
             _, changed = self._corpus.since(followed["position"] if followed else 0)
 

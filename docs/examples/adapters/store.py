@@ -29,7 +29,7 @@ class ScanStore(MongoChunks):
             raise EmbedderMismatchError(
                 f"The embedding of the question has {len(vector)} dimensions, the index has {self._dimensions}."
             )
-        return _best({str(row["_id"]): self._score(row, vector) for row in self._rows(scope)}, top_k)
+        return _best({str(row["_id"]): self._score(row, vector) for row in self._with_vector(scope)}, top_k)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """A passage scores by how often it has the words of the question."""
@@ -45,7 +45,7 @@ class ScanStore(MongoChunks):
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """(1 + cosine) / 2 by chunk id."""
         wanted = set(chunk_ids)
-        rows = (row for row in self._rows(Scope()) if str(row["_id"]) in wanted)
+        rows = (row for row in self._with_vector(Scope()) if str(row["_id"]) in wanted)
         return {str(row["_id"]): self._score(row, vector) for row in rows}
 
     def ping(self) -> str:
@@ -56,6 +56,9 @@ class ScanStore(MongoChunks):
         for collection in self._collections():
             if scope.holds(collection.name):
                 yield from collection.find(scope.to_mql())
+
+    def _with_vector(self, scope: Scope) -> Iterator[Mapping[str, Any]]:
+        return (row for row in self._rows(scope) if self._embedding_field in row)
 
     def _score(self, row: Mapping[str, Any], vector: Vector) -> float:
         stored = decode_vector(row[self._embedding_field])

@@ -64,7 +64,7 @@ class TestEmbedder:
                 with pytest.raises(EmbedderMismatchError) as raised:
                     _ = services.runtime.embedder
             assert "hashing:256 (256 dimensions)" in raised.value.message
-            assert "Unset EMBEDDING_PROVIDER and EMBEDDING_MODEL" in raised.value.message
+            assert "Unset EMBEDDING_PROVIDER, EMBEDDING_MODEL and EMBEDDING_DIMENSIONS" in raised.value.message
 
     def test_the_same_dimensions_do_not_make_it_the_same_model(self, settings, server) -> None:
         """Only the stored id tells text-embedding-ada-002 and -3-small apart."""

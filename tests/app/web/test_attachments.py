@@ -384,6 +384,6 @@ def test_sentences_of_an_attachment_are_not_kept_in_memory(tmp_path: Path) -> No
     note = {"text": "The launch code of the rocket is 4711-SECRET.", "name": "note.md"}
     answer = app.test_client().post("/query", json={"query": "What is the launch code?", "attachments": [note]})
     assert "4711-SECRET" in answer.get_json()["response"]
-    kept = [one for one in gc.get_objects() if isinstance(one, KnownVectors)]
+    kept = [one for one in gc.get_objects() if type(one) is KnownVectors]
     assert not [text for one in kept for text in one._known if "SECRET" in text]
     close_app(app)
