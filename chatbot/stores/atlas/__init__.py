@@ -141,6 +141,7 @@ class AtlasStore(MongoChunks):
             yield sent
         finally:
             self._trace.sent = outer
+            sent.sort(key=lambda one: self._names.index(one[0]))  # they were sent at once
             if outer is not None:
                 outer += sent
 
