@@ -40,9 +40,9 @@ MAX_WORDS, MOST_PARTS = 300, 10
 _WORDS = ("message", "msg", "detail", "error", "errors", "reason", "title")
 _KEY = re.compile(r"\b(?:sk|pk|api|key|bearer)[-_][\w.-]{6,}", re.IGNORECASE)
 MAX_RETRY_SECONDS = 120.0
+"""Longest pause that a server may request; the SDK does not retry after a longer one."""
 RATE_LIMIT_SECONDS = 20
 """Until the next try, if the endpoint does not say how long to wait."""
-"""Longest pause that a server may request; the SDK does not retry after a longer one."""
 
 
 def openai_client(settings: Settings, *, key: str | None, base_url: str, azure: bool = False) -> openai.OpenAI:

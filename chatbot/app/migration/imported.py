@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -71,11 +70,15 @@ class Importer:
     def check_model(self) -> float:
         """Return how close the vectors are to those of the embedder (cosine). Raises EmbedderMismatchError: they are of
         another model; DatabaseError: no row has a text and a vector; EmbeddingError."""
-        found = ((str(row.get(forms.TEXT_FIELD) or ""), _vector(row)) for row in self._rows.find({}))
-        texts, vectors = [], []
-        for text, vector in islice(((text, one) for text, one in found if text.strip() and one is not None), PROBED):
-            texts.append(text)
-            vectors.append(vector)
+        texts, vectors = list[str](), list[Vector]()
+        for row in self._rows.find({}):
+            text = forms.text_value(row.get(forms.TEXT_FIELD))
+            vector = forms.usable_vector(row.get(forms.EMBEDDING_FIELD), None)
+            if text.strip() and vector is not None:
+                texts.append(text)
+                vectors.append(vector)
+            if len(texts) == PROBED:
+                break
         if not texts:
             paths = " and ".join(map(self._rows.path, (forms.TEXT_FIELD, forms.EMBEDDING_FIELD)))
             raise DatabaseError(
@@ -120,10 +123,8 @@ class Importer:
         id, name = document_id(f"{self._rows.name}:{identity}"), self._rows.name
         read: list[tuple[Chunk, Vector]] = []
         for row in rows:
-            chunk, vector = (
-                chunk_from_json(row, collection="", fields=self._fields),
-                _vector(row, self._embedder.dimensions),
-            )
+            chunk = chunk_from_json(row, collection="", fields=self._fields)
+            vector = forms.usable_vector(row.get(forms.EMBEDDING_FIELD), self._embedder.dimensions)
             if not chunk.text.strip() or vector is None:
                 self.imported.without_text += not chunk.text.strip()
                 self.imported.without_vector += vector is None
@@ -146,7 +147,7 @@ class Importer:
         record = DocumentRecord(
             id=id, name=first.document_name, title=first.title, source=f"{name}:{identity}", collection=collection,
             status="pending", version=version, metadata=dict(shared),
-            pages=max((chunk.page or 0 for chunk in chunks), default=0) or None,
+            pages=max(chunk.page or 0 for chunk in chunks) or None,
         )  # fmt: skip
         vectors = {chunk.search_text: vector for chunk, (_, vector) in zip(chunks, read, strict=True)}
         if self._ingestor.store_ready(record, chunks, vectors):
@@ -154,9 +155,3 @@ class Importer:
             self.imported.passages += len(chunks)
         else:
             self.imported.unchanged += 1
-
-
-def _vector(row: Mapping[str, Any], dimensions: int | None = None) -> Vector | None:
-    """Return the row's vector; None where it has none, or one without direction."""
-    vector = forms.usable_vector(row.get(forms.EMBEDDING_FIELD), dimensions)
-    return vector if vector is not None and np.any(vector) else None

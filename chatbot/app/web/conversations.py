@@ -158,9 +158,9 @@ class ConversationQuery(Query):
 @route(need="read", returns=answer_type("Conversations", conversations=list[Conversation], next=str | None))
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
-    search, owner = query.search.strip(), caller().owner
-    page = _history().page(owner, search=search, shared=query.shared, after=query.cursor, limit=query.limit)
-    records, following = page
+    records, following = _history().page(
+        caller().owner, search=query.search.strip(), shared=query.shared, after=query.cursor, limit=query.limit
+    )
     return {"conversations": records, "next": following or None}
 
 

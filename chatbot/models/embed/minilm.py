@@ -35,7 +35,7 @@ SPECIAL_TOKENS = 2
 """[CLS] and [SEP], counted in MAX_TOKENS."""
 PARALLEL = 2
 _PIECE = re.compile(r"\S[\s\S]{0,50000}(?!\S)|\S+")
-"""Of a long text, up to the end of a word."""
+"""A part of a long text, up to the end of a word."""
 KEPT_TEXTS = 64
 """Texts whose tokens are kept: a question is embedded and counted."""
 
