@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -30,13 +31,15 @@ pytestmark = pytest.mark.usefixtures("kenya", "mali")
 
 
 SECONDS = 1.0
+LONGER = 6.0
+"""Seconds in which a busy machine, too, comes to the stage that stalls."""
 
 
-def in_time(services: Services, mode: str) -> Answer:
+def in_time(services: Services, mode: str, seconds: float = SECONDS) -> Answer:
     """The answer, which takes no longer than its budget and says that it ended early."""
     started = time.monotonic()
-    answer, _ = answered(services, asking(mode, budget=Budget(seconds=SECONDS)))
-    assert time.monotonic() - started < SECONDS + AT_ONCE
+    answer, _ = answered(services, asking(mode, budget=Budget(seconds=seconds)))
+    assert time.monotonic() - started < seconds + AT_ONCE
     is_marked(answer, "seconds")
     return answer
 
@@ -44,19 +47,24 @@ def in_time(services: Services, mode: str) -> Answer:
 class TestSeconds:
     @pytest.mark.parametrize(("mode", "stage"), EVERY_STAGE)
     def test_a_model_that_stalls_is_left(self, services: Services, server: FakeOpenAI, mode: str, stage: str) -> None:
-        server.always(CHAT, stalls(stage))
+        server.always(CHAT, model := stalls(stage))
         with no_thread_left():
             answer = in_time(services, mode)
+            if stage not in model.stages:
+                answer = in_time(services, mode, LONGER)
+        assert stage in model.stages
         assert answer.answered
         if stage in WRITING:
-            assert f"The budget of 1 second is used up. {INSTEAD}" in answer.response
+            assert re.search(rf"The budget of \d seconds? is used up. {re.escape(INSTEAD)}", answer.response)
         server.wait_until(lambda: not under_way(server, CHAT), AT_ONCE)
 
     @pytest.mark.parametrize("mode", MODES)
     def test_what_was_written_until_then_stays(self, services: Services, server: FakeOpenAI, mode: str) -> None:
         half = Reply(["There ", "are 52,428,290 [1]."], silent_after=STALL)
-        server.always(CHAT, ScriptedModel(answer=half, compare=half, section=half))
+        server.always(CHAT, model := ScriptedModel(answer=half, compare=half, section=half))
         answer = in_time(services, mode)
+        if not WRITING & set(model.stages):
+            answer = in_time(services, mode, LONGER)
         assert "There are 52,428,290 [1]." in answer.response
         assert not answer.trace.truncated
         assert answer.answered
@@ -91,4 +99,6 @@ class TestSecondsOfSearches:
             EMBEDDINGS, lambda request: Reply(silent_before=STALL if "say so" in request.body["input"][0] else 0.0)
         )
         answer = in_time(services, "report")
+        if "## People" not in answer.response:
+            answer = in_time(services, "report", LONGER)
         assert "## People\n\nThe reports say so" in answer.response
