@@ -78,6 +78,7 @@ def test_own_reports_need_enough_own_questions(loaded: Run, tmp_path: Path) -> N
     assert "run: python -m chatbot calibrate my_questions.csv" in result.err
 
 
+@pytest.mark.nightly
 def test_the_built_in_embedder_on_a_fresh_machine(run: Run) -> None:
     """The shipped questions alone, few as they are, lead to a floor below the shipped one and not far from it."""
     result = run("calibrate", "--json", EMBEDDING_PROVIDER="minilm", SUMMARIES="auto")

@@ -183,6 +183,7 @@ def test_the_shipped_questions_work_on_a_fresh_machine(run: Run) -> None:
     assert run("documents", "list").out == "0 reports, 0 passages\n"
 
 
+@pytest.mark.nightly
 @needs(BENCH)
 def test_scoped_questions_on_the_factbook(run: Run, tmp_path: Path) -> None:
     """Must show: R@5 >= .97 and nDCG@10 >= .88 with the filter, without a leak; of every twenty-fourth country. All of
