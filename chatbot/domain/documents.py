@@ -90,6 +90,8 @@ class Loaded:
     """Running heads and feet, each once."""
     properties: Mapping[str, str] = field(default_factory=dict)
     """Of the file: ``title``, ``subject``, ``created``."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the reader on what was left out of the file, or read in another way than its author expects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ class Document:
     columns: tuple[str, ...] = ()
     """Of a table without a column of text."""
     proposed: tuple[Proposal, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,8 @@ class DocumentRecord:
     chunking: Chunking | None = None
     proposed: tuple[Proposal, ...] = ()
     """Values read from its text; a person's value for a field wins."""
+    notes: tuple[str, ...] = ()
+    """What was left out of its file."""
     several: tuple[Part, ...] = ()
     """The parts with different metadata; empty = all passages have the document's."""
     owner: str = ""

@@ -60,6 +60,8 @@ class IngestionFile:
     document_id: str = ""
     proposed: tuple[Proposal, ...] = ()
     """What its text says about it; ``taken``: the report has it, the others wait for a person."""
+    notes: tuple[str, ...] = ()
+    """What was left out of the file."""
     cancel: Hidden[bool] = False
     upload_number: Hidden[int] = 0
     """Grows with every accepted file: of one identity, a lower number never replaces a higher one."""

@@ -204,6 +204,7 @@ class IngestionWorker(Worker):
             "done_chunks": result.chunks,
             "document_id": result.document_id,
             "proposed": [asdict(one) for one in result.proposed],
+            "notes": list(result.notes),
             "file_id": file_id,
         }
 

@@ -50,7 +50,7 @@ EDIT_WAIT = 3.0
 """Seconds that a request waits for another edit of the report."""
 EDIT_PATIENCE = 60.0
 """Seconds that a request waits for the searches to follow."""
-READING = "6"
+READING = "7"
 """Raise it when files are read or passages are made differently: then every known file is read again, and a passage is
 embedded only if its text changed."""
 
@@ -63,6 +63,7 @@ class Ingested:
     outcome: Literal["added", "replaced", "unchanged"]
     chunks: int
     proposed: tuple[Proposal, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,10 @@ class Ingestor(VersionWriter):
         if known.status == "ready":
             if known.version != record.version or known.replacing:
                 return known
-            same = replace(known, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint)
+            same = replace(
+                known, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint,
+                notes=record.notes,
+            )  # fmt: skip
             if same != known:
                 self._swap(replace(same, upload_number=record.upload_number), known)
             elif not self.documents.note_upload(known, record.upload_number):
@@ -136,7 +140,7 @@ class Ingestor(VersionWriter):
         registered = self._register(record, known, control)
         if registered is None:
             assert known is not None
-            return Ingested(document.id, "unchanged", known.chunks, document.proposed)
+            return Ingested(document.id, "unchanged", known.chunks, document.proposed, document.notes)
         try:
             summary = self.retries.run(lambda: about.summary.make(document, control.cancel), control)
             chunks = self.cut(document, summary, record, control)
@@ -146,7 +150,8 @@ class Ingestor(VersionWriter):
             raise
         self.write(record, known, chunks, control, registered)
         replaced = known is not None and known.status == "ready"
-        return Ingested(document.id, "replaced" if replaced else "added", len(chunks), document.proposed)
+        outcome: Literal["added", "replaced"] = "replaced" if replaced else "added"
+        return Ingested(document.id, outcome, len(chunks), document.proposed, document.notes)
 
     def store_ready(self, record: DocumentRecord, chunks: Sequence[Chunk], vectors: Mapping[str, Vector]) -> bool:
         """Make ready-made passages searchable, with their vectors by `Chunk.search_text`; False when this version
@@ -227,6 +232,7 @@ class Ingestor(VersionWriter):
             owner=about.owner,
             upload_number=about.upload_number,
             proposed=document.proposed,
+            notes=document.notes,
         )
 
 
@@ -346,7 +352,7 @@ class IngestionService:
             and (known.fingerprint, known.file_id) == (fingerprint, file_id)
             and self.documents.note_upload(known, upload_number or 0)
         ):
-            return Ingested(known.id, "unchanged", known.chunks, known.proposed)
+            return Ingested(known.id, "unchanged", known.chunks, known.proposed, known.notes)
         return stated, ingestor, fingerprint
 
     def abandon(self, identity: str) -> None:

@@ -239,6 +239,7 @@ def make_document(
             replace(one, value=check_country(str(one.value), countries)) if one.field == "country_name" else one
             for one in proposed
         ),
+        notes=loaded.notes,
     )
 
 

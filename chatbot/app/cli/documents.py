@@ -160,8 +160,8 @@ def _ingest(
         return "failed", 0, work.name
     record = services.storage.documents.get(result.document_id)
     assert record is not None
-    about = _about(record.metadata)
-    return result.outcome, result.chunks, f"{record.title}  ({about})" if about else record.title
+    about = f"  ({_about(record.metadata)})" if _about(record.metadata) else ""
+    return result.outcome, result.chunks, " ".join((f"{record.title}{about}", *record.notes))
 
 
 def _about(metadata: Mapping[str, Any]) -> str:

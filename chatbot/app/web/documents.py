@@ -53,6 +53,8 @@ class LibraryReport(Inlines):
     may_change: bool
     proposed: tuple[Proposal, ...]
     """What its text says about it and no person has confirmed or changed yet; ``taken``: the report has it already."""
+    notes: tuple[str, ...]
+    """What was left out of its file."""
 
 
 class Edit(About):
@@ -180,4 +182,5 @@ def _shown(record: DocumentRecord) -> LibraryReport:
         can_reingest=originals.job_file(record) is not None,
         may_change=library().may_change(record),
         proposed=tuple(one for one in record.proposed if one.field not in record.overrides),
+        notes=record.notes,
     )

@@ -18,7 +18,7 @@ from lxml.etree import _Element
 from ...domain import Section
 from .docx_signs import SYMBOLS, VALUE, WordNumbering, value_of, w
 from .html import page_sections
-from .office import OfficeLoader, diagram_texts, parse_part
+from .office import OfficeLoader, diagram_texts, left_out, parse_part
 from .sections import LINE, PARAGRAPH, HeadingOutline, label, one_line, raised, table_text
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class DocxLoader(OfficeLoader):
 
         return docx.Document, (PythonDocxError, OpcError)
 
-    def read(self, document: Document, path: Path) -> tuple[str, Iterator[Section], None]:
+    def read(self, document: Document, path: Path) -> tuple[str, Iterator[Section], None, list[str]]:
         numbers = [
             part.element for part in document.part.package.iter_parts() if part.partname == "/word/numbering.xml"
         ]
@@ -66,7 +66,7 @@ class DocxLoader(OfficeLoader):
         reader = WordReader(read_styles(document.styles.element), dict(_notes(document)), numbering, document.part)
         reader.read(document.element.body)
         sections = reader.outline.sections(keep_title=bool(reader.title))
-        return reader.title or reader.outline.title(), sections, None
+        return reader.title or reader.outline.title(), sections, None, left_out(("embedded file", reader.unread))
 
 
 def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
@@ -129,6 +129,8 @@ class WordReader:
         self._part = part
         self.outline = HeadingOutline()
         self.title = ""
+        self.unread = 0
+        """The number of embedded files in other formats."""
         self._after_item = False
 
     def read(self, parent: _Element) -> None:
@@ -172,6 +174,7 @@ class WordReader:
         """Add the text of an embedded web page or text file."""
         relation = self._part.rels.get(chunk.get(_REFERENCE, ""))
         if relation is None or relation.is_external or "html" not in relation.target_part.content_type:
+            self.unread += 1
             return
         for section in page_sections(relation.target_part.blob, name="The embedded page").sections:
             for text in (*section.path[-1:], section.text):

@@ -8,7 +8,7 @@ import struct
 import warnings
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -20,6 +20,7 @@ from lxml import etree
 
 from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
+from ...language import count_of
 from . import Fit, Sample
 from .sections import one_line
 from .text import unreadable
@@ -77,7 +78,7 @@ class OfficeLoader(ABC):
             with office_errors(path, kind, KeyError, ValueError):  # a part is missing, or it is another kind of file
                 document = open_document(file)
                 stated = document.properties if self.folder == "xl/" else document.core_properties
-            title, sections, pages = self.read(document, path)
+            title, sections, pages, notes = self.read(document, path)
             placed = lay_out(sections)
         if not placed:
             raise LoadError(f"{path.name} has no {self.nothing}")
@@ -86,15 +87,24 @@ class OfficeLoader(ABC):
         named, *described, keywords = ("" if text.lower() in _FILLED_IN else text for text in texts)
         labels = dict.fromkeys(filter(None, map(str.strip, re.split(r"[;,]", keywords))))
         about = next(filter(None, described), "")
-        return Loaded(title or named or path.stem, placed, pages, labels=tuple(labels), description=about)
+        return Loaded(
+            title or named or path.stem, placed, pages, labels=tuple(labels), description=about, notes=tuple(notes)
+        )
 
     @abstractmethod
     def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
         """Import the library. Return the function that opens a file, and its errors about damaged files."""
 
     @abstractmethod
-    def read(self, document: Any, path: Path) -> tuple[str, Iterable[Section], int | None]:
-        """Return the title in the text ("" if there is none), the sections, and the number of pages if it is fixed."""
+    def read(self, document: Any, path: Path) -> tuple[str, Iterable[Section], int | None, Sequence[str]]:
+        """Return the title in the text ("" if there is none), the sections, the number of pages if it is fixed, and
+        the notes."""
+
+
+def left_out(*counts: tuple[str, int]) -> list[str]:
+    """Return a sentence on things that a file has and that were not read."""
+    listed = ", ".join(count_of(count, noun) for noun, count in counts if count)
+    return [f"Left out: {listed}."] if listed else []
 
 
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"

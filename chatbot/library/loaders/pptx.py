@@ -9,7 +9,7 @@ from typing import IO, Any
 from lxml import etree
 
 from ...domain import Section
-from .office import OfficeLoader, diagram_texts
+from .office import OfficeLoader, diagram_texts, left_out
 from .sections import label, one_line, raised, table_text
 
 _MAX_PLACE_DIGITS = 8
@@ -44,11 +44,12 @@ class PptxLoader(OfficeLoader):
 
         return pptx.Presentation, (PythonPptxError,)
 
-    def read(self, document: Any, path: Path) -> tuple[str, list[Section], int]:
+    def read(self, document: Any, path: Path) -> tuple[str, list[Section], int, list[str]]:
         slides = list(document.slides)
-        shown = ((slide, number) for number, slide in enumerate(slides, 1) if slide._element.get("show") not in _NO)
+        shown = [(slide, number) for number, slide in enumerate(slides, 1) if slide._element.get("show") not in _NO]
         sections = [_section(slide, number) for slide, number in shown]
-        return _title(slides[0]) if slides else "", sections, len(slides)
+        notes = left_out(("hidden slide", len(slides) - len(shown)))
+        return _title(slides[0]) if slides else "", sections, len(slides), notes
 
 
 def _section(slide: Any, number: int) -> Section:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -12,7 +13,8 @@ from typing import IO, Any
 
 from ...domain import Section
 from ...domain.errors import LoadError
-from .office import OfficeLoader
+from ...language import count_of
+from .office import OfficeLoader, left_out
 from .sections import (
     MAX_COLUMNS,
     column_names,
@@ -46,30 +48,49 @@ class XlsxLoader(OfficeLoader):
         opened = partial(openpyxl.load_workbook, read_only=True, data_only=True, keep_links=False)
         return opened, (CellCoordinatesException, InvalidFileException)
 
-    def read(self, document: Any, path: Path) -> tuple[str, list[Section], None]:
+    def read(self, document: Any, path: Path) -> tuple[str, list[Section], None, list[str]]:
         sections: list[Section] = []
+        missing: Counter[str] = Counter()
         for sheet in document.worksheets:
             if sheet.sheet_state == "visible":
-                sections += _sheet_sections(sheet.title, _rows(path, sheet))
-        return "", sections, None
+                sections += _sheet_sections(sheet.title, _rows(path, sheet, missing))
+            else:
+                missing["hidden sheet"] += 1
+        formulas = missing.pop("formula", 0)
+        advice = "no stored result. Open the file in Excel, save it and add it again."
+        notes = [f"{count_of(formulas, 'formula')} {'has' if formulas == 1 else 'have'} {advice}"] if formulas else []
+        return "", sections, None, notes + left_out(*sorted(missing.items()))
 
 
 _SHOWN_NOWHERE = {"1", "true"}
 
 
-def _rows(path: Path, sheet: Any) -> Iterator[list[str]]:
-    """Yield the texts of the visible rows and columns; a merged cell fills its range. Raises LoadError: the sheet has
-    more than `MAX_CELLS`, as a hostile file may."""
+def _rows(path: Path, sheet: Any, missing: Counter[str]) -> Iterator[list[str]]:
+    """Yield the texts of the visible rows and columns; a merged cell fills its range. Count what is left out in
+    ``missing``. Raises LoadError: the sheet has more than `MAX_CELLS`, as a hostile file may."""
     from openpyxl.cell import ReadOnlyCell
-    from openpyxl.worksheet._reader import WorkSheetParser
+    from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
     book = sheet.parent
+    formulas: list[tuple[int, int]] = []
+    # Programs that write formulas without calculating them store nothing, or 0 (XlsxWriter), and ask Excel to do it.
+    uncalculated = {None, 0} if book.calculation and book.calculation.fullCalcOnLoad else {None}
+
+    class Parser(WorkSheetParser):  # type: ignore[misc]
+        def parse_cell(self, element: Any) -> dict[str, Any]:
+            cell: dict[str, Any] = super().parse_cell(element)
+            is_number = element.get("t", "n") == "n"  # an empty text is a result
+            if is_number and cell["value"] in uncalculated and element.find(FORMULA_TAG) is not None:
+                formulas.append((cell["row"], cell["column"]))
+                cell["value"] = None
+            return cell
+
     rows: dict[int, list[str]] = {}
     hidden_rows: set[int] = set()
     visible: dict[int, bool] = {}  # whether a style shows the value of its cells
     count = last = 0
     with sheet._get_source() as source:
-        parser = WorkSheetParser(
+        parser = Parser(
             source, sheet._shared_strings, data_only=True, epoch=book.epoch, date_formats=book._date_formats,
             timedelta_formats=book._timedelta_formats,
         )  # fmt: skip
@@ -94,6 +115,11 @@ def _rows(path: Path, sheet: Any) -> Iterator[list[str]]:
         _fill_merged(rows, *merged.bounds)
     columns = [entry for entry in parser.column_dimensions.values() if entry.get("hidden") in _SHOWN_NOWHERE]
     hidden = {at for entry in columns for at in range(int(entry["min"]), min(int(entry["max"]), MAX_COLUMNS) + 1)}
+    missing["formula"] += sum(row not in hidden_rows and column not in hidden for row, column in formulas)
+    missing["hidden row"] += len(hidden_rows)
+    missing["hidden column"] += len(
+        hidden & {at for texts in rows.values() for at, text in enumerate(texts, 1) if text}
+    )
     last = 0
     for number in sorted(rows.keys() - hidden_rows):
         if number > last + 1 and not hidden_rows.issuperset(range(last + 1, number)):

@@ -24,6 +24,7 @@ const factsOf = (document) => ({
   [t("Pages")]: document.pages,
   [t("Labels")]: (document.labels ?? []).join(", "),
   [t("Description")]: document.description,
+  [t("Notes")]: (document.notes ?? []).join(" "),
   [t("Source")]: document.source,
   [t("Updated")]: when(document.updated_at, true),
   [t("Split into")]: chunkingLine(document),

@@ -68,6 +68,7 @@ class IngestionCard {
     showText(row.querySelector(".file-name"), file.name);
     showText(row.querySelector(".file-state"), stateText(file));
     showText(row.querySelector(".file-error"), file.error);
+    showText(row.querySelector(".file-notes"), (file.notes ?? []).join(" "));
     open.hidden = ask.hidden = file.state !== "done" || !file.document_id;
     open.setAttribute("aria-label", t("Show {name}", file));
     ask.href = at(`/?document=${encodeURIComponent(file.document_id)}`);

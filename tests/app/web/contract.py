@@ -37,8 +37,8 @@ REPORT = {
 }  # fmt: skip
 DOCUMENT = REPORT | {
     "source", "collection", "labels", "description", "error", "sample", "parts", "has_file", "can_reingest",
-    "chunking", "may_change", "proposed",
+    "chunking", "may_change", "proposed", "notes",
 }  # fmt: skip
 JOB = {"ingestion_id", "state", "created_at", "progress", "files"}
-FILE = {"name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id", "proposed"}
+FILE = {"name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id", "proposed", "notes"}
 ERROR = {"code", "message", "details", "request_id"}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from openpyxl import Workbook
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
@@ -17,7 +19,7 @@ from chatbot.library.pipeline import Ingested
 from chatbot.library.sources import Source
 from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.contract import DOCUMENT
-from tests.app.web.knowledge import KENYA, MALI_CSV, added, ended, found_texts, rows
+from tests.app.web.knowledge import KENYA, MALI_CSV, added, ended, found_texts, rows, upload
 from tests.conftest import KENYA_2023, write_report
 from tests.data import cases
 
@@ -185,6 +187,14 @@ class TestEdit:
         edited = self.edit(client, document_id, year=2019)
         assert (edited["year"], edited["collection"]) == (2019, "report_chatting")
         assert "year" not in {one["field"] for one in edited["proposed"]}
+
+    def test_what_was_left_out_of_a_file_is_said_by_its_job_and_its_document(self, client: FlaskClient) -> None:
+        book, stored = Workbook(), BytesIO()
+        book.worksheets[0].append(["Wells", 3, "=1+1"])
+        book.save(stored)
+        job = ended(client, upload(client, ("wells.xlsx", stored.getvalue())))
+        notes = ["1 formula has no stored result. Open the file in Excel, save it and add it again."]
+        assert [job["files"][0]["notes"], get(client, job["files"][0]["document_id"])["notes"]] == [notes, notes]
 
     def test_a_report_of_a_year_and_no_country_is_a_yearly_review(self, client: FlaskClient) -> None:
         (uploaded,) = added(client, ("world.md", "# Planet\n\nThe population grew.\n"))

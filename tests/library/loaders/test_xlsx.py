@@ -71,7 +71,9 @@ def test_values_as_a_person_sees_them(tmp_path: Path, value: object, number_form
 
 
 def test_formulas_without_a_result_and_errors_are_left_out(tmp_path: Path) -> None:
-    assert texts(load(tmp_path, ["Name", "Sum", "Bad", "Good"], ["x", "=1+1", "#REF!", 7])) == ["Name: x; Good: 7"]
+    loaded = load(tmp_path, ["Name", "Sum", "Bad", "Good"], ["x", "=1+1", "#REF!", 7])
+    assert texts(loaded) == ["Name: x; Good: 7"]
+    assert loaded.notes == ("1 formula has no stored result. Open the file in Excel, save it and add it again.",)
 
 
 def test_captions_notes_and_a_second_table(tmp_path: Path) -> None:
@@ -109,10 +111,12 @@ def test_hidden_sheets_are_left_out_and_properties_kept(tmp_path: Path) -> None:
         hidden = workbook.create_sheet("Secret")
         hidden["A1"] = "secret"
         hidden.sheet_state = "hidden"
+        workbook["Data"].row_dimensions[2].hidden = True
         workbook.properties.title = "Indicators"
 
-    loaded = load(tmp_path, ["seen"], change=change)
+    loaded = load(tmp_path, ["seen"], ["=1+1"], change=change)
     assert (loaded.title, texts(loaded)) == ("Indicators", ["seen"])
+    assert loaded.notes == ("Left out: 1 hidden row, 1 hidden sheet.",)
 
 
 def test_a_cell_far_out_costs_no_memory(tmp_path: Path) -> None:

@@ -80,9 +80,11 @@ class PdfLoader:
             title = ""  # a program filled it in with a file's name or its own
         title, sections = sections_of(pages, title)
         about = {name: " ".join(_CONTROL.sub(" ", value).split()) for name, value in properties.items()}
+        notes = (f"{scanned} of {len(pages)} pages are images. They were not read.",) if scanned else ()
         return Loaded(
-            title or path.stem, lay_out(sections), pages=len(pages), margins=margins[:MAX_MARGINS], properties=about
-        )
+            title or path.stem, lay_out(sections), pages=len(pages), margins=margins[:MAX_MARGINS], properties=about,
+            notes=notes,
+        )  # fmt: skip
 
 
 def _read(file: BufferedReader, path: Path) -> tuple[dict[str, str], list[PageText]]:

@@ -115,4 +115,4 @@ def test_a_scan_is_named_with_what_to_do(tmp_path: Path, pages: list[Page], mess
 def test_a_picture_page_among_text_is_skipped_and_text_over_a_picture_is_read(tmp_path: Path) -> None:
     loaded = load(write(tmp_path / "r.pdf", [*body(Page()), Page().scan(), *body(Page().scan())]))
     assert [section.page for section in loaded.sections] == [1, 3]
-    assert loaded.pages == 3
+    assert (loaded.pages, loaded.notes) == (3, ("1 of 3 pages are images. They were not read.",))
