@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
@@ -83,6 +84,9 @@ class IngestionFile:
         return 0.95 * self.done_chunks / self.chunks if self.chunks else 0.0
 
 
+_FILE = partial(from_row, IngestionFile)
+
+
 @dataclass(frozen=True, slots=True)
 class Ingestion:
     """A job: the files of one request; ``progress`` from 0 to 1."""
@@ -150,13 +154,13 @@ class IngestionQueue:
 
     def _with_files(self, job: Json) -> Ingestion:
         rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])
-        return Ingestion(job["_id"], job["created_at"], tuple(from_row(IngestionFile, row) for row in rows))
+        return Ingestion(job["_id"], job["created_at"], tuple(map(_FILE, rows)))
 
     def unfinished(self, more: int = 0, uploader: str = "") -> list[IngestionFile]:
         """Return the files that wait or are being read. Raises TooManyRequestsError, QueueFullError: with ``more``
         files of ``uploader`` there would be too many of its own, or of all."""
         rows = self._files.find({"state": {"$nin": list(FINISHED)}}, sort=[("_id", 1)])
-        files = [from_row(IngestionFile, row) for row in rows]
+        files = list(map(_FILE, rows))
         if more and Counter(map(attrgetter("uploader"), files))[uploader] + more > MAX_WAITING_EACH:
             message = f"You may have {MAX_WAITING_EACH:,} unfinished files. Wait until some are read, or cancel a job."
             raise TooManyRequestsError(message, retry_after=60)
@@ -180,7 +184,7 @@ class IngestionQueue:
         """Cancel every upload of a report that is about to be deleted, so that none brings it back. Their stored
         files are not needed any more."""
         for row in self._files.find({"identity": identity, "state": {"$ne": "done"}}):
-            file = from_row(IngestionFile, row)
+            file = _FILE(row)
             error = {} if file.state in FINISHED else {"error": WITHDRAWN}
             self._files.update_one({"_id": file.id}, {"$set": {"withdrawn": True, "file_id": "", **error}})
             self._cancel(file)

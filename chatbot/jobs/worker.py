@@ -196,17 +196,7 @@ class IngestionWorker(Worker):
                 return {"state": "cancelled", "detail": ""}
             state = "cancelled" if isinstance(error, CancelledError) else "failed"
             return {"state": state, "error": error.message, "detail": ""}
-        return {
-            "state": "done",
-            "detail": "",
-            "outcome": result.outcome,
-            "chunks": result.chunks,
-            "done_chunks": result.chunks,
-            "document_id": result.document_id,
-            "proposed": [asdict(one) for one in result.proposed],
-            "notes": list(result.notes),
-            "file_id": file_id,
-        }
+        return {"state": "done", "detail": "", "done_chunks": result.chunks, "file_id": file_id, **asdict(result)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import starmap
 from pathlib import Path
 
 import pycountry
@@ -202,7 +203,7 @@ def propose(loaded: Loaded, path: Path) -> tuple[Proposal, ...]:
         found.append(("type", *kind, True))
     if language := pages.language():
         found.append(("language", language, "first pages", True))
-    return tuple(Proposal(*each) for each in found)
+    return tuple(starmap(Proposal, found))
 
 
 def years_in(text: str) -> list[int]:

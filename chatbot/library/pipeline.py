@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,7 +58,7 @@ embedded only if its text changed."""
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The result of ingesting a document; ``chunks`` counts all of its passages."""
+    """The result of ingesting a document, by the names of an `IngestionFile`; ``chunks`` counts all of its passages."""
 
     document_id: str
     outcome: Literal["added", "replaced", "unchanged"]
@@ -211,7 +212,7 @@ class Ingestor(VersionWriter):
 
     def _record(self, document: Document, about: Registration) -> DocumentRecord:
         check_collection(about.collection, self.collections)
-        described = (document.metadata, *(section.metadata for section in document.sections))
+        described = (document.metadata, *map(attrgetter("metadata"), document.sections))
         return DocumentRecord(
             id=document.id,
             name=document.name,

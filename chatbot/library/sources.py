@@ -10,6 +10,8 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
@@ -205,7 +207,7 @@ def make_document(
     """Return a file as a document, described by (the later wins) its name, its content, the manifest, a person's
     ``overrides``. Raises LoadError: the file or the manifest states an unknown country or an invalid year."""
     stated = overrides or {}
-    of_parts = {name for section in loaded.sections for name in section.metadata}
+    of_parts = set(chain.from_iterable(map(attrgetter("metadata"), loaded.sections)))
     proposed = () if source.listed else propose(loaded, source.path)
     taken = {one.field: one.value for one in proposed if one.taken}
     metadata = {name: taken[name] for name in METADATA if name in taken and name not in of_parts}

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 import traceback
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
 from io import BytesIO
+from operator import methodcaller
 from pathlib import Path, PurePath
-from typing import Protocol
+from typing import ClassVar, Protocol
 from zipfile import BadZipFile, ZipFile
 
 from ...config.registry import Registry
@@ -68,6 +70,15 @@ class FileLoader(Loader, Protocol):
     isolated: bool
 
     def fit(self, sample: Sample) -> Fit: ...
+
+
+class ArchiveLoader(ABC):
+    """A loader of archives. ``parts``: the beginning of the names of parts that only this format has."""
+
+    parts: ClassVar[str]
+
+    def fit(self, sample: Sample) -> Fit:
+        return Fit.CERTAIN if any(map(methodcaller("startswith", self.parts), sample.parts)) else Fit.NO
 
 
 LOADERS: Registry[FileLoader] = Registry(

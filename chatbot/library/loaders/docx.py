@@ -48,7 +48,7 @@ class DocxLoader(OfficeLoader):
 
     noun = "a Word document"
     suffixes = (".docx",)
-    folder = "word/"
+    parts = "word/"
     nothing = "text. Pictures of text are not read."
 
     def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:

@@ -7,7 +7,7 @@ import stat
 import struct
 import warnings
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -21,7 +21,7 @@ from lxml import etree
 from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
 from ...language import count_of
-from . import Fit, Sample
+from . import ArchiveLoader
 from .sections import one_line
 from .text import unreadable
 
@@ -55,19 +55,14 @@ _FILLED_IN = {
 }  # fmt: skip
 
 
-class OfficeLoader(ABC):
+class OfficeLoader(ArchiveLoader):
     """Implements `loaders.FileLoader` for a format with a library that opens it."""
 
     noun: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
     isolated = True
-    folder: ClassVar[str]
-    """The main folder in the archive: each program has its own."""
     nothing: ClassVar[str]
     """The error for a file without text, after its name."""
-
-    def fit(self, sample: Sample) -> Fit:
-        return Fit.CERTAIN if any(part.startswith(self.folder) for part in sample.parts) else Fit.NO
 
     def load(self, path: Path) -> Loaded:
         kind = f"{self.noun} ({self.suffixes[0]})"
@@ -77,7 +72,7 @@ class OfficeLoader(ABC):
             warnings.simplefilter("ignore", category=UserWarning)
             with office_errors(path, kind, KeyError, ValueError):  # a part is missing, or it is another kind of file
                 document = open_document(file)
-                stated = document.properties if self.folder == "xl/" else document.core_properties
+                stated = document.properties if self.parts == "xl/" else document.core_properties
             title, sections, pages, notes = self.read(document, path)
             placed = lay_out(sections)
         if not placed:

@@ -35,7 +35,7 @@ class PptxLoader(OfficeLoader):
 
     noun = "a PowerPoint presentation"
     suffixes = (".pptx",)
-    folder = "ppt/"
+    parts = "ppt/"
     nothing = "text in a visible slide. Pictures of text are not read."
 
     def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:

@@ -38,7 +38,7 @@ class XlsxLoader(OfficeLoader):
 
     noun = "an Excel workbook"
     suffixes = (".xlsx",)
-    folder = "xl/"
+    parts = "xl/"
     nothing = "filled cell in a visible sheet."
 
     def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
