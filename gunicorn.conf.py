@@ -9,8 +9,11 @@ import tempfile
 from pathlib import Path
 
 from gunicorn.arbiter import Arbiter
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
+from chatbot.config.log import log_formatter
 from chatbot.config.settings import Settings, in_url, is_loopback
 
 _environment = dict(os.environ)
@@ -23,6 +26,18 @@ workers = int(os.environ.get("WEB_CONCURRENCY") or min(_cores, 4))
 # (SIGHUP).
 for _name in os.environ.keys() - _environment.keys():
     del os.environ[_name]
+
+
+class Lines(Logger):  # type: ignore[misc]
+    """gunicorn's own lines in the format of all others (LOG_FORMAT)."""
+
+    def setup(self, cfg: Config) -> None:
+        super().setup(cfg)
+        for handler in self.error_log.handlers:
+            handler.setFormatter(log_formatter(_settings.log_format))
+
+
+logger_class = Lines
 worker_class = "chatbot.app.web.gunicorn_worker.LoopWorker"
 backlog = 2048
 # The heartbeat of a worker comes from its event loop, which no request blocks.

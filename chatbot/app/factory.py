@@ -31,6 +31,7 @@ from .web.streaming import ActiveStreams
 
 log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 1_000_000
+RATE_LIMIT = ("RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 FIGURES_SECONDS = 60.0
 """Time between two looks for reports that other programs have changed."""
 
@@ -57,7 +58,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         app,
         origins=list(settings.cors_origins),
         methods=["GET", "POST", "PATCH", "DELETE"],
-        expose_headers=["Retry-After", "Location", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
+        expose_headers=["Retry-After", "Location", *RATE_LIMIT],
     )
     register_request_hooks(app, settings)
     if settings.trusted_proxies:

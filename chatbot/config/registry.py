@@ -1,13 +1,15 @@
 """Registries map names to modules, imported on first use.
 
 To add an adapter, add a file that ends with a ``build`` function, and a line in its package's registry. Small adapters
-may share a file: "module:Name" is built by calling that name.
+may share a file: "module:Name" is built by calling that name. An installed package may add adapters by entry points of
+the registry's group; a name of ours stays ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.metadata import distributions
 from types import ModuleType
 from typing import Generic, TypeVar
 
@@ -16,12 +18,16 @@ from ..domain.errors import MissingPackageError, UnknownNameError
 T = TypeVar("T")
 
 
-class Registry(Generic[T]):
-    """``kind``: what error messages call a name."""
+_INSTALLED = tuple(one for package in distributions() for one in package.entry_points)
 
-    def __init__(self, kind: str, modules: Mapping[str, str]) -> None:
+
+class Registry(Generic[T]):
+    """``kind``: what error messages call a name. ``group``: that of entry points, after "report_chat."; "" = none."""
+
+    def __init__(self, kind: str, modules: Mapping[str, str], *, group: str = "") -> None:
         self.kind = kind
-        self._modules = dict(modules)
+        added = {one.name: one.value for one in _INSTALLED if one.group == f"report_chat.{group}"}
+        self._modules = {**added, **modules}
 
     def names(self) -> list[str]:
         return sorted(self._modules)

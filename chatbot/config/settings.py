@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, m
 
 from ..domain.errors import SettingsError
 from . import settings_types as types
+from .log import LogFormat
 from .settings_types import PRESETS
 
 warnings.filterwarnings("ignore", 'Field name "schema"', UserWarning)
@@ -57,6 +58,8 @@ class Settings(BaseModel):
     """Maximum number of running and queued questions per worker; beyond it requests get 503."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Lowest level of log lines: DEBUG, INFO, WARNING or ERROR."""
+    log_format: LogFormat = "text"
+    """Format of all log lines: text, or json (one object a line)."""
     traces: Literal["off", "otlp"] = "off"
     """Send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT; needs the extra `tracing`."""
     cors_origins: types.Origins = ()
@@ -393,8 +396,8 @@ ACCESS_FIELDS = (
     "daily_tokens_per_caller", "keep_conversations_days",
 )  # fmt: skip
 NOT_IN_FINGERPRINT = {
-    "host", "port", "threads", "questions", "log_level", "traces", "cors_origins", "data_dir", "model_prices",
-    *ACCESS_FIELDS,
+    "host", "port", "threads", "questions", "log_level", "log_format", "traces", "cors_origins", "data_dir",
+    "model_prices", *ACCESS_FIELDS,
 }  # fmt: skip
 
 

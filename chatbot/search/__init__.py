@@ -41,4 +41,5 @@ RETRIEVAL_METHODS: Registry[RetrievalMethod] = Registry(
         "hybrid": "chatbot.search.ranking:hybrid",
         "vector": "chatbot.search.ranking:vector",
     },
+    group="retrieval_methods",
 )

@@ -17,6 +17,7 @@ STORES: Registry[Store] = Registry(
         "faiss": "chatbot.stores.faiss",
         "pgvector": "chatbot.stores.pgvector",
     },
+    group="stores",
 )  # fmt: skip  # a line for each store
 
 

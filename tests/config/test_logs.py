@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -9,8 +10,8 @@ import pytest
 
 LINES = """
 import logging
-from chatbot.config import begin_log
-begin_log({level!r})
+from chatbot.config.log import begin_log
+begin_log({level!r}, {style!r})
 for name in ("chatbot.app.web", "httpx2", "pymongo.command"):
     for level in ("debug", "info", "warning", "error"):
         getattr(logging.getLogger(name), level)("%s of %s", level, name)
@@ -26,8 +27,14 @@ for name in ("chatbot.app.web", "httpx2", "pymongo.command"):
     ],
 )
 def test_libraries_tell_no_content_whatever_the_level(level: str, ours: list[str], theirs: list[str]) -> None:
-    code = LINES.format(level=level)
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
-    found = [line.split()[2:4] for line in said.splitlines()]
-    names = {"chatbot.app.web:": ours, "httpx2:": theirs, "pymongo.command:": theirs}
-    assert found == [[shown, name] for name, levels in names.items() for shown in levels]
+    names = {"chatbot.app.web": ours, "httpx2": theirs, "pymongo.command": theirs}
+    expected = [(shown, name) for name, levels in names.items() for shown in levels]
+    assert [(part[2], part[3].rstrip(":")) for part in map(str.split, lines(level, "text"))] == expected
+    objects = [json.loads(line) for line in lines(level, "json")]
+    assert [(one["level"], one["logger"]) for one in objects] == expected
+    assert [one["message"] for one in objects] == [f"{shown.lower()} of {name}" for shown, name in expected]
+
+
+def lines(level: str, style: str) -> list[str]:
+    code = LINES.format(level=level, style=style)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.splitlines()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +35,21 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: 
     (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     return name
+
+
+def test_an_installed_package_adds_an_adapter_and_replaces_none(tmp_path: Path) -> None:
+    about = tmp_path / "acme-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[report_chat.rerankers]\nnewest = acme:build\nmmr = acme:build\n")
+    (tmp_path / "acme.py").write_text("def build(**_):\n    return 'of acme'\n")
+    code = (
+        "from chatbot.models.rerank import RERANKERS as known\n"
+        "print('newest' in known.names(), known.builder('newest')(), known.builder('mmr').__name__)"
+    )
+    command, environment = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(tmp_path)}
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert said == "True of acme MmrReranker\n"
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_valid_ones() -> None:

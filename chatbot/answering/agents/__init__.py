@@ -19,6 +19,7 @@ AGENTS: Registry[BaseAgent] = Registry(
         "direct": "chatbot.answering.agents.direct",
         "report": "chatbot.answering.agents.report",
     },
+    group="agents",
 )
 DEFAULT = "direct"
 CHOOSES = "auto"

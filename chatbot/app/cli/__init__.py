@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from ... import __version__
-from ...config import begin_log
+from ...config.log import begin_log
 from ...config.settings import Settings
 from ...domain.errors import ChatbotError, DependencyError, InvalidRequestError
 
@@ -74,7 +74,7 @@ def cli(context: click.Context) -> None:
     from ..services import Services  # only when a command runs: help and version do not need it
 
     settings = Settings.from_env()
-    begin_log(settings.log_level)
+    begin_log(settings.log_level, settings.log_format)
     context.obj = context.with_resource(Services(settings))
 
 

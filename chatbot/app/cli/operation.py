@@ -19,7 +19,6 @@ from ..evaluation import COLUMNS as QUESTION_COLUMNS
 from ..evaluation import RATED, SEVERAL
 from ..factory import close_app, create_app
 from ..web.files import csv_text
-from ..web.monitoring import configure_logging
 from ..web.server import Server, listen
 from . import print_json, write_text
 
@@ -54,7 +53,6 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
     click.echo(f"Ask your reports: http://{in_url(address[0])}:{listening.getsockname()[1]}  (Ctrl-C stops)")
     if settings.rule != "open":
         click.echo(f"{WITHOUT_KEY[settings.rule]} Create a key: python -m chatbot keys create NAME --role admin")
-    configure_logging(settings.log_level)
     try:
         Server(app, settings).run([listening])
     finally:

@@ -50,7 +50,12 @@ def count_request() -> None:
     if most is None:
         return
     count, reset = services().storage.counters.request(who.account)
-    g.rate_limit = {"RateLimit-Limit": most, "RateLimit-Remaining": max(0, most - count), "RateLimit-Reset": reset}
+    left = max(0, most - count)
+    g.rate_limit = {
+        "RateLimit-Limit": most, "RateLimit-Remaining": left, "RateLimit-Reset": reset,
+        # draft-ietf-httpapi-ratelimit-headers-10, which is to replace the three above
+        "RateLimit-Policy": f'"minute";q={most};w=60', "RateLimit": f'"minute";r={left};t={reset}',
+    }  # fmt: skip
     if count > most:
         message = f"Rate limit of {most} requests a minute reached. Retry in {reset} s."
         raise TooManyRequestsError(message, retry_after=reset)

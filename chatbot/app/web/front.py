@@ -25,7 +25,7 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 QUESTIONS = frozenset({"/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"})
 RESUMED = "/stream"
 """Paths whose requests may wait for a model; RESUMED ends the path of an answer that another request has started."""
-ALIVE, ALIVE_BODY = "/health", b'{"status":"ok"}\n'
+ALIVE, ALIVE_BODY = ("/health", "/livez"), b'{"status":"ok"}\n'
 """Answered here as the application would, but neither logged nor counted: probes ask for it every few seconds."""
 ALIVE_HEADERS = [
     (b"content-type", b"application/json"), (b"content-length", str(len(ALIVE_BODY)).encode()),
@@ -82,7 +82,7 @@ class Front:
         self._lag_probe: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == ALIVE and scope["method"] in {"GET", "HEAD"}:
+        if scope["path"] in ALIVE and scope["method"] in {"GET", "HEAD"}:
             await send({"type": "http.response.start", "status": 200, "headers": ALIVE_HEADERS})
             await send({"type": "http.response.body", "body": ALIVE_BODY})
             return

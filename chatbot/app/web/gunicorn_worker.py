@@ -9,9 +9,9 @@ from typing import Any
 
 from gunicorn.workers.base import Worker
 
+from ...config.log import begin_log
 from ...config.settings import Settings
 from ..factory import close_app, stop_work
-from .monitoring import configure_logging
 from .server import Server
 
 
@@ -28,7 +28,7 @@ class LoopWorker(Worker):  # type: ignore[misc]
     def run(self) -> None:
         """Serve until gunicorn says otherwise, or has gone."""
         settings = Settings.from_env()
-        configure_logging(settings.log_level)
+        begin_log(settings.log_level, settings.log_format)
         server = _Beating(self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout)
         if self.cfg.is_ssl:  # read when the server starts
             server.config.ssl_certfile, server.config.ssl_keyfile = self.cfg.certfile, self.cfg.keyfile

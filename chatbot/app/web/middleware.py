@@ -34,7 +34,7 @@ SECURITY_HEADERS = {
     "Cache-Control": "private, no-cache",
 }
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-ALIVE = "/health"
+ALIVE = ("/health", "/livez")
 OPENAI = "/v1/"
 """Below it errors have the form that OpenAI's clients read."""
 HTTP_CODES = {
@@ -56,7 +56,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
         begin_request()
         g.request_id = uuid.uuid4().hex[:12]
         g.observed = ObservedRequest(g.request_id)
-        if request.path != ALIVE:
+        if request.path not in ALIVE:
             refuse_foreign_hosts(names)
         refuse_foreign_origins(settings.cors_origins)
         count_request()

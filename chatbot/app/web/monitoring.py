@@ -8,9 +8,7 @@ own OTEL_* variables; no span has the text of a question or an answer.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-import sys
 import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Mapping
@@ -30,14 +28,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from ...answering.conversation import Saved
-from ...config import begin_log
 from ...config.settings import Settings
 from ...database.core import Json
 from ...domain import Answer, Scope, StepEvent, Unsupported
 from ...domain.costs import DayUsage, Sums, Usage, UsageReport
 from ...domain.errors import ChatbotError, DependencyError, IngestingError, MissingPackageError
 from ..services.storage import Storage
-from .routes import Number, Query, answer_type, require_samples, route, samples, services
+from .routes import PAGE, Number, Query, answer_type, require_samples, route, samples, services
 
 monitoring = Blueprint("monitoring", __name__)
 log = logging.getLogger(__name__)
@@ -120,7 +117,7 @@ def tracer_provider(settings: Settings) -> Any:
         return None
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.resources import OTELResourceDetector, Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
@@ -128,7 +125,8 @@ def tracer_provider(settings: Settings) -> Any:
             "TRACES=otlp needs the Python packages of OpenTelemetry.",
             remedy="Install them: pip install -r requirements-tracing.txt",
         ) from error
-    provider = TracerProvider(resource=Resource.create({"service.name": "report-chat"}))
+    stated = OTELResourceDetector().detect().attributes  # OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
+    provider = TracerProvider(resource=Resource.create({"service.name": "report-chat", **stated}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider
 
@@ -164,11 +162,11 @@ class ObservedRequest:
             self._span.set_attribute("http.response.status_code", status)
             self._span.end()
         line = {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds"), "request_id": self._id,
-            "method": self._method, "path": self._path, "status": status, "ms": round(seconds * 1000, 1),
+            "request_id": self._id, "method": self._method, "path": self._path, "status": status,
+            "ms": round(seconds * 1000, 1),
             "owner": hashlib.sha256(owner.encode()).hexdigest()[:OWNER_DIGITS] if owner else "",
         }  # fmt: skip
-        request_log.info(json.dumps(line, ensure_ascii=False))
+        request_log.info("%(method)s %(path)r %(status)d in %(ms)s ms, request %(request_id)s of [%(owner)s]", line)
 
     @contextmanager
     def question(self) -> Iterator[Callable[[object], None]]:
@@ -195,16 +193,6 @@ class ObservedRequest:
         finally:
             if step is not None:
                 step.end()
-
-
-def configure_logging(level: str) -> None:
-    """Log to the error stream, as a server does: each request is one line of JSON."""
-    begin_log(level)
-    if not request_log.handlers:
-        lines = logging.StreamHandler(sys.stderr)
-        lines.setFormatter(logging.Formatter("%(message)s"))
-        request_log.addHandler(lines)
-        request_log.propagate = False
 
 
 def count_answer(answer: Answer) -> None:
@@ -329,6 +317,11 @@ def check_readiness() -> Response:
         "ingesting": loading is not None and loading.running,
     }
     return make_response(jsonify(body), 200 if ok else 503)
+
+
+# The names that Kubernetes' own components use.
+for _path, _view in (("/livez", check_health), ("/readyz", check_readiness)):
+    monitoring.add_url_rule(_path, _path[1:], PAGE(_view))
 
 
 class UsageQuery(Query):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template
+from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template, request
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from werkzeug.routing import Rule
@@ -56,7 +56,10 @@ def get_openapi() -> Response:
     made = current_app.extensions
     if "openapi" not in made:  # once, because it takes as long as a search
         made["openapi"] = describe(current_app, services().settings)
-    return jsonify(made["openapi"])
+    response = jsonify(made["openapi"])
+    response.add_etag()
+    response.make_conditional(request)
+    return response
 
 
 @openapi.get("/docs")

@@ -30,6 +30,7 @@ CHUNKERS: Registry[Chunker] = Registry(
         "sentence": "chatbot.library.chunkers:SentenceChunker",
         "sliding_window": "chatbot.library.chunkers:SlidingWindowChunker",
     },
+    group="chunkers",
 )
 CHARACTERS_PER_TOKEN = 4
 """An estimate for English, as in `text.estimate_tokens`; the sample reports have 3.8 (MiniLM)."""

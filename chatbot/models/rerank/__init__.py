@@ -27,6 +27,7 @@ RERANKERS: Registry[Reranker] = Registry(
         "mongodb": "chatbot.models.rerank:MongoReranker",
         "none": "chatbot.models.rerank:NoReranker",
     },
+    group="rerankers",
 )
 """Each is built with ``chat_model``, ``language`` and ``store``; the first and the last are functions that return them,
 because the model and the store may be set up later."""

@@ -42,6 +42,8 @@ def test_a_share_of_requests_holds_for_all_workers(app: Flask, other: Flask) -> 
         response = clients[number % 2].get("/api/reports")
         assert response.status_code == 200
         assert (response.headers["RateLimit-Limit"], response.headers["RateLimit-Remaining"]) == ("5", str(4 - number))
+        assert response.headers["RateLimit-Policy"] == '"minute";q=5;w=60'
+        assert response.headers["RateLimit"] == f'"minute";r={4 - number};t={response.headers["RateLimit-Reset"]}'
     for client in clients:
         refused = client.get("/api/reports")
         error_of(refused, 429, "too_many_requests")
@@ -49,7 +51,7 @@ def test_a_share_of_requests_holds_for_all_workers(app: Flask, other: Flask) -> 
         assert refused.headers["RateLimit-Remaining"] == "0"
         assert {
             client.get(path, buffered=True).status_code
-            for path in ("/", "/health", "/ready", "/static/js/chat/chat.js")
+            for path in ("/", "/health", "/livez", "/ready", "/readyz", "/static/js/chat/chat.js")
         } == {200}
     elsewhere = {"REMOTE_ADDR": "2001:db8::1"}
     assert clients[0].get("/api/reports", environ_base=elsewhere).headers["RateLimit-Remaining"] == "4"

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from chatbot.app.factory import create_app
 from chatbot.app.services import Services
 from chatbot.app.web.monitoring import count_answer
+from chatbot.config.log import JsonLines
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, LedgerRow, Scope, ScopeSummary, Threshold, Trace, Unsupported, Usage
 from chatbot.domain.errors import DatabaseError
@@ -194,15 +195,17 @@ def test_a_report_that_waits_is_the_lag(client: FlaskClient, services: Services)
     assert 300 <= counted(client)["report_chat_index_lag_seconds"] < 400
 
 
-def test_each_request_is_one_line_of_json(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_request_is_one_line(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "chatbot.requests")
     with client.get("/health?secret=1") as response:
         pass
-    (line,) = [json.loads(each.message) for each in caplog.records if each.name == "chatbot.requests"]
+    (record,) = [each for each in caplog.records if each.name == "chatbot.requests"]
+    assert record.message.startswith("GET '/health' 200 in ")
+    line = json.loads(JsonLines().format(record))
     assert (line["method"], line["path"], line["status"]) == ("GET", "/health", 200)
     assert line["request_id"] == response.headers["X-Request-ID"]
     assert line["ms"] >= 0
-    assert set(line) == {"time", "request_id", "method", "path", "status", "ms", "owner"}
+    assert set(line) == {"time", "level", "logger", "request_id", "method", "path", "status", "ms", "owner"}
 
 
 @pytest.mark.usefixtures("kenya")

@@ -22,7 +22,10 @@ from tests.conftest import KENYA_2023
 
 
 def test_every_route_has_its_errors_and_every_reference_leads_somewhere(client: FlaskClient) -> None:
-    document = client.get("/openapi.json").get_json()
+    response = client.get("/openapi.json")
+    tag = {"If-None-Match": response.headers["ETag"]}
+    assert client.get("/openapi.json", headers=tag).status_code == 304
+    document = response.get_json()
     assert document["info"]["version"] == API_VERSION
     operations = [one for path in document["paths"].values() for one in path.values()]
     ids = [one["operationId"] for one in operations]

@@ -41,8 +41,12 @@ def test_the_steps_stand_below_the_request_and_that_below_its_caller(app: Flask,
         assert QUESTION not in str(dict(step.attributes))
 
 
-def test_they_are_off_by_default_and_named_where_they_are_not(settings: Settings) -> None:
+def test_they_are_off_by_default_and_named_where_they_are_not(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert tracer_provider(settings) is None
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "reports-of-acme")
     found = tracer_provider(settings.override(traces="otlp"))
     assert found is not None
+    assert found.resource.attributes["service.name"] == "reports-of-acme"
     found.shutdown()
