@@ -265,6 +265,8 @@ class Settings(BaseModel):
     """Largest file that is read, in megabytes."""
     ingestion_workers: int = Field(2, ge=1, le=16)
     """Files that one process ingests at the same time."""
+    ocr_pages: int = Field(100, ge=0)
+    """Most pages of a file that OCR reads, with the extra ocr. 0: none."""
     upload_quota_mb: int | None = Field(None, ge=1)
     """Megabytes that all uploads together may take. Not set: no limit."""
     keep_files: bool = True

@@ -17,6 +17,8 @@ SECTION_SEPARATOR = " › "
 NAMELESS = "Without a name"
 """The name and title of a passage of another program that states none."""
 PARAGRAPH = "\n\n"
+UNSURE = "[?]"
+"""Ends a line that OCR read with little confidence."""
 SUMMARY_ORDINAL = 99_999
 """Far from all other ordinals, so that a summary is no neighbour of a passage; ids have five digits for it."""
 ATTACHMENTS = "attachments"
@@ -26,13 +28,15 @@ ATTACHMENTS = "attachments"
 @dataclass(frozen=True, slots=True)
 class Section:
     """A run of text under one heading path, on one page. ``start`` = offset in the document's text (`lay_out`).
-    ``metadata`` is of this part alone: a table's row may have its own country and year."""
+    ``metadata`` is of this part alone: a table's row may have its own country and year. ``confidence``: from 0 to 1,
+    None = not read by OCR."""
 
     path: tuple[str, ...]
     text: str
     start: int = 0
     page: int | None = None
     metadata: Mapping[str, Value] = field(default_factory=dict)
+    confidence: float | None = None
 
 
 def lay_out(sections: Iterable[Section]) -> tuple[Section, ...]:
@@ -258,6 +262,8 @@ class Chunk:
     """The years of its figures, newest first; not the year of its report."""
     url: Hidden[str] = ""
     """Address of its web page; "" = a file."""
+    confidence: Annotated[float | None, Field(exclude_if=lambda confidence: confidence is None)] = None
+    """Mean confidence of the OCR that read its page, from 0 to 1; None = the file has the text."""
 
     @computed_field
     @property

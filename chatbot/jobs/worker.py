@@ -156,6 +156,7 @@ class IngestionWorker(Worker):
             cancel,
             stopping=lambda: self._stopping.is_set() or lost.is_set(),
             indexing=partial(note, "indexing"),
+            reading=lambda page: self._queue.note(file, state="loading", detail=f"OCR reads page {page}."),
             refresh=renew,
         )
         try:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from ..domain import Chunk
+from ..domain.documents import UNSURE
 from ..domain.figures import ReportedFigure
 from . import sentences
 from .figures import MONTHS, Figure, comma_decimals, figures, unify_signs
@@ -184,7 +185,7 @@ def _figures_of_line(
 
 def _lines(text: str) -> Iterator[str]:
     for line in unify_signs(text).replace("**", "").splitlines():
-        if words := _NOTE.sub("", _BULLET.sub("", line.strip())).strip():
+        if UNSURE not in line and (words := _NOTE.sub("", _BULLET.sub("", line.strip())).strip()):
             yield words
 
 

@@ -22,8 +22,9 @@ POLL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class JobControl:
-    """``progress(done, total)`` counts stored passages, ``indexing(done, total)`` those that searches know;
-    ``waiting(reason)`` says why nothing happens. ``patience``: seconds that the searches may take to follow."""
+    """``reading(page)`` names the page that OCR reads next. ``progress(done, total)`` counts stored passages,
+    ``indexing(done, total)`` those that searches know. ``waiting(reason)`` says why nothing happens. ``patience``:
+    seconds that the searches may take to follow."""
 
     progress: Callable[[int, int], None] = lambda done, total: None
     waiting: Callable[[str], None] = lambda reason: None
@@ -31,6 +32,7 @@ class JobControl:
     stopping: Callable[[], bool] = lambda: False
     """True if cancellation means that another process continues, so that stored passages are kept."""
     indexing: Callable[[int, int], None] = lambda done, total: None
+    reading: Callable[[int], None] = lambda page: None
     patience: float = 600.0
     refresh: Callable[[], object] = lambda: None
     """Sets ``cancel`` when the work was cancelled in the database."""

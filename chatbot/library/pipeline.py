@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, Literal
 
 from ..database.repositories.corpus import CorpusFacts
@@ -36,7 +35,6 @@ from ..domain.errors import (
     SupersededError,
 )
 from ..domain.protocols import Chunker, Store
-from ..domain.request import Cancellation
 from ..language.reported_figures import figure_years
 from .control import JobControl, lease
 from .derived import NONE, Summary
@@ -282,7 +280,7 @@ class IngestionService:
 
     documents: DocumentRepository
     ingestors: Callable[[Mapping[str, Any]], Ingestor]
-    load: Callable[[Path, Cancellation], Loaded]
+    load: Callable[..., Loaded]
     leases: CorpusFacts
     summary: Summary
 
@@ -316,7 +314,7 @@ class IngestionService:
             stated, ingestor, fingerprint = change
             known = self.documents.get(id)
             number = self.leases.next_upload_number() if upload_number is None else upload_number
-            document = self._document(source, stated, leased.cancel)
+            document = self._document(source, stated, leased)
             leased.check()
             about = Registration(
                 stated.get("collection"),
@@ -391,7 +389,7 @@ class IngestionService:
     def plan(self, source: Source, *, overrides: Mapping[str, Any] | None = None) -> Planned:
         """Return what `ingest` would do, without doing it. Raises as it does."""
         known, stated, ingestor = self._known(source, overrides or {})
-        document = self._document(source, stated, Cancellation())
+        document = self._document(source, stated, JobControl())
         outcome = "new"
         if known is not None and _is_complete(known):
             version = ingestor.version(document, self.summary.kind, stated.get("collection"))
@@ -405,8 +403,8 @@ class IngestionService:
         stated = {**(known.overrides if known else {}), **overrides}
         return known, stated, self.ingestors(stated)
 
-    def _document(self, source: Source, stated: Mapping[str, Any], cancel: Cancellation) -> Document:
-        loaded = self.load(source.path, cancel)
+    def _document(self, source: Source, stated: Mapping[str, Any], control: JobControl) -> Document:
+        loaded = self.load(source.path, cancel=control.cancel, on_page=control.reading)
         return make_document(source, loaded, overrides=stated, countries=self.documents.values("country_name"))
 
 

@@ -188,6 +188,7 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
         metadata=forms.row_metadata(row, fields),
         collection=collection,
         labels=tuple(map(str, forms.list_value(row.get("data_labels")))),
+        confidence=row.get("confidence"),
         figure_years=tuple(year for year in forms.list_value(row.get("figure_years")) if isinstance(year, int)),
     )
 

@@ -239,6 +239,7 @@ def test_a_chunk_comes_back_as_it_was_written(harness: Harness, store: Store) ->
         chunk("a", 3, "Text with ümlauts.", country_name="Kenya", year=2023, type="country_report"),
         labels=("table",),
         figure_years=(2023, 2021),
+        confidence=0.97,
         description="A table.",
     )
     general = chunk("b", collection=GENERAL)

@@ -183,7 +183,9 @@ def print_answer(saved: Saved, printed: str, *, as_json: bool) -> None:
         click.echo()
         for citation in sorted(answer.citations, key=lambda citation: citation.number):
             chunk = citation.hit.chunk
-            place = ", ".join(filter(None, (citation.section, f"page {chunk.page}" if chunk.page is not None else "")))
+            page = f"page {chunk.page}" if chunk.page is not None else ""
+            ocr = f"read by OCR, {int(100 * chunk.confidence)} %" if chunk.confidence is not None else ""
+            place = ", ".join(filter(None, (citation.section, page, ocr)))
             click.secho(f"[{citation.number}] {chunk.title}{f': {place}' if place else ''}", dim=True)
     notes = [_describe_doubt(sentence) for sentence in answer.unsupported]
     if scope := answer.scope.from_question:

@@ -105,6 +105,10 @@ class _ProgressLabel:
     def text(self, work: _Work | None) -> str | None:
         return f"{work.name} {self.passages}" if work else None
 
+    def reading(self, page: int) -> None:
+        self.passages = f"page {page}"
+        self.bar.render_progress()
+
     def progress(self, done: int, total: int) -> None:
         self.passages = f"{done}/{total}" if done < total else ""
         self.bar.render_progress()
@@ -154,7 +158,8 @@ def _ingest(
             origins = [f"{one.field} {one.value} ({one.origin})" for one in document.proposed if not one.taken]
             proposed = f"; proposed: {', '.join(origins)}" if origins else ""
             return planned.outcome, 0, f"{document.title}  ({', '.join(filter(None, [about, kind]))}){proposed}"
-        result = service.ingest(work.source(), overrides=overrides, control=JobControl(label.progress, waiting))
+        control = JobControl(label.progress, waiting, reading=label.reading)
+        result = service.ingest(work.source(), overrides=overrides, control=control)
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
         return "failed", 0, work.name

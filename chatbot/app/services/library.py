@@ -7,8 +7,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...answering.context import CONTEXT_MARGIN, wider_text
@@ -16,16 +15,16 @@ from ...config import SAMPLE_DATA
 from ...config.settings_types import CHUNKING
 from ...database.repositories.documents import is_inside
 from ...database.repositories.figures import FigurePage
-from ...domain import Chunk, Chunking, DocumentRecord, Loaded, Scope, Values
+from ...domain import Chunk, Chunking, DocumentRecord, Scope, Values
 from ...domain.errors import ConflictError, ForbiddenError, InvalidRequestError, NotFoundError
 from ...domain.figures import SAMPLE_GLOSSARY
-from ...domain.request import Caller, Cancellation
+from ...domain.request import Caller
 from ...jobs.worker import IngestionWorker, Originals
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl, lease
 from ...library.derived import EXTRACTIVE, NONE, ModelSummary, Summary
 from ...library.loaders import loader_for
-from ...library.loaders.isolation import LoaderPool
+from ...library.loaders.isolation import UPLOAD_LIMITS, LoaderPool
 from ...library.pipeline import IngestionService, Ingestor
 from ...library.samples import SampleReports
 from ...library.sources import About, Cutting, check_collection, check_overrides
@@ -91,7 +90,7 @@ class Ingesting:
         return IngestionService(
             documents=self._storage.documents,
             ingestors=self.ingestor_for,
-            load=self.load,
+            load=self._loader.load,
             leases=self._storage.facts,
             summary=summary,
         )
@@ -99,11 +98,8 @@ class Ingesting:
     @lazy
     def _loader(self) -> LoaderPool:
         folder = self.settings.data_dir / "readers" / "uploads"
-        return LoaderPool(self.settings.ingestion_workers, time_limit=LOAD_SECONDS, folder=folder)
-
-    def load(self, path: Path, cancel: Cancellation) -> Loaded:
-        """Read one file, in its own process if its format needs that. Raises LoadError."""
-        return self._loader.load(path, cancel=cancel)
+        limits = replace(UPLOAD_LIMITS, ocr_pages=self.settings.ocr_pages)
+        return LoaderPool(self.settings.ingestion_workers, time_limit=LOAD_SECONDS, folder=folder, limits=limits)
 
     @property
     def sample_summary(self) -> Summary:

@@ -194,6 +194,7 @@ def _template(document: Document, section: Section, collection: str) -> Chunk:
         labels=document.labels,
         description=document.description,
         url=document.source if document.source.startswith(("http://", "https://")) else "",
+        confidence=section.confidence,
     )
 
 

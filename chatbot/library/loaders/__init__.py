@@ -16,7 +16,7 @@ from functools import cache
 from io import BytesIO
 from operator import methodcaller
 from pathlib import Path, PurePath
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 from zipfile import BadZipFile, ZipFile
 
 from ...config.registry import Registry
@@ -24,6 +24,7 @@ from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError, ReaderFailedError
 from ...domain.protocols import Loader
 from ...language import visible
+from .ocr import INSTALL, INSTALLED, Ocr
 from .sections import WidthError
 from .text import decode_sample, unreadable
 
@@ -81,12 +82,20 @@ class ArchiveLoader(ABC):
         return Fit.CERTAIN if any(map(methodcaller("startswith", self.parts), sample.parts)) else Fit.NO
 
 
+@runtime_checkable
+class PictureLoader(Protocol):
+    """A loader that also reads pictures of text."""
+
+    ocr: Ocr
+
+
 LOADERS: Registry[FileLoader] = Registry(
     "file format",
     {
         "csv": "chatbot.library.loaders.records:CsvLoader",
         "docx": "chatbot.library.loaders.docx:DocxLoader",
         "html": "chatbot.library.loaders.html:HtmlLoader",
+        **({"image": "chatbot.library.loaders.pdf:ImageLoader"} if INSTALLED else {}),
         "json": "chatbot.library.loaders.records:JsonLoader",
         "markdown": "chatbot.library.loaders.markdown:MarkdownLoader",
         "pdf": "chatbot.library.loaders.pdf:PdfLoader",
@@ -111,6 +120,7 @@ _OLE_STREAMS = {
     "__properties_version1.0": "is an Outlook message. Save it as text or HTML and try again.",
 }
 """Names of streams that identify an OLE2 file. An encrypted file has other streams too, so it comes first."""
+_PICTURES = {"a PNG image", "a JPEG image"}
 _MAGIC = (
     (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"),
     (b"II*\0", "a TIFF image"), (b"MM\0*", "a TIFF image"), (b"BM", "a BMP image"),
@@ -186,7 +196,8 @@ def _refuse_foreign(sample: Sample, expected: str) -> None:
         noun = next((noun for magic, noun in _MAGIC if head.startswith(magic)), "a binary file")
         noun = "a video or image" if head[4:8] == b"ftyp" else noun
         noun += f", not {expected}" if expected else ""
-        problem = f"is {noun}, or is damaged. It cannot be read. Readable: {', '.join(suffixes())}."
+        readable = f"It cannot be read. Readable: {', '.join(suffixes())}."
+        problem = f"is {noun}, or is damaged. {f'{INSTALL}.' if noun in _PICTURES else readable}"
     elif not sample.text.strip() and path.stat().st_size <= HEAD_BYTES:
         problem = "has no text."
     else:

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from itertools import count
 from pathlib import Path
@@ -26,7 +26,8 @@ from pydantic import TypeAdapter
 from ...domain import Loaded
 from ...domain.errors import CancelledError, ChatbotError, LoadError, ReaderFailedError, StoppedError
 from ...domain.request import Cancellation
-from . import LOADERS, all_loaders, detect, read_file, reader_failed
+from . import LOADERS, PictureLoader, all_loaders, detect, read_file, reader_failed
+from .ocr import Ocr
 
 log = logging.getLogger(__name__)
 TIME_LIMIT = 300.0
@@ -37,7 +38,7 @@ IN_PROCESS_BYTES = 8 * 1024
 _POLL_SECONDS = 0.1
 _NICENESS = 10
 """Questions go first where processors are scarce."""
-_BEGUN = b"begun\n"
+_BEGUN, _PAGE = b"begun\n", b"page "
 MAX_LOADED = 64 * 1024**2
 """The size of one file's text in memory: its characters, and `SECTION_COST` for each section."""
 SECTION_COST = 250
@@ -52,8 +53,11 @@ class ReadingLimits:
     memory: int
     seconds: int
     seconds_per_mb: int = 0
+    ocr_pages: int = 0
+    """Pictures of text that are read. Each adds `OCR_SECONDS` of processor time, and the time limit begins again."""
 
 
+OCR_SECONDS = 60
 UPLOAD_LIMITS = ReadingLimits(1024**3, 20, 60)
 """A PDF page of 20 kB takes up to .25 s."""
 ATTACHMENT_LIMITS = ReadingLimits(512 * 1024**2, 10)
@@ -71,10 +75,10 @@ class IsolatedLoader:
         self._child: subprocess.Popen[bytes] | None = None
         self._watch: _Watch | None = None
 
-    def read(self, path: Path, name: str, cancel: Cancellation) -> Loaded:
+    def read(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int], None]) -> Loaded:
         """Read the file with the loader of this ``name``. Raises as `LoaderPool.load` does."""
         with self._turn:
-            answer = self._ask(path, name, cancel)
+            answer = self._ask(path, name, cancel, on_page)
         if "failed" in answer:
             raise ReaderFailedError(answer["failed"])
         if "error" in answer:
@@ -88,24 +92,26 @@ class IsolatedLoader:
         with self._turn:
             self._discard()
 
-    def _ask(self, path: Path, name: str, cancel: Cancellation) -> dict[str, Any]:
+    def _ask(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int], None]) -> dict[str, Any]:
         if self._child is not None and self._child.poll() is not None:
             self._discard()
         used = self._child is not None  # for other files before
         child = self._child = self._child or _start(self._worker, self._limits)
         watch = self._watch = _Watch(child, path.name)
         late = needs_more(path, f"than {self._time_limit:g} s to be read")
-        timer = threading.Timer(self._time_limit, watch.stop, (late,))
-        timer.daemon = True
-        timer.start()
+        watch.allow(self._time_limit, late)
         cancel.on_cancel(lambda: watch.stop(_cancelled(path)))
+
+        def next_page(page: int) -> None:
+            watch.allow(self._time_limit, late)
+            on_page(page)
+
         try:
-            begun, line = _exchange(child, json.dumps({"path": str(path.absolute()), "format": name}))
+            begun, line = _exchange(child, json.dumps({"path": str(path.absolute()), "format": name}), next_page)
         except BaseException:  # a keyboard interrupt: its answer would be taken for that of the next file
             self._discard()
             raise
         finally:
-            timer.cancel()
             error = watch.finish()
         complete = line.endswith(b"\n")
         if not error and not complete:
@@ -117,7 +123,7 @@ class IsolatedLoader:
         if error:
             raise error
         if not begun and used:
-            return self._ask(path, name, cancel)  # it died before this file: try a new one
+            return self._ask(path, name, cancel, on_page)  # it died before this file: try a new one
         if complete:
             return answer
         # Linux kills the largest process with signal 9 when the machine's memory runs out.
@@ -161,8 +167,12 @@ class LoaderPool:
         self._numbers = count()
         self._changed = threading.Condition()
 
-    def load(self, path: Path, *, cancel: Cancellation | None = None, caller: str = "") -> Loaded:
+    def load(
+        self, path: Path, *, cancel: Cancellation | None = None, caller: str = "",
+        on_page: Callable[[int], None] = lambda page: None,
+    ) -> Loaded:  # fmt: skip
         """Read the file. Ends within a second once ``cancel`` is set. Small texts need no child and never wait.
+        ``on_page`` is called with the number of each page before OCR reads it.
 
         Raises:
             LoadError: as the loaders raise it, or the file needs too much time or memory.
@@ -175,7 +185,7 @@ class LoaderPool:
         if not reader.isolated and path.stat().st_size <= IN_PROCESS_BYTES:
             return read_file(reader, path)
         with self._turn(path, caller, cancel) as loader, self._lock(path, cancel):
-            return loader.read(path, name, cancel)
+            return loader.read(path, name, cancel, on_page)
 
     @contextlib.contextmanager
     def _turn(self, path: Path, caller: str, cancel: Cancellation) -> Iterator[IsolatedLoader]:
@@ -248,6 +258,14 @@ class _Watch:
         self._child: subprocess.Popen[bytes] | None = child
         self._lock = threading.Lock()
         self._error: ChatbotError | None = None
+        self._timer = threading.Timer(0, lambda: None)
+
+    def allow(self, seconds: float, late: ChatbotError) -> None:
+        """Stop the child for ``late`` after so many seconds from now."""
+        self._timer.cancel()
+        self._timer = threading.Timer(seconds, self.stop, (late,))
+        self._timer.daemon = True
+        self._timer.start()
 
     def stop(self, error: ChatbotError) -> None:
         """End the child. The first ``error`` is the one of the request."""
@@ -257,6 +275,7 @@ class _Watch:
                 self._child.kill()
 
     def finish(self) -> ChatbotError | None:
+        self._timer.cancel()
         with self._lock:
             self._child = None
             return self._error
@@ -270,6 +289,7 @@ def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
         "PYTHONUTF8": "1",
         "LC_ALL": "C.UTF-8",
         "OPENBLAS_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "1",  # as does each arena of the allocator
     }
     command = [sys.executable, "-P", "-W", "ignore", "-m", worker, *map(str, astuple(limits))]
     # A session of its own: Ctrl-C only reaches the server, which then ends the child.
@@ -278,8 +298,9 @@ def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
     )
 
 
-def _exchange(child: subprocess.Popen[bytes], request: str) -> tuple[bool, bytes]:
-    """Return whether the child began with the file, and its answer: a line, without an end if it is not complete."""
+def _exchange(child: subprocess.Popen[bytes], request: str, on_page: Callable[[int], None]) -> tuple[bool, bytes]:
+    """Return whether the child began with the file, and its answer: a line, without an end if it is not complete.
+    ``on_page`` is called with each page that it begins."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
@@ -287,7 +308,10 @@ def _exchange(child: subprocess.Popen[bytes], request: str) -> tuple[bool, bytes
         child.stdin.flush()
     except BrokenPipeError:
         return False, b""
-    return child.stdout.readline() == _BEGUN, child.stdout.readline()
+    begun = child.stdout.readline() == _BEGUN
+    while (line := child.stdout.readline()).startswith(_PAGE):
+        on_page(int(line.removeprefix(_PAGE)))
+    return begun, line
 
 
 def _cancelled(path: Path) -> CancelledError:
@@ -312,12 +336,20 @@ def main() -> None:
         path = Path(request["path"])
         # From now on. The system ends the process, as no library would stop.
         size = path.stat().st_size if path.exists() else 0
-        allowed = limits.seconds + limits.seconds_per_mb * size / 1024**2
-        _limit("RLIMIT_CPU", int(time.process_time() + allowed) + 1)
+        end = time.process_time() + limits.seconds + limits.seconds_per_mb * size / 1024**2
+        _limit("RLIMIT_CPU", int(end) + 1)
         answers.write(_BEGUN)
         answers.flush()
+
+        def begin_page(page: int) -> None:
+            nonlocal end
+            end += OCR_SECONDS
+            _limit("RLIMIT_CPU", int(end) + 1)
+            answers.write(b"%b%d\n" % (_PAGE, page))
+            answers.flush()
+
         try:
-            answer = _load(path, request["format"])
+            answer = _load(path, request["format"], Ocr(limits.ocr_pages, begin_page))
             last = _is_worn(limits.memory)
         except MemoryError:
             answer, last = {"error": needs_more(path, MEMORY).message}, True
@@ -327,9 +359,12 @@ def main() -> None:
         answers.flush()
 
 
-def _load(path: Path, name: str) -> dict[str, Any]:
+def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
     try:
-        loaded = read_file(LOADERS.builder(name)(), path)
+        loader = LOADERS.builder(name)()
+        if isinstance(loader, PictureLoader):
+            loader.ocr = ocr
+        loaded = read_file(loader, path)
         size = sum(SECTION_COST + len(section.text) + sum(map(len, section.path)) for section in loaded.sections)
         if size > MAX_LOADED:
             limit = f"{MAX_LOADED // 1024**2} million characters"

@@ -32,8 +32,8 @@ _COLUMN_NAMES = {"start": "start_offset", "end": "end_offset"}
 COLUMNS = tuple(_COLUMN_NAMES.get(part.name, part.name) for part in fields(Chunk))
 COLUMN_LIST = ", ".join(COLUMNS)
 _TABLE = files(__package__).joinpath("table.sql").read_text("utf-8")
-_ADDED = ("figure_years", "url", "language")
-"""Columns that tables of releases before 0.5 lack."""
+_ADDED = ("figure_years", "url", "language", "confidence")
+"""Columns that tables of older releases lack."""
 _DIMENSIONS = """
     SELECT atttypmod FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""

@@ -1,5 +1,5 @@
 -- The table of passages. Rows stay whole up to the page's size: vectors and terms kept apart make an exact search 3 times
--- slower. Tables of releases before 0.5 get the last columns, empty until their reports are read again.
+-- slower. Tables of older releases get the last columns, empty until their reports are read again.
 CREATE TABLE IF NOT EXISTS {table} (
     id text COLLATE "C" PRIMARY KEY,
     collection text NOT NULL,
@@ -22,4 +22,5 @@ CREATE TABLE IF NOT EXISTS {table} (
 ALTER TABLE {table}
     ADD COLUMN IF NOT EXISTS figure_years integer[] NOT NULL DEFAULT '{{}}',
     ADD COLUMN IF NOT EXISTS url text NOT NULL DEFAULT '',
-    ADD COLUMN IF NOT EXISTS language text NOT NULL DEFAULT '';
+    ADD COLUMN IF NOT EXISTS language text NOT NULL DEFAULT '',
+    ADD COLUMN IF NOT EXISTS confidence double precision;

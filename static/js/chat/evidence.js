@@ -1,7 +1,7 @@
 /** The passage behind a citation: a preview while the pointer or the focus is on it, and the panel that a click opens. */
 import { getJson } from "../common/api.js";
 import { byId, element, showFacts } from "../common/dom.js";
-import { decimal, foundBy, isAttachment, sourcePlace, sourceTitle } from "../common/format.js";
+import { decimal, foundBy, isAttachment, ocrName, sourcePlace, sourceTitle } from "../common/format.js";
 import { isPdf, passageNodes } from "../common/passage.js";
 import { t } from "../common/words.js";
 
@@ -15,7 +15,7 @@ const factsOf = (source) => ({
   [t("Country")]: source.country_name,
   [t("Year")]: source.year,
   [t("Section")]: source.section,
-  [t("Page")]: source.page,
+  [t("Page")]: [source.page, ocrName(source)].filter(Boolean).join(", "),
   [t("Score")]: typeof source.score === "number" && t("similarity {score}", { score: decimal(source.score, 2) }),
   [t("Found by")]: foundBy(source),
   [t("Stored")]: isAttachment(source) && t("no (attached to this question)"),

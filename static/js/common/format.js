@@ -52,7 +52,9 @@ export function sourceTitle(source) {
   return source.general ? t("General: {source}", { source: title }) : title;
 }
 
-export const sourcePlace = (source) => [source.section, pageName(source)].filter(Boolean).join(", ");
+export const ocrName = ({ confidence }) => confidence && t("read by OCR, {percent} %", { percent: Math.floor(100 * confidence) });
+
+export const sourcePlace = (source) => [source.section, pageName(source), ocrName(source)].filter(Boolean).join(", ");
 
 /** Return "Kenya: Country Report 2023, Economy, page 4". */
 export const sourceName = (source) => [sourceTitle(source), sourcePlace(source)].filter(Boolean).join(", ");

@@ -12,13 +12,17 @@ from pathlib import Path
 from chatbot.domain import Loaded, Section, lay_out
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import LOADERS, isolation
+from chatbot.library.loaders.ocr import Ocr
 
 
 class BadLoader:
     suffixes = (".html",)
+    ocr = Ocr()
 
     def load(self, path: Path) -> Loaded:
         name = path.read_text(encoding="utf-8").removeprefix("<html>")
+        for page in range(3, 3 + self.ocr.pages):
+            self.ocr.begin(page)
         text = DEEDS[name]() if name in DEEDS else name
         sections = lay_out([Section(("Part",), text or "done", page=2, metadata={"year": 2020})])
         return Loaded(name[:20], sections, 3, {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"))

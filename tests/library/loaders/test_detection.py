@@ -10,6 +10,7 @@ import pytest
 
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import HEAD_BYTES, detect, loader_for
+from chatbot.library.loaders.ocr import INSTALLED
 from tests.data import cases
 
 
@@ -98,6 +99,12 @@ REFUSED = {
         "a.doc is an old",
     ),
 }
+
+
+@pytest.mark.skipif(INSTALLED, reason="the extra ocr reads images")
+def test_an_image_names_the_extra_that_reads_it(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match=r"a\.png is a PNG image, .* Install the extra ocr to read it"):
+        loader_for(written(tmp_path, "a.png", b"\x89PNG\r\n\x1a\n\0\0"))
 
 
 @pytest.mark.parametrize(("name", "content", "message"), REFUSED.values(), ids=REFUSED)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from chatbot.domain import Loaded, Section
 from chatbot.domain.errors import CancelledError, LoadError, ReaderFailedError, StoppedError
 from chatbot.domain.request import Cancellation
-from chatbot.library.loaders.isolation import IN_PROCESS_BYTES, LoaderPool
+from chatbot.library.loaders.isolation import IN_PROCESS_BYTES, LoaderPool, ReadingLimits
 from tests.data import cases
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
@@ -59,8 +60,12 @@ def alive(process: int) -> bool:
         return False
 
 
-def test_a_document_arrives_as_it_was_loaded(loader: LoaderPool, page: Page) -> None:
-    assert loader.load(page("Hello, wörld")) == Loaded(
+def test_a_document_and_its_pages_arrive_as_they_were_loaded(page: Page) -> None:
+    pool, pages = LoaderPool(1, worker=BAD, limits=ReadingLimits(1024**3, 20, ocr_pages=2)), list[int]()
+    with closing(pool):
+        loaded = pool.load(page("Hello, wörld"), on_page=pages.append)
+    assert pages == [3, 4]
+    assert loaded == Loaded(
         "Hello, wörld", (Section(("Part",), "Hello, wörld", 5, 2, {"year": 2020}),), 3,
         {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"),
     )  # fmt: skip
@@ -133,7 +138,7 @@ def test_a_worn_child_is_replaced(loader: LoaderPool, page: Page) -> None:
 def test_the_child_knows_no_secret(loader: LoaderPool, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     names = set(loader.load(page("environment")).sections[0].text.split())
-    assert names == {"LC_ALL", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONPATH", "PYTHONUTF8"}
+    assert names == {"LC_ALL", "MALLOC_ARENA_MAX", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONPATH", "PYTHONUTF8"}
 
 
 def test_cancelling_ends_the_reading_at_once(loader: LoaderPool, page: Page) -> None:

@@ -1,4 +1,4 @@
-"""PDF: the text of each page in reading order, headings as section paths, tables as lines.
+"""PDF: the text of each page in reading order, headings as section paths, tables as lines. Pictures of pages likewise.
 
 `page` reads one page: its `drawing` to `words`, `tables` and columns. `outline` makes sections of all pages. No
 permissively licensed library kept as many table rows whole (benchmarks/table_structure.py).
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ....domain import Loaded, lay_out
 from ....domain.errors import LoadError
 from .. import FAULTS, Fit, Sample
+from ..ocr import PIXELS, Ocr
 from ..text import unreadable
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ _NO_TITLE = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _CODE = re.compile(r"[\d_]")
 MAX_MARGINS = 20
+_IMAGE_MAGIC = (b"\x89PNG\r\n", b"\xff\xd8\xff")
+_MAX_PIXELS = 100_000_000
+_POINT = 0.42
+"""Points in a pixel, if the picture is a page of A4."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffd]+")
 
 
@@ -48,6 +53,7 @@ class PdfLoader:
     noun = "a PDF"
     suffixes = (".pdf",)
     isolated = True
+    ocr = Ocr()
 
     def fit(self, sample: Sample) -> Fit:
         start = sample.head.find(b"%PDF-", 0, _HEAD_BYTES)
@@ -60,7 +66,7 @@ class PdfLoader:
     def load(self, path: Path) -> Loaded:
         """``Section.page`` counts the pages of the file from 1."""
         from .outline import sections_of
-        from .page import without_running_lines
+        from .page import columns_of_words, without_running_lines
 
         try:
             with path.open("rb") as file:
@@ -68,8 +74,16 @@ class PdfLoader:
         except OSError as error:
             raise unreadable(path, error) from error
         margins = without_running_lines(pages)
-        scanned = sum(page.letters < _MIN_LETTERS and page.pictured >= _SCANNED for page in pages)
-        remedy = "Run OCR on it first, for example: ocrmypdf in.pdf out.pdf."
+        pictures = [page for page in pages if page.letters < _MIN_LETTERS and page.pictured >= _SCANNED]
+        if pictures and not self.ocr.missing:
+            for page in pictures[: self.ocr.pages]:
+                words, page.confidence = self.ocr.page_words(path, page.number)
+                page.columns = columns_of_words(words)
+            margins += without_running_lines(pages)
+        scanned = sum(page.confidence is None for page in pictures)
+        remedy = "OCR found nothing to read in it."
+        if self.ocr.missing:
+            remedy = f"{self.ocr.missing}, or run OCR on it first: ocrmypdf in.pdf out.pdf."
         if not any(page.columns for page in pages) or scanned == len(pages):
             raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
         if 2 * scanned > len(pages):
@@ -80,11 +94,54 @@ class PdfLoader:
             title = ""  # a program filled it in with a file's name or its own
         title, sections = sections_of(pages, title)
         about = {name: " ".join(_CONTROL.sub(" ", value).split()) for name, value in properties.items()}
-        notes = (f"{scanned} of {len(pages)} pages are images. They were not read.",) if scanned else ()
+        notes = [f"{scanned} of {len(pages)} pages are images. {self.ocr.missing}."] if scanned else []
+        if len(pictures) > scanned:
+            notes.append(f"OCR read {len(pictures) - scanned} of {len(pages)} pages, which are images.")
         return Loaded(
             title or path.stem, lay_out(sections), pages=len(pages), margins=margins[:MAX_MARGINS], properties=about,
-            notes=notes,
+            notes=tuple(notes),
         )  # fmt: skip
+
+
+class ImageLoader:
+    """Photographs and scans, with the extra `ocr`."""
+
+    noun = "a PNG or JPEG image"
+    suffixes = (".png", ".jpg", ".jpeg")
+    isolated = True
+    ocr = Ocr()
+
+    def fit(self, sample: Sample) -> Fit:
+        return Fit.CERTAIN if sample.head.startswith(_IMAGE_MAGIC) else Fit.NO
+
+    def load(self, path: Path) -> Loaded:
+        """Read the picture as one page. Raises LoadError: it is damaged, too large, or shows no text."""
+        import numpy as np
+        from PIL import Image, ImageOps
+
+        from .outline import sections_of
+        from .page import PageText, columns_of_words
+
+        if self.ocr.missing:
+            raise LoadError(f"{path.name} is an image. {self.ocr.missing}.")
+        Image.MAX_IMAGE_PIXELS = _MAX_PIXELS // 2  # Pillow refuses twice as many
+        try:
+            with path.open("rb") as file, Image.open(file, formats=("PNG", "JPEG")) as image:
+                image.draft("RGB", (2 * PIXELS, 2 * PIXELS))
+                picture = ImageOps.exif_transpose(image).convert("RGB")
+        except Image.DecompressionBombError as error:
+            raise LoadError(f"{path.name} has more than {_MAX_PIXELS:,} pixels. Save it smaller.") from error
+        except (SyntaxError, ValueError, struct.error, zlib.error, OSError) as error:
+            if isinstance(error, OSError) and error.errno:
+                raise unreadable(path, error) from error
+            raise LoadError(f"{path.name} is damaged or cut short. Save or export it again.") from error
+        picture.thumbnail((PIXELS, PIXELS))
+        words, confidence = self.ocr.words(np.asarray(picture), 1, _POINT)
+        if not words:
+            raise LoadError(f"{path.name} shows no text that can be read.")
+        page = PageText(1, picture.height * _POINT, columns_of_words(words), 1.0, confidence)
+        title, sections = sections_of([page], "")
+        return Loaded(title or path.stem, lay_out(sections), pages=1)
 
 
 def _read(file: BufferedReader, path: Path) -> tuple[dict[str, str], list[PageText]]:

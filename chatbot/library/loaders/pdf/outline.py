@@ -258,7 +258,7 @@ def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Sectio
         title = max(larger, key=lambda heading: heading.size).text if larger else ""
     writer = _SectionWriter(title, styles)
     for page, parts in zip(pages, flows, strict=True):
-        writer.add(page.number, parts)
+        writer.add(page, parts)
     return title, writer.finished()
 
 
@@ -276,10 +276,11 @@ class _SectionWriter:
         self._headings: list[tuple[Heading, bool]] = []  # and whether something stands below it
         self._caption: Caption | None = None
         self._page = 0
+        self._confidence: float | None = None
         self._alone = False  # whether the last text is a row by itself
 
-    def add(self, page: int, parts: Sequence[Part]) -> None:
-        self._page, self._caption = page, None
+    def add(self, page: PageText, parts: Sequence[Part]) -> None:
+        self._page, self._confidence, self._caption = page.number, page.confidence, None
         for part in parts:
             if isinstance(part, Heading):
                 self._open(part)
@@ -327,5 +328,5 @@ class _SectionWriter:
         if joins and last is not None and last.path == path and last.page == self._page:
             text = f"{last.text}{PARAGRAPH}{text}"
             self._sections.pop()
-        self._sections.append(Section(path, text, page=self._page))
+        self._sections.append(Section(path, text, page=self._page, confidence=self._confidence))
         self._alone = alone

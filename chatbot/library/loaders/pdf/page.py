@@ -31,12 +31,14 @@ Box = Word | Table | Gutter
 
 @dataclass(slots=True)
 class PageText:
-    """A page's columns in reading order. ``pictured``: the share of the page under its largest image, 0 to 1."""
+    """A page's columns in reading order. ``pictured``: the share of the page under its largest image, 0 to 1;
+    ``confidence``: of the OCR that read it, None = it has text of its own."""
 
     number: int
     height: float
     columns: list[list[Block]]
     pictured: float
+    confidence: float | None = None
 
     @property
     def letters(self) -> int:
@@ -72,6 +74,11 @@ class PdfPageReader:
         area = max((float(image["width"]) * float(image["height"]) for image in page.images), default=0.0)
         page.close()
         return PageText(page.page_number, height, columns, min(area / float(page.width * page.height), 1.0))
+
+
+def columns_of_words(words: list[Word]) -> list[list[Block]]:
+    """Return the columns of a page that has words only, as OCR reads them."""
+    return [_blocks(items) for items in order_columns(words, Columns().gutters(words, [], []))]
 
 
 def _blocks(items: Sequence[Box]) -> list[Block]:

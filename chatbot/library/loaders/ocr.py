@@ -1,0 +1,102 @@
+"""Text in pictures, recognised by rapidocr (the extra `ocr`) on this machine, with the models of its package.
+
+The lines become words at their places, so that columns and tables are found as on any other page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from ...domain.documents import UNSURE
+
+if TYPE_CHECKING:
+    from .pdf.words import Word
+
+INSTALL = "Install the extra ocr to read it (pip install -r requirements-ocr.txt)"
+INSTALLED = find_spec("rapidocr") is not None
+PIXELS = 2_000
+"""The longer side of a picture as it is read: 171 dots an inch on A4. The models shrink larger ones."""
+_DETECTED_PIXELS = 1_280
+"""The longer side when lines are looked for. It decides the memory: 520 MB, with 960 pixels 360 MB."""
+_SURE = 0.9
+_SIZE, _LARGER = 0.8, 1.35
+"""The font size in heights of a line's box, and the height of a heading's in those of the page's usual one."""
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(slots=True)
+class Ocr:
+    """Reads the pictures of one file. ``pages``: how many at most; ``begin(page)`` is called before each."""
+
+    pages: int = 0
+    begin: Callable[[int], None] = lambda page: None
+
+    @property
+    def missing(self) -> str:
+        """What to do so that pictures are read; "" if they are."""
+        if not INSTALLED:
+            return INSTALL
+        return "" if self.pages else "Pictures are only read in files that are added to the library, up to OCR_PAGES"
+
+    def page_words(self, path: Path, number: int) -> tuple[list[Word], float]:
+        """Return the words on a page of a PDF, in points, and their mean confidence."""
+        import pypdfium2
+
+        with pypdfium2.PdfDocument(path) as pdf:
+            page = pdf[number - 1]
+            scale = PIXELS / max(page.get_size())
+            return self.words(page.render(scale=scale).to_numpy(), number, 1 / scale)
+
+    def words(self, picture: Any, number: int, point: float) -> tuple[list[Word], float]:
+        """Return the words of a picture, an array of pixels that are ``point`` points wide. A line that was read with
+        little confidence ends with `UNSURE`."""
+        from .pdf.words import Word
+
+        self.begin(number)
+        self.pages -= 1
+        result = _engine()(picture)
+        if result.txts is None:
+            return [], 0.0
+        lines = list(zip(result.txts, result.scores, (result.boxes * point).tolist(), strict=True))
+        # A page that was scanned askew is turned back.
+        long = [box for _, _, box in lines if box[1][0] - box[0][0] > 4 * (box[3][1] - box[0][1])]
+        slope = median([(box[1][1] - box[0][1]) / (box[1][0] - box[0][0]) for box in long] or [0.0])
+        usual = median(box[3][1] - box[0][1] for _, _, box in lines)
+        words = []
+        for text, score, box in lines:
+            x0, x1, height = min(x for x, _ in box), max(x for x, _ in box), box[3][1] - box[0][1]
+            size = _SIZE * (height if height > _LARGER * usual else usual)
+            middle = fmean(y - slope * x for x, y in box)
+            width = (x1 - x0) / max(len(text), 1)
+            for word in _WORD.finditer(text):
+                unsure = score < _SURE and word.end() == len(text.rstrip())
+                left, right = x0 + width * word.start(), x0 + width * word.end()
+                shown = f"{word[0]} {UNSURE}" if unsure else word[0]
+                words.append(Word(shown, left, right, middle - size / 2, middle + size / 2, size, bold=False))
+        letters = sum(len(text) for text, _, _ in lines)
+        return words, sum(score * len(text) for text, score, _ in lines) / max(letters, 1)
+
+
+@cache
+def _engine() -> Any:
+    from rapidocr import RapidOCR
+
+    # It took lines for upside down that were not. One line at a time takes half the memory of six.
+    return RapidOCR(
+        params={
+            "Global.log_level": "critical",
+            "Global.use_cls": False,
+            "Det.limit_type": "max",
+            "Det.limit_side_len": _DETECTED_PIXELS,
+            "Rec.rec_batch_num": 1,
+            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+        }
+    )
