@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...domain import Loaded
 from ...domain.errors import CancelledError, LoadError, NotFoundError, SupersededError
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.json import parse
 from ...language import count_of
-from ...library.chunkers import CHUNKERS
+from ...library.chunkers import CHUNKERS, require_text_column
 from ...library.control import JobControl
 from ...library.derived import COLUMNS, SEPARATOR, read_glossary
 from ...library.loaders import suffixes
+from ...library.pipeline import IngestionService
 from ...library.sources import WEB, Overrides, Source, folder_sources
 from ..web.files import csv_text
 
@@ -49,9 +51,13 @@ EVERY_FILE = "**/*"
 @click.option(
     "--name", default="stdin.md", show_default=True, help="For -: the file name; its suffix tells the format."
 )
+@click.option("--strict-csv", is_flag=True, help='Refuse a CSV table that has no column "Text", and name its columns.')
 @click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and show what would happen.")
 @click.pass_obj
-def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: str, dry_run: bool, **flags: Any) -> None:
+def ingest(
+    services: Services, /, paths: tuple[str, ...], pattern: str, name: str, strict_csv: bool, dry_run: bool,
+    **flags: Any,
+) -> None:  # fmt: skip
     """Read files, folders, web pages (https://...) or standard input (-), so that questions can be asked of them.
 
     A folder is read with its subfolders; its manifest.json describes the files, and flags win over it. An unchanged
@@ -63,6 +69,9 @@ def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: st
     named["labels"] = list(flags["labels"]) or None
     given = {name: value for name, value in named.items() if value is not None}
     overrides = services.ingesting.check_overrides(parse(Overrides, given))
+    service = services.ingesting.service
+    if strict_csv:
+        service = replace(service, load=_strict(service.load))
     with TemporaryDirectory(prefix="report-chat-") as folder:
         works = [work for path in paths for work in _works(services, path, pattern, name, Path(folder))]
         if not works:
@@ -75,7 +84,7 @@ def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: st
             with click.progressbar(works, label="Ingesting", item_show_func=label.text, file=sys.stderr) as bar:
                 for work in bar:
                     label.bar = bar
-                    outcome, chunks, about = _ingest(services, work, overrides, label, dry_run=dry_run)
+                    outcome, chunks, about = _ingest(service, work, overrides, label, dry_run=dry_run)
                     passages = f"{chunks:6} passages" if chunks else " " * 15
                     outcomes.append(outcome)
                     erase = "\r\033[K" if sys.stderr.isatty() else ""
@@ -142,31 +151,44 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
 
 
 def _ingest(
-    services: Services, work: _Work, overrides: dict[str, Any], label: _ProgressLabel, *, dry_run: bool
+    service: IngestionService, work: _Work, overrides: dict[str, Any], label: _ProgressLabel, *, dry_run: bool
 ) -> tuple[str, int, str]:
     """Ingest a file. Return the outcome, "failed" if it cannot be read; the number of passages; title and metadata."""
 
     def waiting(reason: str) -> None:
         click.secho(f"\n{work.name}: {reason}", fg="yellow", err=True)
 
-    service = services.ingesting.service
     try:
         if dry_run:
             document = (planned := service.plan(work.source(), overrides=overrides)).document
             kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
             about = _about({name: value for name, value in document.metadata.items() if name != "type"})
-            origins = [f"{one.field} {one.value} ({one.origin})" for one in document.proposed if not one.taken]
-            proposed = f"; proposed: {', '.join(origins)}" if origins else ""
-            return planned.outcome, 0, f"{document.title}  ({', '.join(filter(None, [about, kind]))}){proposed}"
+            title = f"{document.title}  ({', '.join(filter(None, [about, kind]))})"
+            proposed = (
+                f"    {one.field}: {one.value} ({one.origin}{'' if one.taken else '; not sure, please confirm'})"
+                for one in document.proposed
+            )
+            return planned.outcome, 0, "\n".join((title, *proposed, *(f"    {note}" for note in document.notes)))
         control = JobControl(label.progress, waiting, reading=label.reading)
         result = service.ingest(work.source(), overrides=overrides, control=control)
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
         return "failed", 0, work.name
-    record = services.storage.documents.get(result.document_id)
+    record = service.documents.get(result.document_id)
     assert record is not None
     about = f"  ({_about(record.metadata)})" if _about(record.metadata) else ""
     return result.outcome, result.chunks, " ".join((f"{record.title}{about}", *record.notes))
+
+
+def _strict(load: Callable[..., Loaded]) -> Callable[..., Loaded]:
+    """Return a function that loads a file and refuses a CSV table without a column of text."""
+
+    def load_strictly(path: Path, *arguments: Any, **options: Any) -> Loaded:
+        loaded = load(path, *arguments, **options)
+        require_text_column(path.name, loaded.columns)
+        return loaded
+
+    return load_strictly
 
 
 def _about(metadata: Mapping[str, Any]) -> str:

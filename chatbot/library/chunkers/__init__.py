@@ -247,7 +247,11 @@ class RowChunker(SectionChunker):
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
     ) -> list[Chunk]:
         """Chunk the rows. Raises LoadError: the table has no column for the text. The message names its columns."""
-        if document.columns:
-            columns = ", ".join(document.columns)
-            raise LoadError(f'{document.name} has no column "Text". Columns found: {columns}.')
+        require_text_column(document.name, document.columns)
         return super().chunk(document, version=version, collection=collection, check=check)
+
+
+def require_text_column(name: str, columns: Sequence[str]) -> None:
+    """Raise LoadError for a table without a column of text. ``columns``: `Loaded.columns`, empty if it has one."""
+    if columns:
+        raise LoadError(f'{name} has no column "Text". Columns found: {", ".join(columns)}.')

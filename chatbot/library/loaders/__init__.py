@@ -98,6 +98,7 @@ LOADERS: Registry[FileLoader] = Registry(
         **({"image": "chatbot.library.loaders.pdf:ImageLoader"} if INSTALLED else {}),
         "json": "chatbot.library.loaders.records:JsonLoader",
         "markdown": "chatbot.library.loaders.markdown:MarkdownLoader",
+        "odf": "chatbot.library.loaders.odf:OdfLoader",
         "pdf": "chatbot.library.loaders.pdf:PdfLoader",
         "pptx": "chatbot.library.loaders.pptx:PptxLoader",
         "text": "chatbot.library.loaders.markdown:TextLoader",
@@ -110,7 +111,6 @@ TAIL_BYTES = 1024 * 1024
 """Bytes read from the end of a ZIP archive. The list of parts of an Office file is far smaller."""
 MAX_OLE_BYTES = 256 * 1024 * 1024
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
 _OLE_STREAMS = {
     "EncryptedPackage": "is protected with a password. Remove the password in Office (File, Info) and try again.",
     "WordDocument": "is an old Word document (.doc). Save it as .docx and try again.",
@@ -175,9 +175,7 @@ def detect(path: Path) -> str:
 def _refuse_foreign(sample: Sample, expected: str) -> None:
     """Raise LoadError unless the file is text. ``expected``: the format that its name promises, if any."""
     path, head = sample.path, sample.head
-    if head.startswith(_ZIP) and _OPEN_DOCUMENT in head[:256]:
-        problem = "is an OpenDocument file, which is not read. Save it as .docx or .pdf instead."
-    elif head.startswith(_ZIP):
+    if head.startswith(_ZIP):
         problem = "is a ZIP archive, not a document. Unpack it and add the files in it one by one."
     elif head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         with path.open("rb") as file:

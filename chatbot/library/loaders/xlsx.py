@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from itertools import groupby
@@ -33,8 +34,7 @@ Rows = list[list[str]]
 
 
 class XlsxLoader(OfficeLoader):
-    """Formulas give their stored results. Hidden sheets, rows and columns are left out. python-calamine 0.9 is faster
-    but reads neither number formats nor hidden rows and columns."""
+    """Formulas give their stored results. Hidden sheets, rows and columns are left out."""
 
     noun = "an Excel workbook"
     suffixes = (".xlsx",)
@@ -50,24 +50,40 @@ class XlsxLoader(OfficeLoader):
 
     def read(self, document: Any, path: Path) -> tuple[str, list[Section], None, list[str]]:
         sections: list[Section] = []
-        missing: Counter[str] = Counter()
+        notes = SheetNotes()
         for sheet in document.worksheets:
             if sheet.sheet_state == "visible":
-                sections += _sheet_sections(sheet.title, _rows(path, sheet, missing))
+                sections += sheet_sections(sheet.title, _rows(path, sheet, notes), notes)
             else:
-                missing["hidden sheet"] += 1
-        formulas = missing.pop("formula", 0)
-        advice = "no stored result. Open the file in Excel, save it and add it again."
-        notes = [f"{count_of(formulas, 'formula')} {'has' if formulas == 1 else 'have'} {advice}"] if formulas else []
-        return "", sections, None, notes + left_out(*sorted(missing.items()))
+                notes.hidden["hidden sheet"] += 1
+        return "", sections, None, notes.sentences()
+
+
+@dataclass
+class SheetNotes:
+    """What the notes of a workbook say about it."""
+
+    hidden: Counter[str] = field(default_factory=Counter)
+    formulas: int = 0
+    """Without a stored result."""
+    headless: list[str] = field(default_factory=list)
+    """Sheets that have a table without column headings."""
+
+    def sentences(self) -> list[str]:
+        verb = "has" if self.formulas == 1 else "have"
+        advice = "no stored result. Open the file in a spreadsheet program, save it and add it again."
+        formulas = [f"{count_of(self.formulas, 'formula')} {verb} {advice}"] if self.formulas else []
+        names = ", ".join(dict.fromkeys(self.headless))
+        headless = [f"Tables without column headings, in: {names}."] if names else []
+        return formulas + headless + left_out(*sorted(self.hidden.items()))
 
 
 _SHOWN_NOWHERE = {"1", "true"}
 
 
-def _rows(path: Path, sheet: Any, missing: Counter[str]) -> Iterator[list[str]]:
+def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
     """Yield the texts of the visible rows and columns; a merged cell fills its range. Count what is left out in
-    ``missing``. Raises LoadError: the sheet has more than `MAX_CELLS`, as a hostile file may."""
+    ``notes``. Raises LoadError: the sheet has more than `MAX_CELLS`, as a hostile file may."""
     from openpyxl.cell import ReadOnlyCell
     from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
@@ -112,14 +128,17 @@ def _rows(path: Path, sheet: Any, missing: Counter[str]) -> Iterator[list[str]]:
             if parser.row_dimensions.pop(str(number), {}).get("hidden") in _SHOWN_NOWHERE:
                 hidden_rows.add(number)
     for merged in parser.merged_cells.mergeCell if parser.merged_cells else ():
-        _fill_merged(rows, *merged.bounds)
+        fill_merged(rows, *merged.bounds)
     columns = [entry for entry in parser.column_dimensions.values() if entry.get("hidden") in _SHOWN_NOWHERE]
     hidden = {at for entry in columns for at in range(int(entry["min"]), min(int(entry["max"]), MAX_COLUMNS) + 1)}
-    missing["formula"] += sum(row not in hidden_rows and column not in hidden for row, column in formulas)
-    missing["hidden row"] += len(hidden_rows)
-    missing["hidden column"] += len(
-        hidden & {at for texts in rows.values() for at, text in enumerate(texts, 1) if text}
-    )
+    shown = [row for row, column in formulas if row not in hidden_rows and column not in hidden]
+    notes.formulas += len(shown)
+    for row in shown:
+        if sum(map(bool, rows[row])) == 1:  # the label alone says nothing
+            rows[row] = []
+    notes.hidden["hidden row"] += len(hidden_rows)
+    filled = {at for texts in rows.values() for at, text in enumerate(texts, 1) if text}
+    notes.hidden["hidden column"] += len(hidden & filled)
     last = 0
     for number in sorted(rows.keys() - hidden_rows):
         if number > last + 1 and not hidden_rows.issuperset(range(last + 1, number)):
@@ -139,7 +158,7 @@ def _shows_value(cell: Any) -> bool:
     return (cell.number_format or "") != _EMPTY_FORMAT and (filled or not white)
 
 
-def _fill_merged(rows: dict[int, list[str]], left: int, top: int, right: int, bottom: int) -> None:
+def fill_merged(rows: dict[int, list[str]], left: int, top: int, right: int, bottom: int) -> None:
     """Repeat a merged cell in its range. A title over a whole row stays alone."""
     first = rows.get(top, [])
     text = label(first[left - 1]) if len(first) >= left else ""
@@ -153,7 +172,7 @@ def _fill_merged(rows: dict[int, list[str]], left: int, top: int, right: int, bo
             rows[number][left - 1 : right] = [text] * (right - left + 1)
 
 
-def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
+def sheet_sections(name: str, rows: Iterable[list[str]], notes: SheetNotes) -> Iterator[Section]:
     """Yield the tables of a sheet, which empty rows separate. Rows of one cell above a table are its captions."""
     header: list[str] = []
     captions: list[str] = []
@@ -173,6 +192,8 @@ def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
             header = names
         elif start < _start(header) or max(map(len, table)) > len(header):
             header = []
+        if not header:
+            notes.headless.append(name)
         yield from _table_sections(name, captions, header, table)
         captions = []
     yield Section((name,), "\n".join(captions))
@@ -180,6 +201,7 @@ def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
 
 _TAG = re.compile(r"#[a-z]\w*(?:\s*[+-]\s*\w+)*", re.IGNORECASE)
 """A tag of the Humanitarian Exchange Language, in a row below the headings."""
+_UNIT = re.compile(r"\(\D+\)|\D*[%‰$€£¥]\D*|\(?['’]?000s?\)?|in \D+", re.IGNORECASE)
 _MAX_HEADING_ROWS = 4
 
 
@@ -198,8 +220,12 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
         while heads < min(_MAX_HEADING_ROWS, len(table) - 1):
             row = table[heads][start:]
             names = _joined_names(table[:heads], width)[start:]
-            complete = heads > 0 and all(names[1:]) and len(set(names)) == len(names)
-            if complete or any(is_number(cell) and not _YEAR.fullmatch(cell) for cell in row) or is_single(row):
+            # A row of units has no label of its own, or that of the heading, whose cell reaches down to it.
+            repeated = row[0] in {above[start] for above in table[:heads]}
+            units = heads > 0 and (repeated or not row[0]) and all(map(_UNIT.fullmatch, filter(None, row[1:])))
+            complete = heads > 0 and all(names[1:]) and len(set(names)) == len(names) and not (units or repeated)
+            figures = not units and any(is_number(cell) and not _YEAR.fullmatch(cell) for cell in row)
+            if complete or figures or is_single(row):
                 break
             heads += 1
         if heads < 2 or not all(_joined_names(table[:heads], width)[start + 1 :]):
@@ -250,7 +276,7 @@ _EMPTY_FORMAT = ";;;"
 _YEAR = re.compile(r"(?:FY\s?)?(?:19|20)\d\d(?:[-/]\d{2,4})?", re.IGNORECASE)
 _FORMAT_PART = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.'
-    r"|(?P<number>General|[#0?][#0?,]*(?:\.[#0?]+)?|\.[#0?]+)|(?P<other>.)"
+    r"|(?P<number>General|[#0?][#0?,]*(?:\.[#0?]+)?,*|\.[#0?]+,*)|(?P<other>.)"
 )
 _UNUSUAL = re.compile(r"[Ee/@yYdDhHsS]")
 """Scientific and broken numbers, text, dates."""
@@ -265,12 +291,14 @@ def number_text(value: float, number_format: str) -> str:
     parts = list(_FORMAT_PART.finditer(section))
     others = "".join(part["other"] or "" for part in parts)
     patterns = [part["number"] for part in parts if part["number"]]
-    if len(patterns) != 1 or _UNUSUAL.search(others) or patterns[0].endswith(","):
+    if len(patterns) != 1 or _UNUSUAL.search(others):
         return plain
     shown = ""
     for part in parts:
         if part["number"]:
-            shown += _digits(abs(value) * (100 if "%" in others else 1), part["number"])
+            pattern = part["number"].rstrip(",")  # each comma at the end hides three digits
+            scale = (100 if "%" in others else 1) / 1000 ** (len(part["number"]) - len(pattern))
+            shown += _digits(abs(value) * scale, pattern)
         else:
             shown += part["quoted"] or part["escaped"] or part["currency"] or part["other"] or ""
     return one_line(f"-{shown}" if value < 0 and len(sections) < 2 else shown)

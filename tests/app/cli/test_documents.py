@@ -159,7 +159,17 @@ class TestFolders:
     @pytest.mark.parametrize(("flags", "about"), CASES["a dry run shows the type"])
     def test_a_dry_run_shows_the_type(self, run: Run, tmp_path: Path, flags: tuple[str, ...], about: str) -> None:
         (tmp_path / "wells.csv").write_text("depth,place\n3,Kitui\n", encoding="utf-8")
-        assert f"wells  ({about})" in run("ingest", str(tmp_path / "wells.csv"), "--dry-run", *flags).err
+        told = run("ingest", str(tmp_path / "wells.csv"), "--dry-run", *flags).err
+        assert f"wells  ({about})" in told
+        assert 'No column is called "Text"' in told
+        strict = run("ingest", str(tmp_path / "wells.csv"), "--strict-csv", *flags)
+        assert 'wells.csv has no column "Text". Columns found: depth, place.' in strict.err
+        assert strict.status == 1
+
+    def test_a_dry_run_shows_what_the_text_says_and_where(self, run: Run, tmp_path: Path) -> None:
+        path = write_report(tmp_path, "# Prices in Mali\n\n2019 and 2020 were dry. So was 2019 in the north.\n", "note")
+        shown = run("ingest", str(path), "--dry-run").err
+        assert "    country_name: Mali (title)\n    year: 2019 (first pages; not sure, please confirm)\n" in shown
 
 
 class TestStandardInput:

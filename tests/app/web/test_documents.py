@@ -190,10 +190,11 @@ class TestEdit:
 
     def test_what_was_left_out_of_a_file_is_said_by_its_job_and_its_document(self, client: FlaskClient) -> None:
         book, stored = Workbook(), BytesIO()
-        book.worksheets[0].append(["Wells", 3, "=1+1"])
+        for row in (["Wells", "Depth", "Sum"], ["Kitui", 3, "=1+1"]):
+            book.worksheets[0].append(row)
         book.save(stored)
         job = ended(client, upload(client, ("wells.xlsx", stored.getvalue())))
-        notes = ["1 formula has no stored result. Open the file in Excel, save it and add it again."]
+        notes = ["1 formula has no stored result. Open the file in a spreadsheet program, save it and add it again."]
         assert [job["files"][0]["notes"], get(client, job["files"][0]["document_id"])["notes"]] == [notes, notes]
 
     def test_a_report_of_a_year_and_no_country_is_a_yearly_review(self, client: FlaskClient) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from zipfile import ZipFile
 
 import docx
 import openpyxl
 import pptx
 
+from chatbot.library.loaders.odf import NAMESPACES
 from tests.data import data_set
 from tests.library.loaders.pdfs import Page, content_of
 
@@ -28,6 +30,7 @@ def good_files() -> dict[str, bytes]:
         "a.docx": _saved(_word()),
         "a.xlsx": _saved(_workbook()),
         "a.pptx": _saved(_slides()),
+        "a.odt": open_document("text", f"<text:p>{'Many people live in Kenya. ' * 9}</text:p>"),
         "a.html": f"<!DOCTYPE html><html><head><title>Kenya</title></head><body>{page * 3}</body></html>".encode(),
         "a.md": b"---\ntitle: Kenya\nyear: 2024\n---\n# Kenya\n\n## People\n\n**Many** people.\n\n```\ncode\n```\n",
         "a.txt": "Größe: 580,367 sq km. Many people live here.\n".encode() * 5,
@@ -37,6 +40,21 @@ def good_files() -> dict[str, bytes]:
     }
     shared = ("nigeria-2024.html", "peru-2024.docx", "kenya-2024.json", "indicators-2010-latest.csv")
     return files | {name: (FORMATS / name).read_bytes() for name in shared if (FORMATS / name).is_file()}
+
+
+def open_document(kind: str, body: str, styles: str = "") -> bytes:
+    """An OpenDocument file of a text, spreadsheet or presentation, with the parts that OpenDocument 1.3 requires."""
+    content = io.BytesIO()
+    prefixes = " ".join(f'xmlns:{prefix}="{name}"' for prefix, name in NAMESPACES.items())
+    begin = f"<office:document {prefixes}>"
+    with ZipFile(content, "w") as archive:
+        archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("meta.xml", f"{begin}<meta:keyword>water</meta:keyword></office:document>")
+        automatic = f"<office:automatic-styles>{styles}</office:automatic-styles>"
+        inside = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+        archive.writestr("content.xml", f"{begin}{automatic}{inside}</office:document>")
+    return content.getvalue()
 
 
 def _saved(document: docx.document.Document | openpyxl.Workbook | pptx.presentation.Presentation) -> bytes:

@@ -76,11 +76,6 @@ REFUSED = {
     "zip": ("a.zip", archive("a.txt"), "a.zip is a ZIP archive, not a document. Unpack it"),
     "zip called docx": ("a.docx", archive("a.txt"), "a.docx is a ZIP archive, not a document."),
     "empty zip": ("a.docx", archive(), "a.docx is a ZIP archive, not a document."),
-    "OpenDocument": (
-        "a.odt",
-        archive("mimetype", content=b"application/vnd.oasis.opendocument.text"),
-        "a.odt is an OpenDocument",
-    ),
     "cut docx": ("a.docx", DOCX[:-30], "a.docx is damaged or incomplete: its end is missing."),
     "encrypted": (
         "a.docx",

@@ -52,6 +52,7 @@ VALUES = {
     "an artefact": (0.1 + 0.2, "General", "0.3"),
     "a long number": (15856668555.833595, "#,##0", "15,856,668,556"),
     "a percentage": (0.0209, "0.00%", "2.09%"),
+    "millions": (2_500_000, '#,##0.0,,"M"', "2.5M"),
     "a date": (date(2024, 1, 31), None, "2024-01-31"),
     "a time stamp": (datetime(2024, 1, 31, 14, 30), None, "2024-01-31 14:30"),
     "a time": (time(14, 30), None, "14:30:00"),
@@ -73,7 +74,20 @@ def test_values_as_a_person_sees_them(tmp_path: Path, value: object, number_form
 def test_formulas_without_a_result_and_errors_are_left_out(tmp_path: Path) -> None:
     loaded = load(tmp_path, ["Name", "Sum", "Bad", "Good"], ["x", "=1+1", "#REF!", 7])
     assert texts(loaded) == ["Name: x; Good: 7"]
-    assert loaded.notes == ("1 formula has no stored result. Open the file in Excel, save it and add it again.",)
+    assert loaded.notes == (
+        "1 formula has no stored result. Open the file in a spreadsheet program, save it and add it again.",
+    )
+
+
+def test_heading_rows_end_with_their_units(tmp_path: Path) -> None:
+    def change(workbook: Workbook) -> None:
+        for cells in ("A1:A3", "B1:C1"):
+            workbook["Data"].merge_cells(cells)
+
+    heads = [["Region", "Urban", None, "Rural"], [None, "Men", "Women", "All"], [None, "(000)", "%", "(000)"]]
+    assert texts(load(tmp_path, *heads, ["North", 1, 2, 3], change=change)) == [
+        "Region: North; Urban Men (000): 1; Urban Women %: 2; Rural All (000): 3"
+    ]
 
 
 def test_captions_notes_and_a_second_table(tmp_path: Path) -> None:
