@@ -16,6 +16,7 @@ from .services import Services
 from .web.access import sessions
 from .web.asking import asking
 from .web.catalog import catalog
+from .web.changes import changes
 from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
@@ -46,7 +47,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["tracing"] = tracer_provider(settings)
     app.extensions["active_streams"] = ActiveStreams(services)
     for views in (
-        assets, pages, asking, openai_protocol, mcp, conversations, catalog, documents, jobs,
+        assets, pages, asking, openai_protocol, mcp, conversations, catalog, changes, documents, jobs,
         monitoring, sessions, openapi,
     ):  # fmt: skip
         app.register_blueprint(views)

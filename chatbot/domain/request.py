@@ -16,8 +16,8 @@ from typing import Any, Literal, get_args
 from .costs import Usage
 from .scope import Range, Scope, Values
 
-KeyRole = Literal["read", "write", "admin"]
-Need = Literal["nothing", "read", "write", "admin"]
+KeyRole = Literal["feed", "read", "write", "admin"]
+Need = Literal["nothing", "feed", "read", "write", "admin"]
 """The role that a route needs; each role may do what those before it may."""
 KEY_ROLES: tuple[KeyRole, ...] = get_args(KeyRole)
 NEEDS: tuple[Need, ...] = get_args(Need)
@@ -38,6 +38,8 @@ class ApiKey:
     requests_per_minute: int | None = None
     used_at: str = ""
     revoked_at: str = ""
+    parent: str = ""
+    """The id of the key that made it, and with which it ends; "" = none."""
 
     @property
     def owner(self) -> str:

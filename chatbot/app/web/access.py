@@ -115,6 +115,11 @@ def stranger() -> Caller:
 
 def sent_key() -> ApiKey | None:
     """Return the key of the current request, None without one. Raises UnauthorizedError."""
+    route = current_route()
+    if (token := request.args.get("token")) and route is not None and route.need == "feed":
+        if (key := find_key(token)).role != "feed":
+            raise UnauthorizedError("An address takes the token of a feed: POST /api/feeds. A key belongs in a header.")
+        return key
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     secret = token.strip() if scheme.lower() == "bearer" else request.cookies.get(KEY_COOKIE, "")
     if not secret:

@@ -145,11 +145,19 @@ class FigureRepository:
         self._written.update_one({"_id": FOLLOWED}, {"$set": {"position": position}}, upsert=True)
 
     def find(
-        self, scope: Scope, *, headings: Collection[str] = (), label: str | None = None, year: int | None = None
+        self,
+        scope: Scope,
+        *,
+        headings: Collection[str] = (),
+        label: str | None = None,
+        year: int | None = None,
+        document_id: str = "",
     ) -> list[ReportedFigure]:
-        """Return the figures in a scope in reading order, repeated ones too. ``headings``, ``label`` and ``year``
-        (the figure's own) narrow them; case does not count. All are ``newest``."""
+        """Return the figures in a scope in reading order, repeated ones too. ``headings``, ``label``, ``year`` (the
+        figure's own) and ``document_id`` narrow them; case does not count. All are ``newest``."""
         conditions = self._filter(scope)
+        if document_id:
+            conditions["document_id"] = document_id
         if headings:
             conditions["heading_key"] = {"$in": sorted({heading.casefold() for heading in headings})}
         if year is not None:

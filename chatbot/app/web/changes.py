@@ -1,0 +1,122 @@
+"""What changed when reports arrived: for programs, as an Atom feed (RFC 4287), and as a page that needs no script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from flask import Blueprint, Response, make_response, render_template, request, url_for
+from pydantic import Field
+
+from ...database.core import Json
+from ...domain import DocumentRecord
+from ...domain.errors import UnauthorizedError
+from ...library.changes import ChangeLog, ReportChanges
+from ...questions.reading import COUNTRY
+from .access import caller, query_scope, with_owner
+from .routes import PAGE, Number, Page, ScopeQuery, answer_type, listing, page_size, route, services
+
+changes = Blueprint("changes", __name__)
+ATOM = "application/atom+xml"
+SHOWN = 12
+"""Figures of a report that the page shows before it is unfolded."""
+IN_FEED = 40
+"""Figures of a report in its entry of the feed."""
+
+
+class ChangesQuery(Page, ScopeQuery):
+    limit: Number = page_size(20, 100)
+    since: Annotated[datetime | None, Field(description="Only reports that arrived then or later (ISO 8601).")] = None
+
+    def arrivals(self) -> tuple[ChangeLog, Sequence[DocumentRecord]]:
+        """Return the reports of the query, the latest first, and what their changes are read from."""
+        index, scope = services().storage.documents.index(), query_scope(self)
+        least = "" if self.since is None else self.since.astimezone(UTC).isoformat(timespec="seconds")
+        found = [one for one in index.inside(scope) if one.status == "ready" and one.updated_at >= least]
+        found.sort(key=lambda one: (one.updated_at, one.title), reverse=True)
+        return ChangeLog(index.inside(scope.widest()), services().storage.figures, scope.widest()), found
+
+
+@changes.get("/api/changes")
+@route(need="read", returns=listing("Changes", "changes", ReportChanges))
+def list_changes(query: ChangesQuery) -> Json:
+    """List the reports that arrived, the latest first, with the figures that differ from the edition before.
+
+    A report that was replaced is also held against its own former version.
+    """
+    log, found = query.arrivals()
+    return query.of("changes", found, log.of)
+
+
+class FeedQuery(ChangesQuery):
+    token: Annotated[str, Field(description="Of `POST /api/feeds`, where reading needs a key.")] = ""
+
+
+@changes.get("/api/changes.atom")
+@route(need="feed", media=(ATOM,))
+def get_feed(query: FeedQuery) -> Response:
+    """Get the same as an Atom feed, for mail, Teams, Slack or a feed reader."""
+    log, found = query.arrivals()
+    feed = Element("feed", xmlns="http://www.w3.org/2005/Atom")
+    page = url_for("changes.show_changes", _external=True)
+    _add(feed, "id", page)
+    _add(feed, "title", "What changed in the reports")
+    _add(feed, "updated", found[0].updated_at if found else datetime.now(UTC).isoformat(timespec="seconds"))
+    SubElement(feed, "link", rel="alternate", href=page)
+    SubElement(feed, "link", rel="self", href=request.base_url)
+    for record in found[query.start : query.start + query.limit]:
+        one, entry = log.of(record), SubElement(feed, "entry")
+        _add(entry, "id", f"urn:report-chat:{record.id}:{record.updated_at}")
+        changed = sum(figure.old is not None and figure.new is not None for figure in one.figures)
+        since = f"{changed} figures changed since {one.former.title}" if one.former else "no edition before it"
+        _add(entry, "title", f"{record.title}: {since}")
+        _add(entry, "updated", record.updated_at)
+        SubElement(SubElement(entry, "author"), "name").text = "Ask your reports"
+        SubElement(entry, "link", href=f"{page}#{record.id}")
+        table = render_template("_changes_table.html", figures=[*one.corrected, *one.figures][:IN_FEED])
+        _add(entry, "content", table, type="html")
+    response = Response(tostring(feed, encoding="utf-8", xml_declaration=True), content_type=f"{ATOM}; charset=utf-8")
+    response.add_etag()
+    response.make_conditional(request)
+    return response
+
+
+def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
+    SubElement(parent, name, attributes).text = "".join(one for one in text if one.isprintable() or one in "\n\t")
+
+
+@changes.post("/api/feeds")
+@route(need="read", returns=answer_type("Feed", address=str))
+def create_feed() -> Json:
+    """Get the address of the caller's feed, with a token where the caller has a key.
+
+    The token reads the feed and nothing else, within the limits of the key. It ends with the key, and a new one
+    replaces it.
+    """
+    address, who = url_for("changes.get_feed", _external=True), caller()
+    if who.key is None:
+        return {"address": address}
+    return {"address": f"{address}?token={services().storage.keys.create_feed(who.key)}"}
+
+
+class ChangesPage(ChangesQuery):
+    limit: Number = page_size(10, 50)
+
+
+@changes.route("/changes", methods=["GET", "POST"])
+@PAGE
+def show_changes(query: ChangesPage) -> Response:
+    """Show what changed. Its form, without a script, asks for the address of the feed."""
+    try:
+        may = caller().may("read")
+    except UnauthorizedError:  # the page offers to sign in
+        may = False
+    about: Json = {"may": may, "shown": SHOWN, "listed": None, "countries": (), "address": ""}
+    if may:
+        log, found = query.arrivals()
+        about |= {"listed": query.of("changes", found, log.of), "chosen": request.args.get(COUNTRY, "")}
+        about["countries"] = services().storage.documents.values(COUNTRY, caller().limit or None)
+        about["address"] = create_feed().json["address"] if request.method == "POST" else ""
+    return with_owner(make_response(render_template("changes.html", **about)))
