@@ -19,7 +19,7 @@ from ...domain import Section
 from .docx_signs import SYMBOLS, VALUE, WordNumbering, value_of, w
 from .html import page_sections
 from .office import OfficeLoader, diagram_texts, left_out, parse_part
-from .sections import LINE, PARAGRAPH, HeadingOutline, label, one_line, raised, table_text
+from .sections import LINE, PARAGRAPH, HeadingOutline, apart, label, one_line, table_text
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -40,6 +40,10 @@ _REFERENCE = "{http://schemas.openxmlformats.org/officeDocument/2006/relationshi
 _WHITE = re.compile(r"f[a-f]f[a-f]f[a-f]", re.IGNORECASE)
 _MAX_HIDDEN_SIZE = 3
 """Half points: letters up to this size are not read."""
+_PRIVATE = {0xF000 + int(code, 16): sign for code, sign in SYMBOLS.items()}
+"""Word stores what is typed in the font Symbol as private characters."""
+_EMBEDDED = "The embedded page"
+_SCRIPTS = {"superscript", "subscript"}
 _NOTES = ("footnote", "endnote")
 
 
@@ -55,7 +59,12 @@ class DocxLoader(OfficeLoader):
         import docx
         from docx.exceptions import PythonDocxError
         from docx.opc.exceptions import OpcError
+        from docx.opc.part import Part, PartFactory
 
+        # An embedded document has the content type of a whole one, as which python-docx cannot read it.
+        PartFactory.part_class_selector = lambda content_type, relation: (
+            Part if relation.endswith(("/aFChunk", "/image")) else None
+        )
         return docx.Document, (PythonDocxError, OpcError)
 
     def read(self, document: Document, path: Path) -> tuple[str, Iterator[Section], None, list[str]]:
@@ -176,9 +185,9 @@ class WordReader:
         if relation is None or relation.is_external or "html" not in relation.target_part.content_type:
             self.unread += 1
             return
-        for section in page_sections(relation.target_part.blob, name="The embedded page").sections:
-            for text in (*section.path[-1:], section.text):
-                self.outline.add(text)
+        page = page_sections(relation.target_part.blob, name=_EMBEDDED)
+        for text in (page.title, *(text for section in page.sections for text in (*section.path[-1:], section.text))):
+            self.outline.add(text if text != _EMBEDDED else "")
 
     def _text(self, text: str, numbering: _Element | None, number: str) -> None:
         # The number 0 removes the style's numbering.
@@ -220,24 +229,27 @@ def children(parent: _Element, name: str = "") -> Iterator[_Element]:
 
 def paragraph_text(paragraph: _Element) -> str:
     pieces: list[str] = []
-    for piece, is_raised in _pieces(paragraph):
-        pieces.append(raised(piece, pieces[-1]) if is_raised and pieces else piece)
+    for piece, place in _pieces(paragraph):
+        pieces.append(apart(piece, pieces[-1], lowered=place == "subscript") if place and pieces else piece)
     return "\n".join(map(one_line, "".join(pieces).split("\n"))).strip()
 
 
-def _pieces(parent: _Element, *, is_raised: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield texts, and whether they are superscripts."""
+def _pieces(parent: _Element, *, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield texts, each with "superscript", "subscript" or ""."""
     for child in children(parent):
         if child.tag in _TEXTS:
-            yield child.text or "", is_raised
+            fonts = parent.find(f"{w('rPr')}/{w('rFonts')}")
+            in_symbols = fonts is not None and fonts.get(w("ascii")) == "Symbol"
+            yield (child.text or "").translate(_PRIVATE if in_symbols else {}), place
         elif child.tag in _SIGNS:
-            yield _SIGNS[child.tag], False
+            yield _SIGNS[child.tag], ""
         elif child.tag == w("sym"):
             code = child.get(w("char"), "")[-2:].lower()
-            yield (SYMBOLS.get(code, "") if child.get(w("font")) == "Symbol" else ""), False
+            yield (SYMBOLS.get(code, "") if child.get(w("font")) == "Symbol" else ""), ""
         elif not _is_hidden(child):
             properties = child.find(w("rPr")) if child.tag == w("r") else None
-            yield from _pieces(child, is_raised=value_of(properties, "vertAlign") == "superscript")
+            align = value_of(properties, "vertAlign")
+            yield from _pieces(child, place=align if align in _SCRIPTS else "")
 
 
 def _is_hidden(run: _Element) -> bool:

@@ -16,7 +16,7 @@ from ...domain import Loaded, lay_out
 from ...domain.errors import LoadError
 from . import Fit, Sample
 from .html_outline import HtmlReader, main_part
-from .sections import one_line, raised
+from .sections import apart, one_line
 from .text import clean, decode, unreadable
 
 MAX_MARKUP = 2_000_000
@@ -76,7 +76,7 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
     if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         raise LoadError(f"{name} nests its elements too deep to be read. Save it as text or PDF and try again.")
     drop_hidden(page)
-    _part_superscripts(page)
+    _part_scripts(page)
     titles = [_meta(page, "og:title"), *(one_line(page.findtext(f".//{tag}") or "") for tag in ("title", "h1"))]
     description = _meta(page, "description") or _meta(page, "og:description")
     labels = [label.strip() for label in _meta(page, "keywords").split(",")]
@@ -89,15 +89,15 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
     return Loaded(title, sections, labels=tuple(dict.fromkeys(filter(None, labels))), description=description)
 
 
-def _part_superscripts(page: HtmlElement) -> None:
-    """Rewrite superscripts that follow a number, in place, so that they are not read as its digits."""
-    for element in page.iter("sup"):
+def _part_scripts(page: HtmlElement) -> None:
+    """Rewrite superscripts and subscripts that follow a number, in place, so that they are not read as its digits."""
+    for element in page.iter("sup", "sub"):
         before, parent = element.getprevious(), element.getparent()
         if before is not None:
             text = before.tail or before.text_content()
         else:
             text = "" if parent is None else parent.text or ""
-        if (signs := element.text_content()) != (written := raised(signs, text)):
+        if (signs := element.text_content()) != (written := apart(signs, text, lowered=element.tag == "sub")):
             element.clear(keep_tail=True)
             element.text = written
 

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 from ...domain import Section
 from ...domain.errors import LoadError
 from .office import OfficeLoader, parse_part
-from .sections import LINE, MAX_COLUMNS, PARAGRAPH, HeadingOutline, one_line, raised, table_text
+from .sections import LINE, MAX_COLUMNS, PARAGRAPH, HeadingOutline, apart, one_line, table_text
 from .xlsx import MAX_CELLS, SheetNotes, fill_merged, sheet_sections
 
 _STANDARD = {name: name for name in ("office", "style", "text", "table", "presentation", "meta")} | {"draw": "drawing"}
@@ -168,7 +168,7 @@ class _Reader:
             elif child.tag not in _SKIPPED and not child.tag.startswith(q("draw:")) and q("text:display") not in style:
                 inner = self.text(child)
                 is_raised = style.get(q("style:text-position"), "").startswith("super")
-                written += raised(inner, written) if is_raised else inner
+                written += apart(inner, written) if is_raised else inner
             written += child.tail or ""
         return written
 

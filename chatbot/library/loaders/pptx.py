@@ -10,7 +10,7 @@ from lxml import etree
 
 from ...domain import Section
 from .office import OfficeLoader, diagram_texts, left_out
-from .sections import label, one_line, raised, table_text
+from .sections import apart, label, one_line, table_text
 
 _MAX_PLACE_DIGITS = 8
 """Of a point's number."""
@@ -54,7 +54,7 @@ class PptxLoader(OfficeLoader):
 
 def _section(slide: Any, number: int) -> Section:
     _drop_hidden(slide)
-    _part_superscripts(slide)
+    _part_scripts(slide)
     title = _title(slide)
     head = slide.shapes.title
     texts = [
@@ -77,11 +77,12 @@ def _drop_hidden(slide: Any) -> None:
             run.getparent().remove(run)
 
 
-def _part_superscripts(slide: Any) -> None:
-    for run in _xpath(slide._element, "//a:r[a:rPr/@baseline > 0 and a:t]"):
+def _part_scripts(slide: Any) -> None:
+    for run in _xpath(slide._element, "//a:r[a:rPr[@baseline and @baseline != 0] and a:t]"):
         before = _xpath(run, "preceding-sibling::a:r[1]/a:t")
         text = run.find(f"{{{_NAMES['a']}}}t")
-        text.text = raised(text.text or "", (before[0].text or "") if before else "")
+        lowered = bool(_xpath(run, "a:rPr[@baseline < 0]"))
+        text.text = apart(text.text or "", (before[0].text or "") if before else "", lowered=lowered)
 
 
 def _title(slide: Any) -> str:

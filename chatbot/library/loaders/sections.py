@@ -18,15 +18,16 @@ LINE = "\n"
 
 _ORDINAL = re.compile(r"[^\W\d_]{2,}|[eoªº]|\W*")
 """As in 1st and 17e, or a mark that is no sign of a number."""
-SUPERSCRIPTS = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
+SUPERSCRIPTS = str.maketrans("0123456789+-−–n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻ⁿ")
+_SUBSCRIPTS = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
 
 
-def raised(text: str, before: str) -> str:
-    """Return a superscript after ``before`` so that it is not read as part of a number: 2023⁴, 10⁷."""
-    signs = text.strip()
+def apart(text: str, before: str, *, lowered: bool = False) -> str:
+    """Return a superscript or subscript after ``before`` so that it is not read as part of a number: 2023⁴, 10⁷."""
+    signs, raised = text.strip(), _SUBSCRIPTS if lowered else SUPERSCRIPTS
     if not before[-1:].isdigit() or _ORDINAL.fullmatch(signs):
         return text
-    return signs.translate(SUPERSCRIPTS) if all(ord(sign) in SUPERSCRIPTS for sign in signs) else f" [{signs}]"
+    return signs.translate(raised) if all(ord(sign) in raised for sign in signs) else f" [{signs}]"
 
 
 class HeadingOutline:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as with_default
 from pathlib import Path
 
 from pdfminer.arcfour import Arcfour
@@ -19,8 +20,9 @@ _PADDING = bytes.fromhex("28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9
 class Page:
     """Drawing operators, added one by one."""
 
-    ops: list[str] = field(default_factory=list)
+    ops: list[str] = with_default(default_factory=list)
     picture: bool = False
+    fields: list[str] = with_default(default_factory=list)
 
     def text(self, x: float, y: float, text: str, *, size: float = BODY, bold: bool = False) -> Page:
         font = "F2" if bold else "F1"
@@ -53,6 +55,12 @@ class Page:
     def sideways(self, x: float, y: float, text: str) -> Page:
         """Text that runs up the page."""
         self.ops.append(f"BT /F1 {BODY} Tf 0 1 -1 0 {x} {HEIGHT - y} Tm <{text.encode('cp1252').hex()}> Tj ET")
+        return self
+
+    def field(self, x: float, y: float, value: str, *, flags: int = 4) -> Page:
+        """A form's field with its value; ``y`` is its upper edge."""
+        box = f"/Rect [{x} {HEIGHT - y - 16} {x + 200} {HEIGHT - y}]"
+        self.fields.append(f"<< /Type /Annot /Subtype /Widget /FT /Tx /V ({value}) /F {flags} {box} >>")
         return self
 
     def scan(self) -> Page:
@@ -99,7 +107,7 @@ def _objects(pages: Sequence[Page], title: str) -> dict[int, Object]:
     }
     for at, page in enumerate(pages):
         resources = "/Font << /F1 3 0 R /F2 4 0 R >>" + " /XObject << /I1 5 0 R >>" * page.picture
-        box = f"/MediaBox [0 0 {WIDTH} {HEIGHT}] /Contents {11 + 2 * at} 0 R"
+        box = f"/MediaBox [0 0 {WIDTH} {HEIGHT}] /Annots [{' '.join(page.fields)}] /Contents {11 + 2 * at} 0 R"
         objects[10 + 2 * at] = (f"<< /Type /Page /Parent 2 0 R {box} /Resources << {resources} >> >>".encode(), None)
         objects[11 + 2 * at] = (b"<< /Filter /FlateDecode", zlib.compress("\n".join(page.ops).encode()))
     return objects

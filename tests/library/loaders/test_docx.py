@@ -10,6 +10,9 @@ from pathlib import Path
 import docx
 import pytest
 from docx.document import Document
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
@@ -128,6 +131,26 @@ SEEN = CASES["seen"]
 @pytest.mark.parametrize("xml", SEEN.values(), ids=SEEN)
 def test_what_a_reader_sees_arrives_once(tmp_path: Path, xml: str) -> None:
     assert sections(load(tmp_path, lambda document: raw(document, xml))) == [((), "seen")]
+
+
+def test_scripts_and_symbols_are_read_as_they_look(tmp_path: Path) -> None:
+    runs = [("rFonts", "", "\uf061"), ("vertAlign", "superscript", "4"), ("vertAlign", "subscript", "3")]
+    xml = "".join(
+        f'<w:r><w:rPr><w:{name} w:val="{value}" w:ascii="Symbol"/></w:rPr><w:t>{text}</w:t></w:r>'
+        "<w:r><w:t>12</w:t></w:r>"
+        for name, value, text in runs
+    )
+    assert sections(load(tmp_path, lambda document: raw(document, f"<w:p>{xml}</w:p>"))) == [((), "α12⁴12₃12")]
+
+
+def test_a_document_in_a_document_does_not_stop_the_reader(tmp_path: Path) -> None:
+    def write(document: Document) -> None:
+        document.add_paragraph("seen")
+        kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+        part = Part(PackURI("/word/chunk.docx"), kind, b"PK", document.part.package)
+        document.part.relate_to(part, RELATIONSHIP_TYPE.A_F_CHUNK)
+
+    assert sections(load(tmp_path, write)) == [((), "seen")]
 
 
 def test_line_breaks_are_line_ends_and_tabs_spaces(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ _OPERANDS: dict[int, Callable[[bytes], PDFStackT]] = {
 }
 
 
-_DIAGONAL = 0.2
+_DIAGONAL = 0.1
 """Tangent of the angle from which text runs across the page; less is a page that was scanned askew."""
 _UNPAINTED_MODES = {3, 7}
 """Render modes of text that only a program reads (ISO 32000-1, table 106)."""

@@ -11,7 +11,19 @@ from statistics import fmean, median
 
 from .drawing import DrawnPage
 from .tables import Table, aligned_tables, bordered_tables, ruled_tables
-from .words import Line, Span, Word, is_right_to_left, line_of, merge_spans, page_rules, page_words, pieces_of, rows_of
+from .words import (
+    Line,
+    Span,
+    Word,
+    form_values,
+    is_right_to_left,
+    line_of,
+    merge_spans,
+    page_rules,
+    page_words,
+    pieces_of,
+    rows_of,
+)
 
 Block = Line | Table
 _APART = 2.0  # times the font size
@@ -56,10 +68,9 @@ class PdfPageReader:
     def read(self, page: DrawnPage) -> PageText:
         """Return the page's text, and release what pdfplumber keeps of the page."""
         height = float(page.height)
-        bordered, words = bordered_tables(page, page_words(page), self._open_table)
+        bordered, words = bordered_tables(page, page_words(page) + form_values(page), self._open_table)
         between_rules, words = ruled_tables(page, words)
         tables = bordered + between_rules
-        self._open_table = next((table for table in bordered if table.bottom > 0.75 * height), None)
         left, right = min((word.x0 for word in words), default=0.0), max((word.x1 for word in words), default=0.0)
         walls = [rule.y for rule in page_rules(page, joined=1.5) if rule.x1 - rule.x0 >= _ACROSS * (right - left)]
         # The pictures among the text, not those behind it.
@@ -71,6 +82,11 @@ class PdfPageReader:
         ]
         gutters = self._columns.gutters(words, [*tables, *beside], walls)
         columns = [_blocks(items) for items in order_columns([*words, *tables], gutters)]
+        tables = [block for column in columns for block in column if isinstance(block, Table)]
+        first = min(tables, key=lambda table: table.top, default=None)
+        if first and first.body and not any(first.header) and first.top < height / 4 and self._open_table:
+            first.go_on(self._open_table)
+        self._open_table = max((t for t in tables if t.bottom > 0.75 * height), key=lambda t: t.bottom, default=None)
         area = max((float(image["width"]) * float(image["height"]) for image in page.images), default=0.0)
         page.close()
         return PageText(page.page_number, height, columns, min(area / float(page.width * page.height), 1.0))
@@ -299,7 +315,8 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
                 other for other, top in others if abs(other - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT
             }
             # A whole line of words that is in the margin of many pages may move.
-            everywhere = len(_key(line)) >= _MANY_LETTERS and len({other for other, _ in others}) >= len(pages) / 3
+            share = len({other for other, _ in others}) / len(pages)
+            everywhere = share >= (1 / 3 if len(_key(line)) >= _MANY_LETTERS else 2 / 3) and _key(line).isalpha()
             is_page_number = numbered and number and number[1].isdigit() and int(number[1]) - page.number == offset
             if is_page_number or len(repeated) >= needed or (everywhere and len(others) >= _MIN_REPEATED):
                 running.add(id(line))
@@ -310,13 +327,13 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
     return tuple(removed.values())
 
 
-_CONTENTS_LINE = re.compile(r"(?:\.\s?){5,}\s*(\d{1,3})\s*$")
+_CONTENTS_LINE = re.compile(r"(?:\.\s?){5,}\s*(?:(\d{1,3})|[ivxlc]{1,6})\s*$")
 
 
 def _contents_lines(page: PageText) -> set[int]:
     """Return the ids of the lines of a table of contents: dot leaders to page numbers that never sink."""
     lines = [
-        (int(match[1]), id(block))
+        (int(match[1] or 0), id(block))
         for column in page.columns
         for block in column
         if isinstance(block, Line) and (match := _CONTENTS_LINE.search(block.text))

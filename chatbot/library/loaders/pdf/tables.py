@@ -39,7 +39,8 @@ Rows = Sequence[Sequence[Word]]
 
 @dataclass(slots=True)
 class Table:
-    """A table as text, a line per row, and its place. ``columns`` and ``header`` serve its continuation."""
+    """A table as text, a line per row, and its place. ``columns`` and ``header`` serve its continuation, ``body`` a
+    table that may be one."""
 
     lines: list[str]
     x0: float
@@ -48,6 +49,13 @@ class Table:
     bottom: float
     header: list[str]
     columns: list[Span]
+    body: Sequence[Sequence[str]] = ()
+
+    def go_on(self, before: Table) -> None:
+        """Take the header of the table at the foot of the page before, if the columns are the same."""
+        pairs = list(zip(self.columns, before.columns, strict=False))
+        if len(self.columns) == len(before.columns) and all(a[0] < b[1] and b[0] < a[1] for a, b in pairs):
+            self.header, self.lines = before.header, row_lines(before.header, self.body)
 
 
 def is_number(text: str) -> bool:
@@ -269,7 +277,8 @@ def _table(head: Rows, body: Rows, spanners: Sequence[Rule], place: Box, *, has_
     if not has_header and sum(_is_figures(row) for row in body) < max(3, 0.6 * len(body)):
         return None
     header, (x0, top, x1, bottom) = header_of(head, columns, spanners), place
-    return Table(row_lines(header, body_of(body, columns)), x0, x1, top, bottom, header, columns)
+    filled = body_of(body, columns)
+    return Table(row_lines(header, filled), x0, x1, top, bottom, header, columns, filled)
 
 
 def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:

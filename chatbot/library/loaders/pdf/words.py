@@ -12,6 +12,10 @@ from itertools import pairwise
 from math import inf
 from operator import attrgetter
 
+from pdfminer.pdftypes import int_value, resolve1
+from pdfminer.psparser import LIT
+from pdfminer.utils import decode_text
+
 from ..sections import SUPERSCRIPTS
 from .drawing import Char, DrawnPage, Placed
 
@@ -102,7 +106,54 @@ def page_words(page: DrawnPage) -> list[Word]:
             top, bottom = min(char.top for char in group), max(char.bottom for char in group)
             bold = 2 * sum(char.bold for char in group) > len(group)
             words.append(Word(text, x0, x1, top, bottom, max(char.size for char in group), bold))
-    return _with_scripts(_with_spread_figures(words))
+    return _with_scripts(_with_small_capitals(_with_spread_figures(words)))
+
+
+_HIDDEN_FIELD = 2 | 32
+"""Flags of a field that is hidden or not shown on the screen (ISO 32000-1, table 165)."""
+_MAX_VALUE = 5_000
+_FIELD_SIZE = 10.0
+
+
+def form_values(page: DrawnPage) -> list[Word]:
+    """Return the values of a form's fields at their places. The drawing operators of the page do not have them."""
+    words: list[Word] = []
+    for field in map(resolve1, resolve1(page.page_obj.annots) or ()):
+        box = list(map(resolve1, resolve1(field.get("Rect")) or ())) if isinstance(field, dict) else []
+        if len(box) != 4 or field.get("Subtype") is not LIT("Widget") or int_value(field.get("F", 0)) & _HIDDEN_FIELD:
+            continue
+        value, parent = resolve1(field.get("V")), resolve1(field.get("Parent"))
+        if value is None and isinstance(parent, dict):  # several fields show one value
+            value = resolve1(parent.get("V"))
+        text = decode_text(value) if isinstance(value, bytes) else ""
+        lines = text[:_MAX_VALUE].splitlines()
+        left, middle = float(box[0]), float(page.height) - (box[1] + box[3]) / 2
+        top = middle - 0.6 * _FIELD_SIZE * len(lines) + 0.1 * _FIELD_SIZE
+        for line in lines:
+            at = left
+            for word in line.split():
+                end = at + 0.5 * _FIELD_SIZE * len(word)
+                words.append(Word(word, at, end, top, top + _FIELD_SIZE, _FIELD_SIZE, bold=False))
+                at = end + 0.25 * _FIELD_SIZE
+            top += 1.2 * _FIELD_SIZE
+    return words
+
+
+def _with_small_capitals(words: list[Word]) -> list[Word]:
+    """Join capitals to the larger initial before them: "K" and "ENYA" become "KENYA"."""
+    initials = defaultdict(list)
+    for word in words:
+        if len(word.text) == 1 and word.text.isupper():
+            initials[round(word.x1)].append(word)
+    joined: set[int] = set()
+    for word in words if initials else ():
+        near = (initial for at in (-2, -1, 0, 1, 2) for initial in initials[round(word.x0) + at])
+        larger = (one for one in near if 0.6 < word.size / one.size < 0.95)
+        first = next((one for one in larger if abs(one.bottom - word.bottom) < 0.15 * one.size), None)
+        if first is not None and word.text.isupper() and word.x0 - first.x1 < _SPACE * first.size:
+            first.text, first.x1, first.size = first.text + word.text, word.x1, word.size
+            joined.add(id(word))
+    return [word for word in words if id(word) not in joined]
 
 
 def _with_scripts(words: list[Word]) -> list[Word]:

@@ -92,10 +92,12 @@ def test_running_headers_and_page_numbers_go_and_the_text_stays(tmp_path: Path) 
     pages = []
     for number in range(1, 7):
         page = Page().text(72, 40, f"Annual Report 2024 / chapter {number}", size=8)
+        page.text(300, 8 + 4 * number, "WHO")  # moves by a few points
         page.lines(72, 100, prose(f"Text{number}", 6, each=60)).text(500 if number % 2 else 72, 770, f"{number + 10}")
         pages.append(page.text(72, 60, f"Only here {'abcdef'[number - 1] * 3}"))
     text = text_of(tmp_path, *pages)
     assert "Annual Report" not in text
+    assert "WHO" not in text
     assert not any(line.strip().isdigit() for line in text.split("\n"))
     assert all(f"Only here {letter * 3}" in text and f"Text{at}" in text for at, letter in enumerate("abcdef", 1))
 
@@ -141,6 +143,20 @@ def test_lines_are_joined(lines: tuple[str, str], text: str) -> None:
 )
 def test_ligatures_and_accents_of_their_own_are_mended(printed: str, text: str) -> None:
     assert mend_word(printed) == text
+
+
+def test_small_capitals_are_words_and_a_text_across_the_page_is_none(tmp_path: Path) -> None:
+    page = Page().text(72, 80, "K", size=16).text(82.8, 80, "ENYA", size=12).lines(72, 120, prose("Text", 3))
+    page.ops.append("BT /F2 80 Tf .99 .139 -.139 .99 90 100 Tm (DRAFT) Tj ET")
+    loaded = PdfLoader().load(write(tmp_path / "r.pdf", [page]))
+    assert loaded.title == "KENYA"
+    assert "D" not in loaded.sections[0].text
+
+
+def test_values_of_a_form_stand_beside_their_names(tmp_path: Path) -> None:
+    page = Page().text(72, 98, "Name of the office:").text(72, 128, "Staff:")
+    page.field(200, 86, "Ministry of Health").field(200, 116, "1,234").field(200, 400, "hidden", flags=2)
+    assert text_of(tmp_path, page) == "Name of the office: Ministry of Health\n\nStaff: 1,234"
 
 
 def test_letters_printed_twice_to_look_bold_are_read_once(tmp_path: Path) -> None:

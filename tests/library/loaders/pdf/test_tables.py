@@ -57,6 +57,14 @@ def test_a_table_goes_on_over_the_page_under_its_header(tmp_path: Path) -> None:
     ]
 
 
+def test_a_table_without_borders_goes_on_over_the_page_under_its_header(tmp_path: Path) -> None:
+    rows = [("Zone", "Cases"), *((f"Zone {letter}", str(at)) for at, letter in enumerate("ABCDEFGHIJ", 10))]
+    pages = [Page().lines(72, 100, prose("Text", 9)), Page()]
+    for at, row in enumerate(rows):
+        pages[at // 6].row((640, 72)[at // 6] + 14 * (at % 6), list(zip((72, 250), row, strict=True)))
+    assert load(tmp_path, *pages)[-1].text.startswith("Zone: Zone F; Cases: 15\nZone: Zone G; Cases: 16\n")
+
+
 def test_a_wrapped_cell_is_one_line(tmp_path: Path) -> None:
     page = Page().grid((72, 250, 450), (120, 140, 170))
     page.row(134, cells("Item", "Value")).row(152, cells("a label that", "7")).row(164, cells("goes on"))
