@@ -29,9 +29,12 @@ from .asking import STREAM, stream_response, with_passages
 from .files import disposition
 from .routes import EVENTS, JSON, Body, Cursor, Number, Query, answer_type, page_size, route, services
 from .streaming import EventStream, active_streams, connection, encode, refuse_ended, refuse_more, replay
+from .word import TYPE as WORD
+from .word import WordWriter
 
 conversations = Blueprint("conversations", __name__)
-FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", "application/json")}
+FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", JSON), "docx": ("docx", WORD)}
+NO_ANSWER = "(no answer)"
 LAST_EVENT = "Last-Event-ID"
 
 
@@ -200,19 +203,20 @@ def delete_conversation(conversation_id: str) -> None:
 
 
 class ExportQuery(Query):
-    format: Literal["markdown", "json"] = "markdown"
+    format: Literal["markdown", "json", "docx"] = "markdown"
 
 
 @conversations.get("/api/conversations/<conversation_id>/export")
-@route(need="read", returns=ExportedConversation, media=(JSON, "text/markdown"))
+@route(need="read", returns=ExportedConversation, media=(JSON, "text/markdown", WORD))
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     """Download a whole conversation as a file, to read or for programs."""
     record = _history().get(conversation_id, caller().owner)
     messages = _own_messages(_history().rows(record.id)[0])
+    text: str | bytes
     if query.format == "json":
         text = json.dumps({**to_json(record), "messages": messages}, ensure_ascii=False, indent=1)
     else:
-        text = as_markdown(record.title, messages)
+        text = (as_word if query.format == "docx" else as_markdown)(record.title, messages)
     suffix, mimetype = FORMATS[query.format]
     headers = {"Content-Disposition": disposition("attachment", f"{record.title.replace('/', ' ')}.{suffix}")}
     return Response(text, mimetype=mimetype, headers=headers)
@@ -335,22 +339,41 @@ def as_markdown(title: str, messages: list[Json]) -> str:
     parts = [f"# {title}"]
     for message in messages:
         if message["role"] == "user":
-            parts.append(f"## {' '.join(message['content'].split())}")
-            filters = message["scope"].items()
-            scope = Scope.of({k: Range(**v) if isinstance(v, dict) else Values(tuple(v)) for k, v in filters})
-            parts.append(f"_{message['created_at'][:10]}, {describe(scope)}_")
+            parts += [f"## {' '.join(message['content'].split())}", f"_{_asked(message)}_"]
             continue
-        parts.append(message["content"] or "(no answer)")
+        parts.append(message["content"] or NO_ANSWER)
         sources = []
         for citation in (message["answer"] or {}).get("citations", []):
             page = f"page {citation['page']}" if citation["page"] else ""
-            original = url_for("documents.get_file", document_id=citation["document_id"], _external=True)
-            original += f"#page={citation['page']}" if page else ""
-            names = [f"[{citation['number']}] [{citation['title']}]({original})", citation["section"], page]
+            names = [f"[{citation['number']}] [{citation['title']}]({_original(citation)})", citation["section"], page]
             sources.append(", ".join(filter(None, names)) + "  ")
         if sources:
             parts.append("\n".join(sources))
     return "\n\n".join(parts) + "\n"
+
+
+def as_word(title: str, messages: list[Json]) -> bytes:
+    """Return a conversation as a Word file."""
+    writer = WordWriter(title, _original)
+    for message in messages:
+        if message["role"] == "user":
+            writer.add_question(message["content"], _asked(message))
+        else:
+            writer.add_answer(message["content"] or NO_ANSWER, message["answer"] or {})
+    return writer.bytes()
+
+
+def _asked(message: Json) -> str:
+    """The day and the scope of a question, in words."""
+    filters = message["scope"].items()
+    scope = Scope.of({k: Range(**v) if isinstance(v, dict) else Values(tuple(v)) for k, v in filters})
+    return f"{message['created_at'][:10]}, {describe(scope)}"
+
+
+def _original(citation: Json) -> str:
+    """The address of the cited page."""
+    page = f"#page={citation['page']}" if citation["page"] else ""
+    return url_for("documents.get_file", document_id=citation["document_id"], _external=True) + page
 
 
 def _history() -> ConversationRepository:

@@ -66,7 +66,7 @@ export async function act(name, conversation, button = null) {
 
 export function openMenu(conversation, button) {
   chosen = conversation;
-  for (const format of ["markdown", "json"]) {
+  for (const format of ["markdown", "docx", "json"]) {
     menu.querySelector(`[data-export=${format}]`).href = at(pathOf(chosen, `/export?format=${format}`));
   }
   byId("conversations").append(menu);

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
+from docx import Document
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from chatbot.app.services import Services
+from chatbot.app.web.word import WordWriter
 from chatbot.domain.request import Caller
 from tests.app.web.conftest import error_of, fields_of
 
@@ -139,7 +143,37 @@ def test_export_is_a_file_to_read_or_for_programs(client: FlaskClient) -> None:
     assert lines.startswith(f"# {GROWTH}\n\n## {GROWTH}\n\n_{day}, all reports_\n\n{said['response']}\n\n[1] [")
     assert f"](http://localhost/api/documents/{said['citations'][0]['document_id']}/file" in lines
     assert client.get(path, query_string={"format": "json"}).get_json()["messages"][1]["answer"] == said
+    word = client.get(path, query_string={"format": "docx"})
+    assert word.headers["Content-Disposition"].endswith('.docx"')
+    assert Document(BytesIO(word.get_data())).paragraphs[0].text == GROWTH
     assert fields_of(client.get(path, query_string={"format": "pdf"})) == ["format"]
+
+
+def test_export_as_word_has_footnotes_tables_and_marked_places() -> None:
+    text = "## So\n\nIt was **5.4%** [1], not 9% [2].\n\n- a\n  - b\n\n| Year | Value |\n|---|---|\n| 2023 | 5 [1] |\n"
+    about = {"title": "Kenya & <more>", "section": "Economy", "document_id": "d"}
+    cited = [{**about, "number": 1, "page": 3}, {**about, "number": 2, "page": None}]
+    start = text.index("not 9%")
+    answer = {"citations": cited, "marks": [{"start": start, "end": start + 6, "kind": "figure", "detail": "9%"}]}
+    writer = WordWriter("How\x00 fast?", lambda one: f"http://localhost/{one['number']}?a&b")
+    writer.add_question("How fast?", "2026-01-01, Kenya")
+    writer.add_answer(text, answer)
+    data = writer.bytes()
+    file = Document(BytesIO(data))
+    said = [(paragraph.text, paragraph.style.name) for paragraph in file.paragraphs if paragraph.text]  # type: ignore[union-attr]
+    assert said[:4] == [
+        ("How fast?", "Title"), ("How fast?", "Heading 1"), ("2026-01-01, Kenya", "Subtitle"), ("So", "Heading 3")
+    ]  # fmt: skip
+    assert said[4:7] == [("It was 5.4%, not 9%.", "Normal"), ("a", "List Bullet"), ("b", "List Bullet 2")]
+    runs = [run for paragraph in file.paragraphs for run in paragraph.runs]
+    assert [run.text for run in runs if run.bold] == ["5.4%"]
+    assert [run.text for run in runs if run.font.highlight_color] == ["not 9%"]
+    assert [[cell.text for cell in row.cells] for row in file.tables[0].rows] == [["Year", "Value"], ["2023", "5"]]
+    with ZipFile(BytesIO(data)) as parts:
+        notes = parts.read("word/footnotes.xml").decode()
+        links = parts.read("word/_rels/footnotes.xml.rels").decode()
+    assert notes.count("Kenya &amp; &lt;more&gt;, Economy, page 3") == 2
+    assert "http://localhost/1?a&amp;b" in links
 
 
 def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked(client: FlaskClient) -> None:

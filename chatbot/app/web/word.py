@@ -1,0 +1,154 @@
+"""A conversation as a Word file: headings, lists, tables; citations as footnotes with report, page and link; the places
+that the passages do not support highlighted."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from docx import Document
+from docx.document import Document as WordFile
+from docx.enum.text import WD_COLOR_INDEX
+from docx.opc.constants import CONTENT_TYPE, NAMESPACE, RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+from docx.text.paragraph import Paragraph
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ...database.core import Json
+
+TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+MARK, END = "\ue000", "\ue001"
+"""Stand around a marked place while Markdown is read; letters for private use."""
+_W = f'xmlns:w="{NAMESPACE.WML_MAIN}" xmlns:r="{NAMESPACE.OFC_RELATIONSHIPS}"'
+_PIECE = re.compile(rf"(\[\d+(?:, ?\d+)*\]|{MARK}|{END})")
+_UNPRINTABLE = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SEPARATORS = "".join(
+    f'<w:footnote w:type="{kind}" w:id="{id}"><w:p><w:r><w:{mark}/></w:r></w:p></w:footnote>'
+    for id, (kind, mark) in enumerate([("separator", "separator"), ("continuationSeparator", "continuationSeparator")])
+)
+
+
+class WordWriter:
+    """Writes one file. ``link`` gives the address of a citation's original."""
+
+    def __init__(self, title: str, link: Callable[[Json], str]) -> None:
+        self._file: WordFile = Document()
+        self._file.core_properties.title = _clean(title)
+        self._file.core_properties.author = "Ask your reports"
+        self._file.add_heading(_clean(title), 0)
+        self._link = link
+        self._notes: list[str] = []
+        self._links: list[str] = []
+        self._reader = MarkdownIt("commonmark").enable("table")
+
+    def add_question(self, text: str, about: str) -> None:
+        self._file.add_heading(_clean(" ".join(text.split())), 1)
+        self._file.add_paragraph(_clean(about), "Subtitle")
+
+    def add_answer(self, markdown: str, answer: Mapping[str, Any]) -> None:
+        """``answer``: its citations and marks, as the API shows them."""
+        for mark in sorted(answer.get("marks") or (), key=lambda one: -int(one["start"])):
+            start, end = mark["start"], mark["end"]
+            markdown = f"{markdown[:start]}{MARK}{markdown[start:end]}{END}{markdown[end:]}"
+        cited = {one["number"]: one for one in answer.get("citations") or ()}
+        self._blocks(self._reader.parse(_clean(markdown)), cited)
+        if answer.get("marks"):
+            self._file.add_paragraph("Highlighted: the cited passages do not support this.", "Caption")
+
+    def bytes(self) -> bytes:
+        """Return the file."""
+        notes = f"<w:footnotes {_W}>{_SEPARATORS}{''.join(self._notes)}</w:footnotes>".encode()
+        kind, package = CONTENT_TYPE.WML_FOOTNOTES, self._file.part.package
+        part = Part(PackURI("/word/footnotes.xml"), kind, notes, package)
+        for address in self._links:
+            part.relate_to(address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
+        self._file.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+        stream = io.BytesIO()
+        self._file.save(stream)
+        return stream.getvalue()
+
+    def _blocks(self, tokens: Sequence[Token], cited: Mapping[int, Json]) -> None:
+        style, depth, rows = "Normal", 0, list[list[Token]]()
+        for token in tokens:
+            match token.type:
+                case "bullet_list_open" | "ordered_list_open":
+                    depth += 1
+                    style = "List Bullet" if token.type.startswith("b") else "List Number"
+                case "bullet_list_close" | "ordered_list_close":
+                    depth -= 1
+                    style = style if depth else "Normal"
+                case "heading_open":
+                    style = f"Heading {min(int(token.tag[1]) + 1, 9)}"
+                case "heading_close":
+                    style = "Normal"
+                case "blockquote_open" | "blockquote_close":
+                    style = "Quote" if token.type.endswith("open") else "Normal"
+                case "fence" | "code_block":
+                    self._file.add_paragraph(token.content.rstrip("\n"), "macro")
+                case "tr_open":
+                    rows.append([])
+                case "table_close":
+                    table = self._file.add_table(len(rows), max(map(len, rows)), "Light Grid Accent 1")
+                    cells = ((row.cells, texts) for row, texts in zip(table.rows, rows, strict=True))
+                    for cell, text in ((cell, text) for pair in cells for cell, text in zip(*pair, strict=False)):
+                        self._inline(cell.paragraphs[0], text, cited)
+                    self._file.add_paragraph()
+                    rows = []
+                case "inline" if rows:
+                    rows[-1].append(token)
+                case "inline":
+                    level = f" {min(depth, 3)}" if style.startswith("List") and depth > 1 else ""
+                    self._inline(self._file.add_paragraph(style=f"{style}{level}"), token, cited)
+
+    def _inline(self, paragraph: Paragraph, token: Token, cited: Mapping[int, Json]) -> None:
+        bold = italic = marked = False
+        for child in token.children or ():
+            match child.type:
+                case "strong_open" | "strong_close":
+                    bold = child.type == "strong_open"
+                case "em_open" | "em_close":
+                    italic = child.type == "em_open"
+                case "softbreak" | "hardbreak":
+                    paragraph.add_run("\n" if child.type == "hardbreak" else " ")
+                case "text" | "code_inline":
+                    for piece in filter(None, _PIECE.split(child.content)):
+                        numbers = [int(number) for number in re.findall(r"\d+", piece)] if piece[0] == "[" else []
+                        if piece in (MARK, END):
+                            marked = piece == MARK
+                        elif numbers and all(number in cited for number in numbers):
+                            for number in numbers:
+                                self._footnote(paragraph, cited[number])
+                        else:
+                            run = paragraph.add_run(piece)
+                            run.bold, run.italic = bold or None, italic or None
+                            run.font.highlight_color = WD_COLOR_INDEX.YELLOW if marked else None
+
+    def _footnote(self, paragraph: Paragraph, citation: Json) -> None:
+        id, address = len(self._notes) + 2, self._link(citation)
+        place = [citation["section"], f"page {citation['page']}" if citation["page"] else ""]
+        text = escape(_clean(", ".join(filter(None, [citation["title"], *place]))))
+        if address not in self._links:
+            self._links.append(address)
+        link = f"rId{self._links.index(address) + 1}"
+        raised = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
+        self._notes.append(
+            f'<w:footnote w:id="{id}"><w:p><w:r>{raised}<w:footnoteRef/></w:r>'
+            f'<w:r><w:t xml:space="preserve"> </w:t></w:r>'
+            f'<w:hyperlink r:id={quoteattr(link)}><w:r><w:rPr><w:color w:val="0B5D5A"/><w:u w:val="single"/></w:rPr>'
+            f"<w:t>{text}</w:t></w:r></w:hyperlink></w:p></w:footnote>"
+        )
+        for run in paragraph.runs[-1:]:
+            run.text = run.text.rstrip(" ")
+        reference = f'<w:r {_W}>{raised}<w:footnoteReference w:id="{id}"/></w:r>'
+        paragraph._p.append(parse_xml(reference))
+
+
+def _clean(text: str) -> str:
+    """Leave out what XML does not allow."""
+    return _UNPRINTABLE.sub("", text)
