@@ -100,7 +100,7 @@ class TestNames:
         }  # fmt: skip
         found = {host: client.get("/api/reports", headers={"Host": host}).status_code for host in expected}
         assert found == expected
-        assert client.get("/api/session").get_json()["may"] == ["read"]  # strangers may not write
+        assert client.get("/api/session").get_json()["may"] == ["feed", "read"]  # strangers may not write
 
     def test_a_proxy_is_believed_where_it_is_ours(self, client: FlaskClient) -> None:
         """Whom a request is counted to, and whether its cookie is for TLS only."""
