@@ -36,6 +36,8 @@ LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
 """Share of the headings' weight where a question asks for prose."""
+NAMED = 0.6
+"""Cosine from which a heading names what is asked; below it the headings' weight falls with its square."""
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
@@ -137,7 +139,9 @@ class Refiner:
         similar = np.array([one.score if one else np.nan for one in near], np.float64)
         similar[np.isnan(similar)] = np.nanmean(similar)
         fused = np.array([hit.fused_score or 0.0 for hit in hits])
-        weight = self._weight * (PROSE if text.prose else 1.0)
+        # Where no heading is near, the nearest one says nothing.
+        nearness = min(1.0, max(float(similar.max()), 0.0) / NAMED) ** 2
+        weight = self._weight * nearness * (PROSE if text.prose else 1.0)
         said = np.array([float(one is not None and one.is_said) for one in near])
         total = standard(fused) + weight * (standard(similar) + SAID_AHEAD * said)
         if not (text.figure_years or text.editions):
