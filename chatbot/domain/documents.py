@@ -169,6 +169,8 @@ class DocumentRecord:
     """Values read from its text; a person's value for a field wins."""
     notes: tuple[str, ...] = ()
     """What was left out of its file."""
+    row_countries: tuple[str, ...] = ()
+    """ISO codes of the countries that rows of its tables begin with, if it is about none."""
     several: tuple[Part, ...] = ()
     """The parts with different metadata; empty = all passages have the document's."""
     owner: str = ""

@@ -90,7 +90,8 @@ class Analyzer:
             raise SettingsError(f"LANGUAGE={language!r} is not supported. Valid: {', '.join(LANGUAGES)}.")
         self._stem = Stemmer.Stemmer(language).stemWords
         self._stop_words = STOP_WORDS[language]
-        self._capitals = _TURKISH_CAPITALS if language == "turkish" else {}
+        self._letters = {ord(sign): " " for sign in "⁰¹²³⁴⁵⁶⁷⁸⁹"}  # marks of notes: "Collections¹"
+        self._letters |= _TURKISH_CAPITALS if language == "turkish" else {}
         self._terms_of_short = lru_cache(KEPT_SHORT_TEXTS)(self._terms_of)
 
     def terms(self, text: str) -> list[str]:
@@ -103,7 +104,7 @@ class Analyzer:
         if _SEAM_HINT.search(text):  # most texts have none, and looking is cheaper than replacing
             text = _COMPOUND.sub(lambda compound: f"{compound[0]} {_SEAM.sub(' ', compound[0])}", text)
         # An accent that is a character of its own (NFD, in some PDFs) would end a word.
-        text = unicodedata.normalize("NFC", text).translate(self._capitals).lower()
+        text = unicodedata.normalize("NFC", text).translate(self._letters).lower()
         words = [word for word in _TERM.findall(text) if word not in self._stop_words]
         stems: Sequence[str] = self._stem(words)
         return stems

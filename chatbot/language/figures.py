@@ -57,6 +57,10 @@ _COMMA_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:\.\d{3})+,\d+|,\d{1,2}
 _POINT_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
 
 
+_NOTE_MARK = re.compile("(?<!10)(?<=[0-9⁰¹²³⁴-⁹])[⁰¹²³⁴-⁹]")
+"""2023⁴; 10⁴ is a power."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A number in a text. ``values`` are its possible readings, of which one is enough. ``parts``: the several
@@ -83,10 +87,10 @@ class Figure:
 
 
 def unify_signs(text: str) -> str:
-    """Return a text of the same length with ASCII digits and one kind of dash, apostrophe and narrow space."""
+    """Return a text of the same length: ASCII digits, one kind of dash, apostrophe and space, no marks of notes."""
     if text.isascii():
         return text
-    text = text.translate(_ALIKE)
+    text = _NOTE_MARK.sub(" ", text.translate(_ALIKE))
     return text if text.isascii() else re.sub(r"(?![0-9])\d", lambda digit: str(unicodedata.decimal(digit[0])), text)
 
 

@@ -245,8 +245,8 @@ def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool)
     named = next((aside for aside in asides if aside[:1].isupper() and not _DIGIT.search(aside)), "")
     main = _figure(labels, core, comma, named)
     names = [main.label] if main else [*labels, core.strip(" -")]
-    if main is None and _DIGIT.search(core):
-        return
+    if main is None and (_DIGIT.search(core) or len(core.split()) > MOST_WORDS):
+        return  # prose, as in "takes the following five (5) measures of ..."
     parts = [_figure(names, part, comma) for aside in asides for part in _PART_END.split(aside)]
     for figure in [main, *parts]:
         if figure is not None:

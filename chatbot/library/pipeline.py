@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -35,12 +36,15 @@ from ..domain.errors import (
     SupersededError,
 )
 from ..domain.protocols import Chunker, Store
+from ..language.countries import country_code
 from ..language.reported_figures import figure_years
 from .control import JobControl, lease
 from .derived import NONE, Summary
 from .sources import Source, check_collection, document_id, make_document
 from .versions import SUPERSEDED, VersionWriter
 
+_ROW_NAME = re.compile(r"^(?:[^:;\n]{1,60}: )?([^:;\n]{4,60})[:;] ", re.MULTILINE)
+"""The first cell of a row, without the name of its column. Three letters are as often an abbreviation as a code."""
 SUMMARY_HEADING = "Summary"
 EVERYTHING = Scope()
 MAX_NAMED_ROWS = 5
@@ -211,6 +215,7 @@ class Ingestor(VersionWriter):
     def _record(self, document: Document, about: Registration) -> DocumentRecord:
         check_collection(about.collection, self.collections)
         described = (document.metadata, *map(attrgetter("metadata"), document.sections))
+        rows = set(_ROW_NAME.findall("\n".join(map(attrgetter("text"), document.sections))))
         return DocumentRecord(
             id=document.id,
             name=document.name,
@@ -232,6 +237,9 @@ class Ingestor(VersionWriter):
             upload_number=about.upload_number,
             proposed=document.proposed,
             notes=document.notes,
+            row_countries=()
+            if document.metadata.get("country_name")
+            else tuple(sorted(set(filter(None, map(country_code, rows))))),
         )
 
 

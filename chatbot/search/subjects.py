@@ -172,7 +172,7 @@ def _missing_countries(reading: Reading, scope: Scope, catalog: Catalog, say: Sa
 
 
 def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
-    """Keys of the countries that reports without a country name in title, file name, labels or description."""
+    """Keys of the countries that reports without a country name in title, file name, labels, description or rows."""
     if (chosen := scope.get(COUNTRY)) is not None and not chosen.or_none:
         return set()
     untagged = catalog.all(scope.having(COUNTRY, [NO_VALUE], or_none=True))
@@ -180,7 +180,7 @@ def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
         _WORDS.sub(" ", " , ".join((r.title, r.name, r.source.rpartition("/")[2], *r.labels, r.description)))
         for r in untagged
     }
-    return {key for text in texts for key in keys_in(text)}
+    return {key for text in texts for key in keys_in(text)}.union(*(record.row_countries for record in untagged))
 
 
 def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:

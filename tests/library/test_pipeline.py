@@ -8,6 +8,8 @@ from chatbot.app.services import Services
 from chatbot.domain import Document, Scope, Section
 from chatbot.domain.errors import LoadError
 from chatbot.library.pipeline import Ingested
+from chatbot.questions.reading import read_names
+from chatbot.search.subjects import missing_subject
 from tests.conftest import KENYA_2023, AddReport
 from tests.library.helpers import record_of
 
@@ -41,6 +43,19 @@ def test_a_report_is_registered_before_its_passages(services: Services) -> None:
     assert stored_ids(services) == []
     assert services.ingesting.ingestor.ingest(document).outcome == "added"
     assert services.ingesting.ingestor.register(document) is False
+
+
+def test_a_report_of_no_country_is_asked_about_those_that_its_rows_begin_with(services: Services) -> None:
+    sections = (Section((), "Country: Sweden; Share: 73\nCountry: SGP; Share: 2", 0),)
+    for name, metadata in [("d1", {}), ("d2", KENYA)]:
+        services.ingesting.ingestor.ingest(Document(name, name, name, "s", metadata, sections))
+    assert [record_of(services, name).row_countries for name in ("d1", "d2")] == [("SWE",), ()]
+    documents = services.storage.documents
+    subjects = [
+        missing_subject(read_names(f"Share in {name}", documents, Scope()), Scope(), documents)
+        for name in ("Sweden", "Peru")
+    ]
+    assert [subject is None for subject in subjects] == [True, False]
 
 
 def test_a_document_without_text_is_an_error_and_is_not_registered(services: Services) -> None:

@@ -113,19 +113,20 @@ class ExtractiveChatModel:
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
         closest, names, has_statements = 0.0, list[str](), any(map(statements, passages))
-        for passage in _in_order(passages, asks_for_prose=kinds.asks_for_prose(question)):
+        in_question = _NAME_IN_QUESTION.findall(question)
+        for passage in _in_order(passages, in_question, asks_for_prose=kinds.asks_for_prose(question)):
             if len(chosen) == MAX_QUOTATIONS:
                 break
             is_far = _cosine(passage) < CLOSE * closest
             if is_far or any(name not in passage.hit.chunk.search_text for name in names):
                 continue
             found = statements(passage) if has_statements else list(_split(passage.hit.chunk))
-            said = (*_line(passage), *(one.text for one in found))
+            chunk = passage.hit.chunk
+            said = (chunk.metadata.get("country_name"), chunk.heading, *(one.text for one in found))
             if not found or said in seen:
                 continue
             if not chosen:  # the names in the question that its text has, besides that of its report
-                closest, chunk = _cosine(passage), passage.hit.chunk
-                in_question = _NAME_IN_QUESTION.findall(question)
+                closest = _cosine(passage)
                 names = [name for name in in_question if name in chunk.text and name not in chunk.title]
             seen.add(said)
             chosen.append(_quotation(passage, self._best_run(question, passage, found, request)))
@@ -185,22 +186,27 @@ def _cosine(passage: Passage) -> float:
 
 
 def _line(passage: Passage) -> tuple[object, ...]:
-    """Return what the editions of one report share: the country and the heading."""
+    """Return what the editions of one report share: the country and the heading. Other reports share nothing, and
+    passages without a heading are each a line of their own."""
     chunk = passage.hit.chunk
-    return chunk.metadata.get("country_name"), chunk.heading
+    owner = chunk.document_id if chunk.year is None else chunk.metadata.get("country_name")
+    return owner, chunk.heading or chunk.id
 
 
-def _in_order(passages: Sequence[Passage], *, asks_for_prose: bool) -> list[Passage]:
-    """Return the passages in the order of the search, the editions of one line together, lone notes as its last.
-    Where prose is asked for, lines that have sentences come first."""
+def _in_order(passages: Sequence[Passage], names: Sequence[str], *, asks_for_prose: bool) -> list[Passage]:
+    """Return the passages in the order of the search, the editions of one line together, lone notes as its last. Of one
+    table or section those with more of the question's ``names`` come first. Where prose is asked for, lines that have
+    sentences come first."""
     first: dict[tuple[object, ...], int] = {}
     for place, passage in enumerate(passages):
         first.setdefault(_line(passage), place)
+        first.setdefault((passage.hit.chunk.document_id, *_line(passage)), place)
     prose = {_line(one) for one in passages if asks_for_prose and _PROSE.search(one.hit.chunk.text)}
 
-    def place_of(passage: Passage) -> tuple[bool, int, bool]:
-        line = _line(passage)
-        return line not in prose, first[line], _NOTE.match(passage.hit.chunk.text) is not None
+    def place_of(passage: Passage) -> tuple[bool, int, int, int, bool]:
+        line, chunk = _line(passage), passage.hit.chunk
+        named, is_note = sum(map(chunk.text.__contains__, names)), _NOTE.match(chunk.text) is not None
+        return line not in prose, first[line], first[chunk.document_id, *line], -named, is_note
 
     return sorted(passages, key=place_of)
 

@@ -16,7 +16,7 @@ from pdfminer.pdftypes import int_value, resolve1
 from pdfminer.psparser import LIT
 from pdfminer.utils import decode_text
 
-from ..sections import SUPERSCRIPTS
+from ..sections import LONG_WORD, SUPERSCRIPTS
 from .drawing import Char, DrawnPage, Placed
 
 _UNREADABLE = re.compile(r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+")
@@ -89,10 +89,10 @@ def page_words(page: DrawnPage) -> list[Word]:
             if not char.text or char.text.isspace():
                 last = None
                 continue
-            both = last is not None and last.text.isdigit() and char.text.isdigit()
+            is_script = last is not None and last.text.isalnum() and char.text.isdigit()
             if (
                 last is None
-                or (both and char.size < _SCRIPT * last.size)
+                or (is_script and char.size < _SCRIPT * last.size)
                 or char.x0 > last.x1 + gap * last.size
                 or abs(char.top - last.top) > _LINE
             ):
@@ -172,9 +172,11 @@ def _with_scripts(words: list[Word]) -> list[Word]:
         if base is None or script.x0 - base.x1 > 2 * _SPACE * base.size:
             continue
         raised, lowered = base.bottom - script.bottom > 0.15 * base.size, script.y - base.y > 0.1 * base.size
-        if raised and base.text[-1].isdigit() and script.text.isdecimal():
+        if raised and script.text.isdecimal() and (base.text[-1].isdigit() or LONG_WORD.search(base.text)):
             base.text += script.text.translate(SUPERSCRIPTS)
-        elif lowered and base.text[-1].isalpha() and script.text.isalnum() and base.size > script.size:
+        elif base.text[-1].isalpha() and (
+            (raised and script.text.isdecimal()) or (lowered and script.text.isalnum() and base.size > script.size)
+        ):
             base.text += script.text
         else:
             continue
