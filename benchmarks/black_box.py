@@ -25,6 +25,7 @@ Form = tuple[bytes, str]
 class Server:
     url: str
     environment: dict[str, str]
+    pid: int = 0
     keys: dict[str, str] = field(default_factory=dict)
     """Of each role; that of the writer is limited to Kenya."""
 

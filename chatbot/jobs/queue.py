@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, computed_field
@@ -31,6 +31,7 @@ FileState = Literal[
     "queued", "loading", "embedding", "indexing", "waiting", "done", "failed", "cancelled", "superseded"
 ]
 FINISHED: tuple[FileState, ...] = ("done", "failed", "cancelled", "superseded")
+UNFINISHED = {"state": {"$nin": list(FINISHED)}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ class IngestionQueue:
     def create(self, files: Sequence[IngestionFile], uploader: str = "") -> Ingestion:
         """Queue files as one job; their ids are made here. Anybody who has the id may see a job without uploader.
         Raises TooManyRequestsError, QueueFullError."""
-        self.unfinished(len(files), uploader)
+        self.require_room(len(files), uploader)
         job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served
         first = self._facts.next_upload_number(len(files))
         rows = tuple(
@@ -156,17 +157,20 @@ class IngestionQueue:
         rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])
         return Ingestion(job["_id"], job["created_at"], tuple(map(_FILE, rows)))
 
-    def unfinished(self, more: int = 0, uploader: str = "") -> list[IngestionFile]:
-        """Return the files that wait or are being read. Raises TooManyRequestsError, QueueFullError: with ``more``
-        files of ``uploader`` there would be too many of its own, or of all."""
-        rows = self._files.find({"state": {"$nin": list(FINISHED)}}, sort=[("_id", 1)])
-        files = list(map(_FILE, rows))
-        if more and Counter(map(attrgetter("uploader"), files))[uploader] + more > MAX_WAITING_EACH:
+    def unfinished(self) -> list[IngestionFile]:
+        """Return the files that wait or are being read."""
+        return list(map(_FILE, self._files.find(UNFINISHED, sort=[("_id", 1)])))
+
+    def require_room(self, more: int, uploader: str) -> None:
+        """Raise TooManyRequestsError, QueueFullError: with ``more`` files of ``uploader`` there would be too many of
+        its own, or of all."""
+        rows = self._files.find(UNFINISHED, {"uploader": 1})
+        waiting = Counter(map(methodcaller("get", "uploader", ""), rows))
+        if waiting[uploader] + more > MAX_WAITING_EACH:
             message = f"You may have {MAX_WAITING_EACH:,} unfinished files. Wait until some are read, or cancel a job."
             raise TooManyRequestsError(message, retry_after=60)
-        if more and len(files) + more > MAX_WAITING:
+        if waiting.total() + more > MAX_WAITING:
             raise QueueFullError(f"{MAX_WAITING:,} files wait to be read. Send these later.")
-        return files
 
     def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Cancel a job: files that nobody works on now, the others by their worker."""
@@ -202,11 +206,11 @@ class IngestionQueue:
         identity go first; then the job with the fewest files in progress, with the fewest before, the oldest."""
         unfinished, now = self.unfinished(), time.time()
         oldest: dict[str, IngestionFile] = {}
-        for file in sorted(unfinished, key=lambda file: (file.upload_number, file.id)):
+        for file in sorted(unfinished, key=attrgetter("upload_number", "id")):
             oldest.setdefault(file.identity, file)
         # A lease that ends much later than one made now was made before the clock was set back: it counts as expired.
         leased = [file for file in unfinished if now <= file.until <= now + 2 * LEASE_SECONDS]
-        busy, held = Counter(file.ingestion_id for file in leased), {file.id for file in leased}
+        busy, held = Counter(map(attrgetter("ingestion_id"), leased)), {file.id for file in leased}
         free = [file for file in unfinished if file.id not in held and oldest[file.identity] is file]
         free.sort(key=lambda file: (busy[file.ingestion_id], file.id.rpartition("-")[2], file.id))
         for file in free[:CANDIDATES]:

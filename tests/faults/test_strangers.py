@@ -8,10 +8,13 @@ import http.client
 import io
 import json
 import os
+import re
+import signal
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,18 +25,25 @@ from benchmarks.black_box import Server, pdf_of
 from tests.app.cli.processes import address, started
 from tests.app.web.knowledge import form
 from tests.data import cases
+from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 
 CASES = cases(__file__)
 QUESTION = {"query": "What is the population of Kenya?"}
+SLOW_PDF = pdf_of(b"1 0 0 1 0 0 cm " * 900_000, 9)
+
+
+@contextlib.contextmanager
+def running_server(folder: Path, **settings: str) -> Iterator[Server]:
+    environment = {**CASES["environment"], "DATA_DIR": str(folder), "PATH": os.defpath, **settings}
+    with started(environment, "app.py", stderr=None) as process:
+        running = Server(address(process.stdout), environment, process.pid)
+        running.keys["admin"] = running.key("--role", "admin")
+        yield running
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = str(tmp_path_factory.mktemp("strangers") / "data")
-    environment = {**CASES["environment"], "DATA_DIR": folder, "PATH": os.defpath}
-    with started(environment, "app.py", stderr=None) as process:
-        running = Server(address(process.stdout), environment)
-        running.keys["admin"] = running.key("--role", "admin")
+    with running_server(tmp_path_factory.mktemp("strangers") / "data") as running:
         running.take_in(running.keys["admin"], form(("known.csv", "Text,country_name\nplugh,Kenya\nplugh,Somalia\n")))
         running.keys["read"] = running.key()
         running.keys["write"] = running.key("--role", "write", "--filter", "country_name=Kenya")
@@ -43,7 +53,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_ten_strangers_with_the_worst_pdf_leave_others_their_questions(
     server: Server, request: pytest.FixtureRequest
 ) -> None:
-    attack = form(("a.pdf", pdf_of(b"1 0 0 1 0 0 cm " * 900_000, 9)), request=json.dumps(QUESTION))
+    attack = form(("a.pdf", SLOW_PDF), request=json.dumps(QUESTION))
     for _ in range(10):
         connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=90)
         request.addfinalizer(connection.close)
@@ -139,15 +149,100 @@ def test_exported_cells_do_not_start_formulas(server: Server) -> None:
     assert not [cell for cell in cells if cell.startswith(tuple(signs))]
 
 
-def test_one_caller_queues_no_more_than_its_share(server: Server) -> None:
-    def upload(key: str) -> tuple[int, Any]:
-        files = [(f"n{n}.md", "\n".join(f"# Heading {i}\n\nwaldo {i}" for i in range(40))) for n in range(200)]
-        return server.send("POST", "/api/documents", form(*files, on_conflict="keep_both"), key)
+def test_a_file_whose_reader_dies_is_not_read_again(server: Server) -> None:
+    attachment = {"request": json.dumps(QUESTION)}
+    server.send("POST", "/query", form(("used.md", "# Used\n\ngarply\n" * 999), **attachment))
+    with ThreadPoolExecutor() as other:
+        question = other.submit(server.send, "POST", "/query", form(("slow.pdf", SLOW_PDF), **attachment))
+        time.sleep(1.5)
+        for reader in Path(f"/proc/{server.pid}/task/{server.pid}").parent.glob("*/children"):
+            for child in reader.read_text().split():
+                os.kill(int(child), signal.SIGKILL)
+        died = time.monotonic()
+        status, answer = question.result()
+    assert (status, "memory" in answer["error"]["message"], time.monotonic() - died < 3.0) == (422, True, True), answer
 
-    mine = server.key("--role", "write")
-    answers = [upload(mine) for _ in range(12)]
-    refused = [answer for status, answer in answers if status != 202]
-    assert {answer["error"]["code"] for answer in refused} == {"too_many_requests"}, answers[-1]
-    assert upload(server.keys["admin"])[0] == 202
-    for job in server.send("GET", "/api/ingestions?limit=100", key=server.keys["admin"])[1]["ingestions"]:
-        server.send("DELETE", f"/api/ingestions/{job['ingestion_id']}", key=server.keys["admin"])
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> Iterator[Server]:
+    """A server whose embedder and language model are `model`."""
+    settings = {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_MODEL": "fake", "MODEL_RETRIES": "0", "CACHE_SECONDS": "0"}
+    with running_server(tmp_path_factory.mktemp("asking") / "data", **model.as_environment, **settings) as running:
+        text = "# Kenya\n\nThe population of Kenya is large. " + " ".join(CASES["control tokens"])
+        assert running.take_in(running.keys["admin"], form(("kenya.md", text)))["state"] == "done"
+        yield running
+        model.default.clear()
+
+
+def test_control_tokens_of_chat_templates_do_not_reach_the_model(asking: Server, model: FakeOpenAI) -> None:
+    query = f"{QUESTION['query']} {' '.join(CASES['control tokens'])}"
+    assert asking.send("POST", "/query", {"query": query})[0] == 200
+    sent = json.dumps(model.received(CHAT)[-1].body, ensure_ascii=False)
+    assert "population of Kenya is large" in sent
+    assert [token for token in CASES["control tokens"] if token in sent] == []
+
+
+V1_QUESTION = {"model": "report-chat-direct", "messages": [{"role": "user", "content": QUESTION["query"]}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/query", QUESTION), ("/api/chat", QUESTION), ("/v1/chat/completions", V1_QUESTION)]
+)
+def test_only_administrators_read_the_words_of_an_endpoint(
+    asking: Server, model: FakeOpenAI, path: str, body: dict[str, Any]
+) -> None:
+    model.always(CHAT, Reply(status=400, error={"message": "host SECRET-UPSTREAM, key sk-test-KEY123456"}))
+    for key, shown in (("", False), (asking.keys["admin"], True)):
+        answer = str(asking.send("POST", path, body, key)[1])
+        assert "refused the request" in answer
+        assert ("SECRET-UPSTREAM" in answer, "KEY123456" in answer) == (shown, False), answer
+
+
+@pytest.mark.parametrize("path", [CHAT, EMBEDDINGS])
+def test_a_model_endpoint_sends_nobody_to_another_address(asking: Server, model: FakeOpenAI, path: str) -> None:
+    with FakeOpenAI() as other:
+        model.always(path, Reply(status=307, headers={"Location": f"http://127.0.0.1:{other.port}{path}"}))
+        assert asking.send("POST", "/query", {"query": f"What is the population by {path}?"})[0] == 503
+        assert other.requests == []
+    model.default.clear()
+
+
+def test_a_line_without_an_end_is_not_kept(asking: Server, model: FakeOpenAI) -> None:
+    def peak() -> int:
+        return int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{asking.pid}/status").read_text())[0]) // 1024
+
+    asking.send("POST", "/query", {"query": "A first question about Kenya?"})
+    before = peak()
+    model.always(CHAT, Reply(raw=b"data: " + b"x" * (128 << 20)))
+    assert asking.send("POST", "/query", {"query": "How large is the population?"})[0] == 503
+    assert peak() - before < 32
+
+
+@pytest.mark.parametrize("rows", [([0.0] * 64, [0.0] * 64), ([1.0] * 64, [1.0] * 64, [2.0] * 64)])
+def test_useless_vectors_fail_the_upload(asking: Server, model: FakeOpenAI, rows: Sequence[list[float]]) -> None:
+    data = [{"object": "embedding", "index": place // 2, "embedding": row} for place, row in enumerate(rows)]
+    model.always(EMBEDDINGS, Reply(body={"object": "list", "model": "fake", "data": data}))
+    text = "\n\n".join(f"# Part {n} of {len(rows)}\n\nIt has words." for n in range(len(rows)))
+    file = asking.take_in(asking.keys["admin"], form(("useless.md", text)))
+    assert (file["state"], "vector" in file["error"]) == ("failed", True), file
+
+
+def test_callers_queue_no_more_than_their_share_and_all_no_more_than_the_disk_holds(server: Server) -> None:
+    """The last test of `server`, whose queue stays full."""
+
+    def refusal(key: str) -> str:
+        pages = ({"urls": [f"http://127.0.0.1/{n}x{page}" for page in range(50)]} for n in range(21))
+        answers = (server.send("POST", "/api/documents", body, key) for body in pages)
+        return next(str(answer["error"]["code"]) for status, answer in answers if status != 202)
+
+    keys = [server.keys["admin"], *(server.key("--role", "write") for _ in range(5))]
+    slow = [(f"slow{n}.pdf", SLOW_PDF + b" " * n) for n in range(2)]
+    assert server.send("POST", "/api/documents", form(*slow), keys[0])[0] == 202  # both workers read one
+    time.sleep(1)
+    assert [refusal(key) for key in keys] == ["too_many_requests"] * 5 + ["queue_full"]

@@ -190,6 +190,10 @@ class OpenAIEmbedder(RemoteEmbedder):
                     raise
                 self._format = {"encoding_format": "float"}  # the SDK asks for base64, which is shorter
                 response = client.embeddings.create(model=self.model, input=list(texts), **parameters, **self._format)
+            places = [row.index or 0 for row in response.data]
+            # Gemini behind LiteLLM numbered all rows 0, in the order of the texts (BerriAI/litellm#25656).
+            if len(set(places)) not in {1, len(places)}:
+                raise EmbeddingError(f"The endpoint of {self.model_id} sent two vectors for one text.")
             return [row.embedding for row in sorted(response.data, key=lambda item: item.index or 0)]
 
 

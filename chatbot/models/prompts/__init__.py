@@ -45,15 +45,19 @@ PASSAGE = re.compile(rf'^(?=<passage-{_MARK} number="(\d+)">)', re.MULTILINE)
 """The start of a passage in a prompt that is not sealed."""
 
 
-_CONTROL = re.compile(r"<(\|[^|<>\n]{1,40}\|)>|\[(/?INST)\]|<(/?s)>")
-"""Control tokens of chat templates: in a document they would end the message."""
+_CONTROL = re.compile(
+    r"<(?=[|\uff5c]|/?(?:s|bos|eos|SYS|(?:start|end)_of_turn)>)|[|\uff5c](?=>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+)
+"""The first signs of control tokens of chat templates (ChatML, Llama, Mistral, Gemma, DeepSeek): some servers read them
+in a document as the end of its message."""
 
 
 def sealed(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Return the messages as a model gets them: with their own mark, no invisible characters and no control tokens."""
     mark = _new_mark()
     return tuple(
-        replace(one, content=_CONTROL.sub(r"(\1\2\3)", visible(one.content)).replace(_MARK, mark)) for one in messages
+        replace(one, content=_CONTROL.sub(r"\g<0> ", visible(one.content)).replace(_MARK, mark)) for one in messages
     )
 
 

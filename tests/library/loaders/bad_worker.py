@@ -54,11 +54,6 @@ def _recurse() -> str:
     return _recurse()
 
 
-def _count() -> str:
-    os.write(os.open("count", os.O_CREAT | os.O_APPEND | os.O_WRONLY), b"x")
-    sys.exit(3)
-
-
 def _spin() -> str:
     while True:
         pass
@@ -79,7 +74,6 @@ DEEDS: dict[str, Callable[[], str | None]] = {
     "pid": lambda: str(os.getpid()),
     "environment": lambda: " ".join(sorted(os.environ)),
     "surrogate": lambda: "a \ud800 b",
-    "count": _count,
     "too much": lambda: "x" * (isolation.MAX_LOADED + 1),
 }
 

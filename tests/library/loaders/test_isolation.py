@@ -119,16 +119,6 @@ def test_errors_of_the_loaders_pass_and_the_child_stays(tmp_path: Path, page: Pa
     assert pid(loader, page) == before
 
 
-def test_a_file_whose_reader_dies_is_not_read_twice(
-    loader: LoaderPool, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    pid(loader, page)  # the reader has read before
-    with pytest.raises(ReaderFailedError):
-        loader.load(page("count"))
-    assert (tmp_path / "count").read_text() == "x"
-
-
 def test_a_worn_child_is_replaced(loader: LoaderPool, page: Page) -> None:
     worn, _ = loader.load(page("wear out")).sections[0].text.split()
     assert pid(loader, page) != int(worn)
