@@ -64,6 +64,8 @@ class Settings(BaseModel):
     """Send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT; needs the extra `tracing`."""
     cors_origins: types.Origins = ()
     """Web origins that may call the API from a browser, comma separated. Empty: none."""
+    embed_origins: types.Origins = ()
+    """Web origins whose pages may show the chat in a frame (/embed), comma separated. Empty: none."""
 
     # Access
     access: Literal["auto", "open", "read", "keys"] = "auto"
@@ -398,8 +400,8 @@ ACCESS_FIELDS = (
     "daily_tokens_per_caller", "keep_conversations_days",
 )  # fmt: skip
 NOT_IN_FINGERPRINT = {
-    "host", "port", "threads", "questions", "log_level", "log_format", "traces", "cors_origins", "data_dir",
-    "model_prices", *ACCESS_FIELDS,
+    "host", "port", "threads", "questions", "log_level", "log_format", "traces", "cors_origins", "embed_origins",
+    "data_dir", "model_prices", *ACCESS_FIELDS,
 }  # fmt: skip
 
 

@@ -26,9 +26,10 @@ from ...domain.errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, Fo
 from .access import count_request, finish_request, require_role
 from .monitoring import ObservedRequest, body_of, error_body
 
+FRAMED_BY = "frame-ancestors {}"
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+    "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; " + FRAMED_BY.format("'none'"),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "private, no-cache",

@@ -260,7 +260,7 @@ class CompletionWriter:
                 "type": "url_citation",
                 "url_citation": {
                     "start_index": group.start(), "end_index": group.end(), "title": hit.chunk.title,
-                    "url": f"{self._root}/api/chunks/{hit.chunk.id}",
+                    "url": f"{self._root}/passages/{hit.chunk.id}",
                 },
             }
             for group in NUMBERS.finditer(text)

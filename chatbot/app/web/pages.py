@@ -15,9 +15,11 @@ from flask import Blueprint, Response, current_app, make_response, render_templa
 
 from ...config import STATIC, TEMPLATES
 from ...domain.chat import QUERY_CHARACTERS
+from ...domain.errors import NotFoundError, UnauthorizedError
 from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
 from ...library.loaders import suffixes
-from .access import caller, with_owner
+from .access import caller, library, with_owner
+from .middleware import FRAMED_BY, SECURITY_HEADERS
 from .routes import PAGE, services
 
 pages = Blueprint("pages", __name__)
@@ -53,7 +55,35 @@ def shared(token: str) -> Response:
     return response
 
 
-def _chat(shared: str = "") -> Response:
+@pages.get("/embed")
+@PAGE
+def embed() -> Response:
+    """The page of `chat` for a frame in pages of EMBED_ORIGINS, without its header. A scope is in its address."""
+    origins = services().settings.embed_origins
+    if not origins:
+        raise NotFoundError("No other page may show this one: EMBED_ORIGINS is not set.")
+    response = with_owner(_chat(embedded=True))
+    policy = SECURITY_HEADERS["Content-Security-Policy"].removesuffix(FRAMED_BY.format("'none'"))
+    response.headers["Content-Security-Policy"] = policy + FRAMED_BY.format(" ".join(origins))
+    return response
+
+
+@pages.get("/passages/<path:chunk_id>")
+@PAGE
+def passage(chunk_id: str) -> Response:
+    """Show a passage with the text around it: the address of a citation in other programs."""
+    try:
+        may = caller().may("read")
+    except UnauthorizedError:  # the page offers to sign in
+        may = False
+    if not may:
+        return with_owner(make_response(render_template("passage.html", chunk=None)))
+    chunk = library().passage(chunk_id)
+    before, _, after = library().wider_text(chunk).partition(chunk.text)
+    return with_owner(make_response(render_template("passage.html", chunk=chunk, before=before, after=after)))
+
+
+def _chat(shared: str = "", *, embedded: bool = False) -> Response:
     answering, runtime = services().answering, services().runtime
     usable = answering.modes()
 
@@ -67,6 +97,7 @@ def _chat(shared: str = "") -> Response:
     page = render_template(
         "chat.html",
         shared=shared,
+        embedded=embedded,
         examples=CHOICES["examples"],
         modes=[choice(name) for name in dict.fromkeys([*CHOICES["modes"], *usable]) if name in usable],
         quotes_only=not all(usable.values()),

@@ -1,5 +1,15 @@
 // Theme and language, which this browser keeps. Not a module: it must run before the page is painted.
 {
+  // A frame of another site may keep nothing: what it would keep lasts as long as its page.
+  for (const name of ["localStorage", "sessionStorage"]) {
+    try {
+      window[name].getItem("theme");
+    } catch {
+      const kept = new Map();
+      const getItem = (key) => kept.get(key) ?? null, setItem = (key, text) => kept.set(key, text);
+      Object.defineProperty(window, name, { value: { getItem, setItem, removeItem: (key) => kept.delete(key) } });
+    }
+  }
   const NEXT = { auto: "light", light: "dark", dark: "auto" };
   const YEAR_SECONDS = 365 * 86_400;
   const root = document.documentElement;

@@ -75,7 +75,7 @@ def shared_by(who: Person, conversation_id: str) -> str:
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     settings = Settings(
         data_dir=tmp_path_factory.mktemp("data"), embedding_provider="hashing", chat_model="echo", sample_data="off",
-        summaries="off", threads=2, access=request.param,
+        summaries="off", threads=2, access=request.param, embed_origins=("https://intranet.example",),
     )  # fmt: skip
     app = create_app(settings)
     a, b = (visitor(app), visitor(app)) if request.param == "open" else [key_holder(app, "write") for _ in "ab"]

@@ -9,7 +9,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
+from chatbot.config.settings import Settings
 from chatbot.domain import DocumentRecord
 from chatbot.domain.errors import (
     ChatModelError,
@@ -121,6 +123,15 @@ class TestHeaders:
         assert headers["Referrer-Policy"] == "no-referrer"
         assert headers["X-Request-ID"]
         assert not re.search("<script>| (style|onclick)=", raising.get("/").text)
+
+
+def test_only_one_page_may_be_framed_and_only_where_it_is_set(settings: Settings, client: FlaskClient) -> None:
+    error_of(client.get("/embed"), 404, "not_found")
+    app = create_app(settings.override(embed_origins=("https://intranet.example", "https://wiki.example")))
+    framed, whole = (app.test_client().get(path).headers["Content-Security-Policy"] for path in ("/embed", "/"))
+    close_app(app)
+    assert framed.endswith("; frame-ancestors https://intranet.example https://wiki.example")
+    assert whole.endswith("; frame-ancestors 'none'")
 
 
 ALLOWED = {"Origin": "https://app.example.com"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import http.client
 import json
 import struct
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from threading import Event
 from typing import Any
+from urllib.parse import urlsplit
 
 import openai
 import pytest
@@ -69,6 +71,9 @@ def test_an_answer_with_its_sources(client: openai.OpenAI, app: Flask) -> None:
     cited = annotation.url_citation
     assert (choice.message.content or "")[cited.start_index : cited.end_index] == "[1]"
     assert cited.title == "Kenya: Country Report 2023"
+    page = app.test_client().get(urlsplit(cited.url).path).get_data(as_text=True)  # what a person who clicks reads
+    shown = html.unescape(page.partition("<mark>")[2].partition("</mark>")[0])
+    assert shown == app.test_client().get(f"/api/chunks/{cited.url.rpartition('/')[2]}").get_json()["text"]
     extension = answer.model_extra["report_chat"]  # type: ignore[index]
     assert extension["scope"]["filters"] == {"country_name": ["Kenya"], "year": [2023]}
     assert [one["supported"] for one in extension["citations"]] == [True]
