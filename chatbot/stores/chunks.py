@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,13 @@ class MongoChunks:
             if np.any(vector):  # no index takes zeros, which have no direction
                 row[self._embedding_field] = self._database.encode_vector(vector)
             by_collection.setdefault(name, []).append(row)
+        in_place = False
         for name, rows in by_collection.items():
+            ids = {"_id": {"$in": list(map(itemgetter("_id"), rows))}}
+            in_place = in_place or self._database[name].find_one(ids, {"_id": 1}) is not None
             self._database[name].replace_many(rows)
         if chunks:
-            self._changes.record({chunk.document_id for chunk in chunks})
+            self._changes.record({chunk.document_id for chunk in chunks}, in_place=in_place)
 
     def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
         """Delete also the rows that do not name their report, where it is one of an older system."""

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -94,16 +95,15 @@ def answers(store: FaissStore) -> list[list[Match]]:
 
 
 class Reads:
-    """What was read from the database: None for everything, else the documents."""
+    """What was read from the database: None for everything, else the ids of passages."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: list[set[str] | None] = []
 
-        def noted(
-            collections: Sequence[Collection], documents: Sequence[str] | None = None, **options: Any
-        ) -> Rows | None:
-            self.made.append(None if documents is None else set(documents))
-            return read_rows(collections, documents, **options)
+        def noted(collections: Sequence[Collection], queries: Sequence[Any] = ({},), **options: Any) -> Rows | None:
+            named = [query["_id"]["$in"] for query in queries if query]
+            self.made.append(set(chain(*named)) if named or not queries else None)
+            return read_rows(collections, queries, **options)
 
         monkeypatch.setattr(faiss_store, "read_rows", noted)
 
@@ -205,8 +205,9 @@ def test_a_reader_far_behind_reads_only_what_differs(
     reads = Reads(monkeypatch)
 
     assert reader.count(Scope()) == ROWS + 3 - 10
-    assert reads.made == [{"new0", "new1", "new2", "d004"}]
-    assert len(reader.keyword_search("novelty", top_k=5, scope=Scope())) == 3
+    writer.upsert([Chunk("new0-v-00001", "new0", "n", "t", "novelty")], vectors(1, seed=4))
+    assert len(reader.keyword_search("novelty", top_k=5, scope=Scope())) == 4
+    assert reads.made == [{f"new{number}-v-00000" for number in range(3)}, {"new0-v-00001"}]
 
 
 def test_a_reader_far_behind_takes_a_newer_snapshot(

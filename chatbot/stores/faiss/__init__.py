@@ -1,8 +1,8 @@
 """In-process search over the database's chunks: vectors compared by FAISS, keywords in BM25 postings.
 
-Before each search the change log is read (one small document), and only the documents that changed are loaded again,
-whichever process changed them. A thread does what takes longer: clusters for large segments, which are searched exactly
-until then, and the snapshot, whose mapped files then replace the arrays in memory.
+Before each search the change log is read (one small document), and only the passages of changed documents that have new
+ids are loaded, whichever process wrote them. A thread does what takes longer: clusters for large segments, which are
+searched exactly until then, and the snapshot, whose mapped files then replace the arrays in memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...config.settings import Settings
-from ...database.core import Collection, Database
+from ...database import rows as forms
+from ...database.core import Collection, Database, Json
 from ...database.repositories.corpus import CorpusChanges
 from ...database.rows import OLDER_PREFIX
 from ...domain import Chunk, Match, Scope, Vector
@@ -35,6 +36,7 @@ SNAPSHOT_ROWS = 2_000
 """Rows loaded since the last snapshot that make a new one worth writing."""
 RELOAD_PAUSE = 5.0
 """Pause between two comparisons with the database, in multiples of the time that one takes."""
+ID_ONLY, READ_AT_ONCE = {"_id": 1}, 500
 MAX_KEPT_PASSAGES = 10_000
 """About 25 MB. A question reads some 70: those found, and their neighbours."""
 
@@ -116,13 +118,14 @@ class FaissStore(MongoChunks):
                 # Locked until it is written: others take it from there, which saves their memory and time.
                 turn.enter_context(only_one(self._snapshot))
                 self._adopt_snapshot()
+            epoch = self._changes.epoch()  # before the changes: one of its writes that is not among them is seen later
             position, changed = self._changes.since(self._state.position)
             if changed is None and self._adopt_snapshot():  # of a process that is not so far behind
                 position, changed = self._changes.since(self._state.position)
-            if self._state.position < 0 or (changed is None and self._changes.epoch() != self._state.epoch):
+            if self._state.position < 0 or (changed is None and epoch != self._state.epoch):
                 self._load_all()
             elif changed:
-                self._load(changed)
+                self._load(changed, epoch)
             elif changed is None or marker != self._state.marker:
                 # A count that changed without the log is a foreign write, or one of ours that is not logged yet:
                 # under a stream of those a large collection must not be walked through for every question.
@@ -146,19 +149,34 @@ class FaissStore(MongoChunks):
         self._state = replace(self._state, index=index.replace_documents(set(), self._read_rows(index)), epoch=epoch)
         self._unsaved_rows += len(self._state.index)
 
-    def _load(self, documents: set[str]) -> None:
+    def _load(self, documents: set[str], epoch: int) -> None:
+        """Load the passages of documents whose ids are new. Where the ``epoch`` is another, some were changed in place,
+        and all are loaded again."""
         if any(document_id.startswith(OLDER_PREFIX) for document_id in documents):  # their rows do not name them
             self._load_all()
             return
-        rows = self._read_rows(self._state.index, sorted(documents))
-        self._state = replace(self._state, index=self._state.index.replace_documents(documents, rows))
+        index, gone = self._state.index, list[str]()
+        # One query for each document: only equality uses the index on every database.
+        queries = [forms.of_document(id, embedded=self._database.embedded) for id in sorted(documents)]
+        if epoch == self._state.epoch:
+            found = (row["_id"] for query in queries for one in self._collections() for row in one.find(query, ID_ONLY))
+            stored, indexed = {forms.id_text(id): id for id in found}, index.ids_of(documents)
+            new = [stored[id] for id in stored.keys() - indexed]
+            queries = [
+                {"_id": {"$in": new[start : start + READ_AT_ONCE]}} for start in range(0, len(new), READ_AT_ONCE)
+            ]
+            documents, gone = set(), list(indexed - stored.keys())
+        rows = self._read_rows(index, queries)
+        self._state = replace(self._state, index=index.replace_documents(documents, rows, gone=gone), epoch=epoch)
         self._unsaved_rows += len(rows.ids) if rows is not None else 0
 
     def _compare(self) -> None:
         """Load the documents whose passages have other ids than the index; an id changes with its passage."""
         started = time.monotonic()
         indexed, stored = self._state.index.live_ids(), stored_ids(self._collections())
-        self._load({id for id in indexed.keys() | stored.keys() if indexed.get(id) != stored.get(id)})
+        self._load(
+            {id for id in indexed.keys() | stored.keys() if indexed.get(id) != stored.get(id)}, self._state.epoch
+        )
         self._compared_at = time.monotonic()
         self._compare_seconds = self._compared_at - started
 
@@ -171,11 +189,10 @@ class FaissStore(MongoChunks):
         self._state, self._unsaved_rows = snapshot, 0
         return True
 
-    def _read_rows(self, index: ChunkIndex, documents: Sequence[str] | None = None) -> Rows | None:
+    def _read_rows(self, index: ChunkIndex, queries: Sequence[Json] = ({},)) -> Rows | None:
         return read_rows(
             self._collections(),
-            documents,
-            embedded=self._database.embedded,
+            queries,
             fields=self._fields,
             embedding_field=self._embedding_field,
             dimensions=self._dimensions,

@@ -119,6 +119,14 @@ class Segment:
         doomed = self.alive & self.rows.documents.among(document_ids)
         return replace(self, alive=self.alive & ~doomed, _selections={}) if bool(doomed.any()) else self
 
+    def without(self, chunk_ids: Sequence[str]) -> Segment:
+        """Return this segment with these rows deleted; itself where it has none of them."""
+        if not (doomed := [row for _, row in self._places(chunk_ids)]):
+            return self
+        alive = self.alive.copy()
+        alive[doomed] = False
+        return replace(self, alive=alive, _selections={})
+
     def selection(self, scope: Scope) -> Selection:
         selection = self._selections.get(scope)
         if selection is None:
@@ -208,13 +216,13 @@ class ChunkIndex:
         vocabulary = self.vocabulary
         return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
 
-    def replace_documents(self, documents: set[str], rows: Rows | None) -> ChunkIndex:
-        """Return the index without the documents' old rows, with ``rows`` in a segment that takes in those of its
-        size. So there are never many segments, and a row is copied a logarithmic number of times."""
+    def replace_documents(self, documents: set[str], rows: Rows | None, *, gone: Sequence[str] = ()) -> ChunkIndex:
+        """Return the index without the documents' old rows and those ``gone``, with ``rows`` in a segment that takes in
+        those of its size. So there are never many segments, and a row is copied a logarithmic number of times."""
         parts = [rows] if rows is not None else []
         size = len(rows.ids) if rows is not None else 0
         kept: list[Segment] = []
-        for segment in sorted((s.without_documents(documents) for s in self.segments), key=len):
+        for segment in sorted((s.without_documents(documents).without(gone) for s in self.segments), key=len):
             if segment.live_rows <= 2 * size or segment.live_rows < (1 - DEAD_SHARE) * len(segment):
                 parts.append(segment.live())
                 size += segment.live_rows
@@ -256,6 +264,10 @@ class ChunkIndex:
         """Leave out chunks that are gone or have no vector."""
         scores = (segment.scores_of(vector, chunk_ids) for segment in self.segments)
         return {chunk_id: score for part in scores for chunk_id, score in part.items()}
+
+    def ids_of(self, documents: set[str]) -> set[str]:
+        masks = ((segment.rows, segment.alive & segment.rows.documents.among(documents)) for segment in self.segments)
+        return {id.decode() for rows, mask in masks for id in rows.ids[mask].tolist()}
 
     def live_ids(self) -> dict[str, set[bytes]]:
         ids: dict[str, set[bytes]] = {}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...database import rows as forms
-from ...database.core import Collection
+from ...database.core import Collection, Json
 from ...domain import Matrix, Value, each_value
 from ...domain.errors import EmbedderMismatchError
 from ..keywords import Ints
@@ -142,22 +142,19 @@ def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
 
 def read_rows(
     collections: Sequence[Collection],
-    document_ids: Sequence[str] | None = None,
+    queries: Sequence[Json] = ({},),
     *,
-    embedded: bool,
     fields: Sequence[str],
     embedding_field: str,
     dimensions: int,
     terms_of: Callable[[str], list[str]],
     term_ids: Callable[[Iterable[str]], list[int]],
 ) -> Rows | None:
-    """Read all chunks, or those of some documents; None where there are none.
+    """Read all chunks, or those that one of the queries finds; None where there are none.
 
     ``terms_of`` analyses a text, ``term_ids`` numbers its terms. A vector that cannot be compared is left out. Raises
     EmbedderMismatchError, DatabaseError: no stored vector is one of the configured model.
     """
-    # One query for each document: only equality uses the index on every database.
-    queries = [{}] if document_ids is None else [forms.of_document(id, embedded=embedded) for id in document_ids]
     ids: list[bytes] = []
     documents, places = _Codes(str), _Codes(str)
     columns = {name: _Codes(partial(forms.filter_value, name)) for name in fields}
@@ -183,7 +180,7 @@ def read_rows(
         of_text = [*chain.from_iterable(map(numbers, text.split()))]
         terms.fromlist(of_text)
         lengths.append(len(of_text))
-    if unusable and document_ids is None:
+    if unusable and {} in queries:
         if len(unusable) == len(ids):
             raise EmbedderMismatchError(
                 f"The stored passages have embeddings of {len(forms.decode_vector(unusable[0]))} dimensions, the "
