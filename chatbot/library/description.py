@@ -49,6 +49,7 @@ _GOVERNMENT_HOST = re.compile(r"[\w-]\.(?:gov|gob|gouv|govt|go|gub|gc)(?:\.([a-z
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVXL]+\.)\s")
 _CELLS = re.compile(r"\s*\|\s*")
 _RULE = re.compile(r"[|\s:-]*")
+_ROW = re.compile(r"[^:;]+: [^;]+; [^:;]+: ")
 _JOINED = re.compile(
     r"(?:\b(?:of|the|and|in|on|for|to|de|du|des|la|le|les|et|del|y|e|do|da|und|der)|[:,–—-])$", re.IGNORECASE
 )
@@ -279,7 +280,7 @@ def _names_part(line: str) -> bool:
 
 def _is_title(line: str) -> bool:
     """Return whether a line can name a document: neither a part of it nor who wrote it."""
-    if not 2 <= len(LETTERS_PATTERN.findall(line)) <= 40 or len(line) > 250 or _names_part(line):
+    if _ROW.match(line) or not 2 <= len(LETTERS_PATTERN.findall(line)) <= 40 or len(line) > 250 or _names_part(line):
         return False
     return bool(KINDS & _words(line)) or BODIES.isdisjoint(normalise(line).split()[:3])
 

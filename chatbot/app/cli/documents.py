@@ -6,21 +6,21 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...domain import Loaded
+from ...config.settings import MEGABYTE
 from ...domain.errors import CancelledError, LoadError, NotFoundError, SupersededError
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.json import parse
 from ...language import count_of
+from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
 from ...library.control import JobControl
 from ...library.derived import COLUMNS, SEPARATOR, read_glossary
-from ...library.loaders import suffixes
-from ...library.pipeline import IngestionService
+from ...library.loaders import ARCHIVE, LOADERS, suffixes
 from ...library.sources import WEB, Overrides, Source, folder_sources
 from ..web.files import csv_text
 
@@ -51,11 +51,13 @@ EVERY_FILE = "**/*"
 @click.option(
     "--name", default="stdin.md", show_default=True, help="For -: the file name; its suffix tells the format."
 )
-@click.option("--strict-csv", is_flag=True, help='Refuse a CSV table that has no column "Text", and name its columns.')
+@click.option(
+    "--strict-csv", "strict", is_flag=True, help='Refuse a CSV table that has no column "Text", and name its columns.'
+)
 @click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and show what would happen.")
 @click.pass_obj
 def ingest(
-    services: Services, /, paths: tuple[str, ...], pattern: str, name: str, strict_csv: bool, dry_run: bool,
+    services: Services, /, paths: tuple[str, ...], pattern: str, name: str, strict: bool, dry_run: bool,
     **flags: Any,
 ) -> None:  # fmt: skip
     """Read files, folders, web pages (https://...) or standard input (-), so that questions can be asked of them.
@@ -69,9 +71,6 @@ def ingest(
     named["labels"] = list(flags["labels"]) or None
     given = {name: value for name, value in named.items() if value is not None}
     overrides = services.ingesting.check_overrides(parse(Overrides, given))
-    service = services.ingesting.service
-    if strict_csv:
-        service = replace(service, load=_strict(service.load))
     with TemporaryDirectory(prefix="report-chat-") as folder:
         works = [work for path in paths for work in _works(services, path, pattern, name, Path(folder))]
         if not works:
@@ -84,7 +83,7 @@ def ingest(
             with click.progressbar(works, label="Ingesting", item_show_func=label.text, file=sys.stderr) as bar:
                 for work in bar:
                     label.bar = bar
-                    outcome, chunks, about = _ingest(service, work, overrides, label, dry_run=dry_run)
+                    outcome, chunks, about = _ingest(services, work, overrides, label, dry_run=dry_run, strict=strict)
                     passages = f"{chunks:6} passages" if chunks else " " * 15
                     outcomes.append(outcome)
                     erase = "\r\033[K" if sys.stderr.isatty() else ""
@@ -137,30 +136,41 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
             return Source(target, f"stdin/{target.name}")
 
         yield _Work(name, read_stdin)
-    elif Path(path).is_dir():
-        for source in folder_sources(Path(path), pattern=pattern):
-            if source.listed or source.path.suffix.lower() in suffixes():
-                yield _Work(source.path.name, lambda source=source: source)  # type: ignore[misc]
-            else:
-                click.secho(f"{source.path.name}: skipped, this format cannot be read.", err=True)
-    elif Path(path).is_file():
-        file = Path(path)
-        yield _Work(file.name, lambda: Source(file, file.resolve().as_posix()))
+    elif Path(path).is_dir() or Path(path).is_file():
+        whole = [Source(Path(path), Path(path).resolve().as_posix())]
+        for source in folder_sources(Path(path), pattern=pattern) if Path(path).is_dir() else whole:
+            sources, place = [source], Path(mkdtemp(dir=folder))
+            if source.path.suffix.lower() == ARCHIVE:
+                try:
+                    members = unpack(source.path, place, max_bytes=services.settings.max_upload_mb * MEGABYTE)
+                    sources = [Source(member, f"{source.identity}/{name}") for name, member in members]
+                except LoadError as error:
+                    click.secho(error.message, fg="red", err=True)
+                    sources = [replace(source, listed=True)]  # and fails
+            for each in sources:
+                if each.listed or each in whole or each.path.suffix.lower() in suffixes():
+                    yield _Work(each.path.name, lambda each=each: each)  # type: ignore[misc]
+                else:
+                    click.secho(f"{each.path.name}: skipped, this format cannot be read.", err=True)
     else:
         raise click.UsageError(f"No file or folder {path!r}. Check the path.")
 
 
 def _ingest(
-    service: IngestionService, work: _Work, overrides: dict[str, Any], label: _ProgressLabel, *, dry_run: bool
+    services: Services, work: _Work, overrides: dict[str, Any], label: _ProgressLabel, *, dry_run: bool, strict: bool
 ) -> tuple[str, int, str]:
     """Ingest a file. Return the outcome, "failed" if it cannot be read; the number of passages; title and metadata."""
 
     def waiting(reason: str) -> None:
         click.secho(f"\n{work.name}: {reason}", fg="yellow", err=True)
 
+    service = services.ingesting.service
     try:
+        source = work.source()
+        if strict and source.path.suffix.lower() in LOADERS.builder("csv")().suffixes:
+            require_text_column(source.path.name, service.load(source.path).columns)
         if dry_run:
-            document = (planned := service.plan(work.source(), overrides=overrides)).document
+            document = (planned := service.plan(source, overrides=overrides)).document
             kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
             about = _about({name: value for name, value in document.metadata.items() if name != "type"})
             title = f"{document.title}  ({', '.join(filter(None, [about, kind]))})"
@@ -170,7 +180,7 @@ def _ingest(
             )
             return planned.outcome, 0, "\n".join((title, *proposed, *(f"    {note}" for note in document.notes)))
         control = JobControl(label.progress, waiting, reading=label.reading)
-        result = service.ingest(work.source(), overrides=overrides, control=control)
+        result = service.ingest(source, overrides=overrides, control=control)
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
         return "failed", 0, work.name
@@ -178,17 +188,6 @@ def _ingest(
     assert record is not None
     about = f"  ({_about(record.metadata)})" if _about(record.metadata) else ""
     return result.outcome, result.chunks, " ".join((f"{record.title}{about}", *record.notes))
-
-
-def _strict(load: Callable[..., Loaded]) -> Callable[..., Loaded]:
-    """Return a function that loads a file and refuses a CSV table without a column of text."""
-
-    def load_strictly(path: Path, *arguments: Any, **options: Any) -> Loaded:
-        loaded = load(path, *arguments, **options)
-        require_text_column(path.name, loaded.columns)
-        return loaded
-
-    return load_strictly
 
 
 def _about(metadata: Mapping[str, Any]) -> str:

@@ -335,6 +335,7 @@ class Attachments:
         """The name of each and its file; of a page its address, and a file that is not downloaded yet."""
         for file in files:
             file.save(self._add(last_part(file.filename)))
+            file.close()
         for link in links:
             if link.url is not None:
                 self._add(link.url, "page")

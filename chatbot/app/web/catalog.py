@@ -19,7 +19,7 @@ from ...domain.json import Inlines, to_json
 from ...language import evenly_spaced
 from ...language.countries import numeric_code
 from ...library.chunkers import CHUNKERS
-from ...library.loaders import suffixes
+from ...library.loaders import ARCHIVE, suffixes
 from ...questions.reading import COUNTRY, YEAR
 from ...search.further import further_questions
 from ...search.scope import summarise
@@ -178,7 +178,7 @@ def get_formats() -> Json:
     """Get the file formats that can be added, and the options for splitting reports."""
     settings = services().settings
     return {
-        "suffixes": list(suffixes()),
+        "suffixes": [*suffixes(), ARCHIVE],
         "max_bytes": settings.max_upload_mb * MEGABYTE,
         "chunk_strategies": CHUNKERS.names(),
         "chunk_strategy": settings.chunk_strategy,

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import methodcaller
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +21,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from ...config.settings import MEGABYTE
 from ...domain.errors import InvalidRequestError
-from ...library.loaders import suffixes
+from ...library.archives import unpack
+from ...library.loaders import ARCHIVE, suffixes
 from .routes import parse_json, services
 
 FORM_BYTES = 1_000_000
@@ -67,7 +69,7 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
         raise InvalidRequestError.for_field(FILES, f"send at least one file in the field `{FILES}`.")
     if len(files) > most:
         raise InvalidRequestError.for_field(FILES, f"at most {most} files at a time, these are {len(files)}.")
-    readable = suffixes()
+    readable = (*suffixes(), ARCHIVE)
     names = [safe_name(file.filename) for file in files]
     for file, name in zip(files, names, strict=True):
         if PurePosixPath(name).suffix.lower() not in readable:
@@ -75,9 +77,26 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
             raise InvalidRequestError.for_field(FILES, message, readable)
         if size_of(file) > max_mb * MEGABYTE:
             raise RequestEntityTooLarge(f"{name} is larger than {max_mb} MB, the limit (MAX_UPLOAD_MB).")
+    if any(map(methodcaller("endswith", ARCHIVE), map(str.lower, names))):
+        files = [each for file in files for each in _members(file, safe_name(file.filename), most)]
+        if not 0 < len(files) <= most:
+            raise InvalidRequestError.for_field(FILES, f"from 1 to {most} files at a time, these are {len(files)}.")
+        names = [safe_name(file.filename) for file in files]
     if twice := {name for name in names if names.count(name) > 1}:
         raise InvalidRequestError.for_field(FILES, f"the same name twice: {', '.join(sorted(twice))}.")
     return files
+
+
+def _members(file: FileStorage, name: str, most: int) -> Iterator[FileStorage]:
+    """Yield a file, or the members of an archive, whose formats are checked when they are read. Raises LoadError."""
+    if not name.lower().endswith(ARCHIVE):
+        yield file
+        return
+    max_bytes = services().settings.max_upload_mb * MEGABYTE
+    with on_disk(file) as path:
+        for member, place in unpack(path, path.parent / "members", most=most, max_bytes=max_bytes):
+            # The file is deleted with the folder, and stays readable while it is open.
+            yield FileStorage(place.open("rb"), f"{name}/{member}")
 
 
 def size_of(file: FileStorage) -> int:
@@ -101,6 +120,7 @@ def on_disk(file: FileStorage) -> Iterator[Path]:
     with TemporaryDirectory(prefix="report-chat-") as folder:
         path = Path(folder) / last_part(file.filename)
         file.save(path)
+        file.close()
         yield path
 
 

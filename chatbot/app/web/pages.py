@@ -17,7 +17,7 @@ from ...config import STATIC, TEMPLATES
 from ...domain.chat import QUERY_CHARACTERS
 from ...domain.errors import NotFoundError, UnauthorizedError
 from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
-from ...library.loaders import suffixes
+from ...library.loaders import ARCHIVE, suffixes
 from .access import caller, library, with_owner
 from .middleware import FRAMED_BY, SECURITY_HEADERS
 from .routes import PAGE, services
@@ -121,7 +121,7 @@ def operator() -> Response:
 def documents() -> Response:
     """Show the page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"
-    return with_owner(make_response(render_template("documents.html", suffixes=suffixes(), most=most)))
+    return with_owner(make_response(render_template("documents.html", suffixes=(*suffixes(), ARCHIVE), most=most)))
 
 
 def language() -> str:

@@ -74,11 +74,15 @@ class FileLoader(Loader, Protocol):
 
 
 class ArchiveLoader(ABC):
-    """A loader of archives. ``parts``: the beginning of the names of parts that only this format has."""
+    """A loader of files with parts. ``parts``: beginnings of the names of parts that only this format has; "" = only
+    the file's name tells the format."""
 
-    parts: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+    parts: ClassVar[str | tuple[str, ...]]
 
     def fit(self, sample: Sample) -> Fit:
+        if not self.parts:
+            return Fit.DECLARED if sample.text is not None and sample.is_named(self.suffixes) else Fit.NO
         return Fit.CERTAIN if any(map(methodcaller("startswith", self.parts), sample.parts)) else Fit.NO
 
 
@@ -93,6 +97,7 @@ LOADERS: Registry[FileLoader] = Registry(
     "file format",
     {
         "csv": "chatbot.library.loaders.records:CsvLoader",
+        "eml": "chatbot.library.loaders.mail:MailLoader",
         "docx": "chatbot.library.loaders.docx:DocxLoader",
         "html": "chatbot.library.loaders.html:HtmlLoader",
         **({"image": "chatbot.library.loaders.pdf:ImageLoader"} if INSTALLED else {}),
@@ -106,6 +111,7 @@ LOADERS: Registry[FileLoader] = Registry(
     },
     group="loaders",
 )
+ARCHIVE = ".zip"
 HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 1024 * 1024
 """Bytes read from the end of a ZIP archive. The list of parts of an Office file is far smaller."""
@@ -117,7 +123,7 @@ _OLE_STREAMS = {
     "Workbook": "is an old Excel workbook (.xls). Save it as .xlsx and try again.",
     "Book": "is an old Excel workbook (.xls). Save it as .xlsx and try again.",
     "PowerPoint Document": "is an old PowerPoint presentation (.ppt). Save it as .pptx and try again.",
-    "__properties_version1.0": "is an Outlook message. Save it as text or HTML and try again.",
+    "__properties_version1.0": "is an Outlook message. Save it as .eml or HTML and try again.",
 }
 """Names of streams that identify an OLE2 file. An encrypted file has other streams too, so it comes first."""
 _PICTURES = {"a PNG image", "a JPEG image"}

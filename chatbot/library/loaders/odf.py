@@ -23,14 +23,7 @@ NAMESPACES = {prefix: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" for pr
     "xlink": "http://www.w3.org/1999/xlink",
     "dc": "http://purl.org/dc/elements/1.1/",
 }
-_PROPERTIES = {
-    "title": "dc:title",
-    "description": "dc:description",
-    "subject": "dc:subject",
-    "keywords": "meta:keyword",
-}
-_GROUPS = ("table-row-group", "table-header-rows", "table-rows", "table-column-group", "table-header-columns",
-           "table-columns")  # fmt: skip
+_PROPERTIES = {"title": "dc:title", "description": "dc:description", "keywords": "meta:keyword"}
 
 
 def q(name: str) -> str:
@@ -51,18 +44,18 @@ class OpenDocument:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._archive = ZipFile(file)
-        self.is_encrypted = b"encryption-data" in self._archive.read("META-INF/manifest.xml")
-        self.content: Any = None if self.is_encrypted else self.part("content.xml")
-        meta = self.part("meta.xml") if "meta.xml" in self._archive.namelist() else None
-        self.body = None if self.content is None else self.content.find(f"{q('office:body')}/*")
-        found = {} if meta is None else {name: meta.iter(q(tag)) for name, tag in _PROPERTIES.items()}
-        texts = {name: "; ".join(element.text or "" for element in elements) for name, elements in found.items()}
+        self.body: Any = None
+        if b"encryption-data" not in self._archive.read("META-INF/manifest.xml"):
+            self.content = self.part("content.xml")
+            self.body = next(self.content.iter(q("office:body")))[0]
+        meta = self.part("meta.xml" if "meta.xml" in self._archive.namelist() else "META-INF/manifest.xml")
+        texts = {name: "; ".join(each.text or "" for each in meta.iter(q(tag))) for name, tag in _PROPERTIES.items()}
         self.core_properties = SimpleNamespace(**texts)
 
     def part(self, name: str) -> Any:
         return parse_part(self._archive.read(name))
 
-    def chart_tables(self, reference: Any) -> Iterator[Any]:
+    def charts(self, reference: Any) -> Iterator[Any]:
         """Yield the tables with the figures of an embedded chart."""
         name = f"{reference.get(q('xlink:href'), '').removeprefix('./')}/content.xml"
         if name in self._archive.namelist():
@@ -87,10 +80,8 @@ class OdfLoader(OfficeLoader):
         return OpenDocument, ()
 
     def read(self, document: Any, path: Path) -> tuple[str, list[Section], int | None, list[str]]:
-        if document.is_encrypted:
-            raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
         if document.body is None:
-            raise LoadError(f"{path.name} has no {self.nothing}")
+            raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
         notes = SheetNotes()
         reader = _Reader(document, notes)
         title, sections, pages = "", list[Section](), None
@@ -124,8 +115,7 @@ class _Reader:
 
     def walk(self, parent: Any, depth: int = 0) -> None:
         """Add the headings, paragraphs, items and tables below an element. ``depth``: of lists around it."""
-        is_chart = parent.tag == q("draw:object")
-        for element in self.document.chart_tables(parent) if is_chart else parent.iterchildren("*"):
+        for element in self.document.charts(parent) if parent.tag == q("draw:object") else parent.iterchildren("*"):
             if element.tag == q("text:h"):
                 self.outline.heading(int(element.get(q("text:outline-level"), "1")), one_line(self.text(element)))
             elif element.tag == q("text:p"):
@@ -175,13 +165,13 @@ class _Reader:
     def rows(self, table: Any, path: Path) -> Iterator[list[str]]:
         """Yield the shown texts of the visible rows and columns; a merged cell fills its range. Raises LoadError."""
         hidden, at = set[int](), 1
-        for column in _children(table, q("table:table-column")):
+        for column in _own(table, "table:table-column"):
             width = min(int(column.get(q("table:number-columns-repeated"), "1")), MAX_COLUMNS)
             hidden |= set(range(at, at + width)) if column.get(q("table:visibility"), "visible") != "visible" else set()
             at += width
         rows: dict[int, list[str]] = {}
         merged, number, cells = list[tuple[int, int, int, int]](), 0, 0
-        for row in _children(table, q("table:table-row")):
+        for row in _own(table, "table:table-row"):
             texts = self._cells(row, number + 1, merged)
             # A repeated row fills the sheet to its end, or has a value that was copied down.
             times = int(row.get(q("table:number-rows-repeated"), "1"))
@@ -216,18 +206,13 @@ class _Reader:
             times = int(cell.get(q("table:number-columns-repeated"), "1"))
             down, across = (int(cell.get(q(f"table:number-{way}-spanned"), "1")) for way in ("rows", "columns"))
             if text and (down > 1 or across > 1):
-                left = len(texts) + 1
-                merged.append((left, number, left + across - 1, number + down - 1))
+                merged.append((len(texts) + 1, number, len(texts) + across, number + down - 1))
             texts += [text] * min(times, MAX_COLUMNS + 1 - len(texts))
         while texts and not texts[-1]:
             texts.pop()
         return texts
 
 
-def _children(table: Any, tag: str) -> Iterator[Any]:
-    """Yield the rows or columns of a table, also those in groups, without those of tables in its cells."""
-    for child in table.iterchildren("*"):
-        if child.tag == tag:
-            yield child
-        elif child.tag in map(q, (f"table:{name}" for name in _GROUPS)):
-            yield from _children(child, tag)
+def _own(table: Any, tag: str) -> Iterator[Any]:
+    """Yield the rows or columns of a table, without those of tables in its cells."""
+    return (each for each in table.iter(q(tag)) if next(each.iterancestors(q("table:table"))) is table)

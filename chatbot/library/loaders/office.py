@@ -175,20 +175,24 @@ def check_archive(path: Path) -> None:
     counted while decompressing, because the archive may declare wrong ones. Raises LoadError: naming the file and the
     limit."""
     with office_errors(path, "an Office file"), ZipFile(path) as archive:
-        entries = archive.infolist()
-        if len(entries) > MAX_ENTRIES:
-            raise _refused(path, f"has {len(entries):,} parts; up to {MAX_ENTRIES:,} are read")
-        for entry in entries:
-            name = PurePosixPath(entry.filename.replace("\\", "/"))
-            if name.is_absolute() or ".." in name.parts or entry.filename[1:2] == ":":
-                raise _refused(path, "has a part that points outside of the file")
-            if stat.S_ISLNK(entry.external_attr >> 16):
-                raise _refused(path, "has a part that is a link")
-            if entry.flag_bits & 0x1:
-                raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
-            if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others expand without bound
-                raise _refused(path, "is packed in a way that Office does not use")
-        _check_contents(path, archive, entries)
+        check_entries(path, archive.infolist())
+        _check_contents(path, archive, archive.infolist())
+
+
+def check_entries(path: Path, entries: list[ZipInfo]) -> None:
+    """Raise LoadError for an archive with too many parts, or with one that is no ordinary file inside of it."""
+    if len(entries) > MAX_ENTRIES:
+        raise _refused(path, f"has {len(entries):,} parts; up to {MAX_ENTRIES:,} are read")
+    for entry in entries:
+        name = PurePosixPath(entry.filename.replace("\\", "/"))
+        if name.is_absolute() or ".." in name.parts or entry.filename[1:2] == ":":
+            raise _refused(path, "has a part that points outside of the file")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise _refused(path, "has a part that is a link")
+        if entry.flag_bits & 0x1:
+            raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
+        if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others expand without bound
+            raise _refused(path, "is packed in a way that is not read")
 
 
 def _check_contents(path: Path, archive: ZipFile, entries: list[ZipInfo]) -> None:

@@ -9,6 +9,7 @@ import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import make_archive
 
 import pytest
 
@@ -109,8 +110,9 @@ class TestFolders:
         (folder / "table.csv").write_text("Text\nprices rise\n", encoding="utf-8")
         return folder
 
-    def test_all_below_is_taken_but_what_is_hidden(self, run: Run, folder: Path) -> None:
-        result = run("ingest", str(folder))
+    @pytest.mark.parametrize("zipped", [False, True])
+    def test_all_below_is_taken_but_what_is_hidden(self, run: Run, folder: Path, zipped: bool) -> None:
+        result = run("ingest", make_archive(str(folder), "zip", folder) if zipped else str(folder))
         assert result.status == 0
         assert result.out.splitlines()[-1] == "3 of 3 files are searchable."
         assert "picture.png: skipped, this format cannot be read." in result.err

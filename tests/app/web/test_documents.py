@@ -22,6 +22,7 @@ from tests.app.web.contract import DOCUMENT
 from tests.app.web.knowledge import KENYA, MALI_CSV, added, ended, found_texts, rows, upload
 from tests.conftest import KENYA_2023, write_report
 from tests.data import cases
+from tests.library.loaders.damage import zipped
 
 CASES = cases(__file__)
 LONG_VALUES: dict[str, Any] = {"title": "x" * 301, "labels": ["x"] * 31, "description": "x" * 2001}
@@ -197,6 +198,16 @@ class TestEdit:
         notes = ["1 formula has no stored result. Open the file in a spreadsheet program, save it and add it again."]
         assert [job["files"][0]["notes"], get(client, job["files"][0]["document_id"])["notes"]] == [notes, notes]
 
+    def test_each_file_of_an_archive_is_a_document(self, client: FlaskClient) -> None:
+        parts = {"deep/mali.md": b"# Mali\n\nDry.\n", "mali.md": b"# Chad\n\nWet.\n", "a.zip": zipped({"a": b""})}
+        job = ended(client, upload(client, ("all.zip", zipped(parts))))
+        assert (job["state"], [file["state"] for file in job["files"]]) == ("done", ["done", "done", "failed"])
+        assert job["files"][2]["error"].startswith("a.zip is a ZIP archive, not a document.")
+        assert {get(client, file["document_id"])["source"] for file in job["files"][:2]} == {
+            "all.zip/deep/mali.md", "all.zip/mali.md",
+        }  # fmt: skip
+        assert upload(client, ("bad.zip", zipped({"../a.md": b"x"}))).status_code == 422
+
     def test_a_report_of_a_year_and_no_country_is_a_yearly_review(self, client: FlaskClient) -> None:
         (uploaded,) = added(client, ("world.md", "# Planet\n\nThe population grew.\n"))
         assert self.edit(client, uploaded, country_name=None, year=2020, title="World")["type"] == "year_in_review"
@@ -295,7 +306,7 @@ class TestReingest:
 
 def test_formats_say_what_can_be_added(client: FlaskClient, kenya: Ingested) -> None:
     body = client.get("/api/formats").get_json()
-    assert body["suffixes"] == list(suffixes())
+    assert body["suffixes"] == [*suffixes(), ".zip"]
     assert {".pdf", ".md"} <= set(body["suffixes"])
     assert body["max_bytes"] == 50 * 1024 * 1024
     assert body["chunk_strategies"] == CHUNKERS.names()

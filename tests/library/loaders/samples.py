@@ -31,6 +31,7 @@ def good_files() -> dict[str, bytes]:
         "a.xlsx": _saved(_workbook()),
         "a.pptx": _saved(_slides()),
         "a.odt": open_document("text", f"<text:p>{'Many people live in Kenya. ' * 9}</text:p>"),
+        "a.eml": b"Subject: Kenya\nFrom: a@example.org\n\n" + b"Many people live in Kenya.\n" * 9,
         "a.html": f"<!DOCTYPE html><html><head><title>Kenya</title></head><body>{page * 3}</body></html>".encode(),
         "a.md": b"---\ntitle: Kenya\nyear: 2024\n---\n# Kenya\n\n## People\n\n**Many** people.\n\n```\ncode\n```\n",
         "a.txt": "Größe: 580,367 sq km. Many people live here.\n".encode() * 5,
@@ -50,7 +51,9 @@ def open_document(kind: str, body: str, styles: str = "") -> bytes:
     with ZipFile(content, "w") as archive:
         archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
         archive.writestr("META-INF/manifest.xml", "<manifest/>")
-        archive.writestr("meta.xml", f"{begin}<meta:keyword>water</meta:keyword></office:document>")
+        archive.writestr(
+            "meta.xml", f"{begin}<office:meta><meta:keyword>water</meta:keyword></office:meta></office:document>"
+        )
         automatic = f"<office:automatic-styles>{styles}</office:automatic-styles>"
         inside = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
         archive.writestr("content.xml", f"{begin}{automatic}{inside}</office:document>")

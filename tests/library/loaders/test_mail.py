@@ -1,0 +1,62 @@
+"""E-mails and archives: what is read of them, and what their notes and errors say."""
+
+from __future__ import annotations
+
+from email.message import EmailMessage
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from chatbot.domain import Loaded
+from chatbot.domain.errors import LoadError
+from chatbot.library.archives import unpack
+from chatbot.library.loaders import loader_for
+from tests.library.loaders.damage import zipped
+from tests.library.loaders.test_detection import written
+
+
+def load(tmp_path: Path, name: str, content: bytes) -> Loaded:
+    path = written(tmp_path, name, content)
+    return loader_for(path).load(path)
+
+
+@pytest.mark.parametrize(("kind", "charset"), [("plain", "utf-8"), ("html", "iso-8859-1")])
+def test_a_mail_is_its_text_below_its_head(tmp_path: Path, kind: str, charset: str) -> None:
+    mail = EmailMessage()
+    mail["Subject"], mail["From"], mail["Date"] = "Prices in Mali", "A <a@x.org>", "Wed, 01 May 2024 10:00:00 +0000"
+    mail.set_content("Größe wächst." if kind == "plain" else "<p>Größe wächst.</p>", subtype=kind, charset=charset)
+    mail.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="r.pdf")
+    loaded = load(tmp_path, "a.eml", mail.as_bytes())
+    head = "From: A <a@x.org>\nDate: Wed, 01 May 2024 10:00:00 +0000"
+    assert [section.text for section in loaded.sections] == [head, "Größe wächst."]
+    assert (loaded.title, loaded.properties["created"]) == ("Prices in Mali", "Wed, 01 May 2024 10:00:00 +0000")
+    assert loaded.notes == ("Left out: 1 attachment. Add them as files: r.pdf.",)
+
+
+class TestArchives:
+    def test_members_are_unpacked_inside_of_the_folder(self, tmp_path: Path) -> None:
+        archive = written(
+            tmp_path, "a.zip", zipped({"x/a.md": b"one", "a.md": b"two", "x/.b.md": b"", "__MACOSX/a": b""})
+        )
+        members = list(unpack(archive, tmp_path / "in", most=2, max_bytes=10))
+        assert [(name, path.name, path.read_bytes()) for name, path in members] == [
+            ("x/a.md", "a.md", b"one"), ("a.md", "a.md", b"two"),
+        ]  # fmt: skip
+        assert all((tmp_path / "in") in path.parents for _, path in members)
+
+    @pytest.mark.parametrize(
+        ("parts", "problem"),
+        [
+            ({"a": b"", "b": b"", "c": b""}, "has more than 2 files"),
+            ({"a.md": bytes(3 * 1024**2)}, "a.md exceeds the limit of 2 MB when unpacked"),
+            ({"../a.md": b"x"}, "points outside of the file"),
+        ],
+    )
+    def test_limits(self, tmp_path: Path, parts: dict[str, bytes], problem: str) -> None:
+        archive = tmp_path / "a.zip"
+        with ZipFile(archive, "w") as file:
+            for name, content in parts.items():
+                file.writestr(name, content)
+        with pytest.raises(LoadError, match=problem):
+            list(unpack(archive, tmp_path / "in", most=2, max_bytes=2 * 1024**2))
