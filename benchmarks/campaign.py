@@ -19,10 +19,12 @@ CAMPAIGNS = {
     "filters": "tests/database/test_collection.py",
     "replies": "tests/answering/agents/test_fuzzed.py",
     "replacements": "tests/library/test_late_search.py",
+    "orders": "tests/faults/test_upload_order.py",
     "owners": "tests/app/web/test_access.py",
     "injections": "tests/test_browser_injections.py",
 }
-"""What is tried, and where. The last two have as many cases as there are routes and texts."""
+"""What is tried, and where. orders: with so many of the embedded database, MongoDB and pgvector. The last two have as
+many cases as there are routes and texts."""
 FIXED, SEEDED = ("owners", "injections"), ("requests",)
 
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import signal
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.app.cli.processes import address, call, started
 from tests.app.web.knowledge import FINISHED, form
+from tests.campaigns import times
+from tests.fakes import postgres
+from tests.fakes.nx_server import NxThread
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 
 
@@ -33,9 +39,16 @@ def found_words(url: str) -> set[str]:
     return {hit["text"].split()[1] for hit in hits}
 
 
-def test_a_killed_server_leaves_the_order_of_uploads_and_deletions(tmp_path: Path) -> None:
-    with FakeOpenAI() as model:
+@pytest.mark.parametrize("database", ["embedded", "mongodb", "pgvector"][: times("ORDERS", 1)])
+def test_a_killed_server_leaves_the_order_of_uploads_and_deletions(tmp_path: Path, database: str) -> None:
+    with FakeOpenAI() as model, ExitStack() as stack:
+        where: dict[str, str] = {}
+        if database == "mongodb":
+            where = {"MONGODB_URI": stack.enter_context(NxThread(tmp_path / "nx")).uri, "VECTOR_SEARCH": "faiss"}
+        elif database == "pgvector":
+            where = {"POSTGRES_URI": postgres.empty_database(), "VECTOR_SEARCH": "pgvector"}
         environment = {
+            **where,
             **model.as_environment,
             "DATA_DIR": str(tmp_path / "data"),
             "SAMPLE_DATA": "off",
