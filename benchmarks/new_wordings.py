@@ -1,9 +1,12 @@
 """What questions in wordings that no rule was made for get, by kind: `new_wordings.json`, answered by hand.
 
+`--journalist`: 40 more instead, 20 of which the reports do not answer (`journalist_questions.json`).
+
 `says` has to stand in the answer to the last turn, each figure on its own; `first` is the country of the first
 citation.
 A question without `says` has no answer in the reports: it has to be refused, or get the closest passages only.
-Run: python -m benchmarks new_wordings http://127.0.0.1:8000 [--misses]   (a server with the sample reports, no key)
+Run: python -m benchmarks new_wordings http://127.0.0.1:8000 [--journalist] [--misses]
+(a server with the sample reports, no key)
 """
 
 from __future__ import annotations
@@ -16,12 +19,13 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-QUESTIONS = Path(__file__).with_name("new_wordings.json")
+QUESTIONS, JOURNALIST = map(Path(__file__).with_name, ("new_wordings.json", "journalist_questions.json"))
 
 
 def main() -> None:
     base, results = sys.argv[1].rstrip("/"), defaultdict[str, list[bool]](list)
-    for question in json.loads(QUESTIONS.read_text("utf-8")):
+    questions = JOURNALIST if "--journalist" in sys.argv else QUESTIONS
+    for question in json.loads(questions.read_text("utf-8")):
         results[question["kind"]].append(is_right(question, last_answer(base, question["turns"])))
         if "--misses" in sys.argv and not results[question["kind"]][-1]:
             print("missed:", " / ".join(question["turns"]))

@@ -19,18 +19,17 @@ import numpy as np
 
 from chatbot.questions import english
 
-QUESTIONS = ["wording", "spelling", "names", "reading", "sides", "kinds", "follow_ups"]
+QUESTIONS = ["names", "reading", "sides", "kinds", "follow_ups"]
 SEARCH = ["subjects", "ordering", "relevance"]
 MODULES = [importlib.import_module(f"chatbot.questions.{name}") for name in QUESTIONS]
 MODULES += [importlib.import_module(f"chatbot.search.{name}") for name in SEARCH]
 MODULES += [importlib.import_module("chatbot.models.chat.extractive")]
 """In the order in which they import each other."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "spelling.meant_country": lambda words: None,
+    "names.meant_country": lambda words: None,
     "names._coded": lambda text, word: None,
     "names.relative_editions": lambda text, editions: [],
     "names.find_title": lambda text, catalog, scope: None,
-    "reading._is_bound": lambda text, country: False,
     "reading._is_asked": lambda text, country, countries: True,
     "sides.sub_questions": lambda reading, *_, **__: [reading.text],
     "sides.asks_several": lambda reading: False,

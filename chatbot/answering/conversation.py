@@ -33,7 +33,7 @@ from ..domain import (
 from ..domain.costs import ModelPrice, Sums
 from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
 from ..domain.json import Inlines
-from ..domain.protocols import Agent, ChatModel, Embedder
+from ..domain.protocols import ChatModel, Embedder
 from ..domain.request import ANYBODY, Caller, Cancellation, RequestContext, RequestMeter
 from ..language import Analyzer, escape_markdown, evenly_spaced
 from ..models.prompts import on_one_line, render
@@ -105,9 +105,8 @@ class ChatService:
     """Answers questions and remembers them. ``agent`` is asked for at each question."""
 
     conversations: ConversationRepository
-    agent: Callable[[], Agent]
+    agent: Callable[[], Understanding]
     condenser: Condenser
-    understanding: Understanding
     accounting: UsageAccounting
 
     def stream(
@@ -147,8 +146,8 @@ class ChatService:
                 question, condensing = self.condenser.condense(question, limited, ask_model=ask_model)
             budget = replace(budget, spent=Usage.total(step.usage for step in condensing))
             question = replace(question, budget=budget)
-            understood = self.understanding.read(question, request=request)
-            for event in understood.events(agent, request):
+            understood = agent.read(question, request=request)
+            for event in understood.events:
                 if cancel.cancelled:
                     return
                 if isinstance(event, TokenEvent | AnswerEvent) and conversation_id is not None and place.replaces:

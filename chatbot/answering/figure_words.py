@@ -12,7 +12,7 @@ from ..domain.figures import ReportedFigure
 from ..language import escape_markdown
 from ..language.words import Say, counted
 from ..questions.kinds import Request
-from ..questions.wording import list_in_words
+from ..questions.reading import list_in_words
 from .figure_tables import IndicatorFigures, year_of
 
 RANKED = 5

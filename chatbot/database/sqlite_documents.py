@@ -171,13 +171,13 @@ def _equal(of: Field, value: Any) -> Sql:
         case float():  # parsed by the same code as the stored one, so that equal texts are equal numbers
             return of.meets("{value} = json_extract(?, '$')", [json.dumps(value)])
         case int() | str():
-            return of.meets("{value} = ?" + _strict([value]), [value])
+            return of.meets("{value} = ?" + STRICT * _is_ambiguous(value), [value])
     raise _not_comparable(value)
 
 
-def _strict(values: Iterable[Any]) -> str:
-    """Return the test that tells 1 from true and a text from a list, which SQL takes for equal."""
-    return STRICT if any(value in {0, 1} or str(value)[:1] in {"[", "{"} for value in values) else ""
+def _is_ambiguous(value: Any) -> bool:
+    """Return whether SQL takes a value for equal to another one: 1 to true, or a text to a list."""
+    return value in {0, 1} or str(value)[:1] in {"[", "{"}
 
 
 def _in(of: Field, values: Sequence[Any]) -> Sql:
@@ -185,7 +185,7 @@ def _in(of: Field, values: Sequence[Any]) -> Sql:
     rest = [_equal(of, value) for value in values if value is None or isinstance(value, bool)]
     if len(plain) + len(rest) < len(values):
         raise _not_comparable(values)
-    test = "{value} IN (SELECT value FROM json_each(?))" + _strict(plain)
+    test = "{value} IN (SELECT value FROM json_each(?))" + STRICT * any(map(_is_ambiguous, plain))
     return _join(" OR ", [of.meets(test, [json.dumps(plain)]), *rest])
 
 

@@ -17,16 +17,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from ..database.repositories.caches import CacheRepository
 from ..domain import Answer, Budget, Matrix, Question, Vector
 from ..domain.protocols import Embedder, TokenPlaces
 from ..domain.request import RequestContext
+
+if TYPE_CHECKING:
+    from ..database.repositories.caches import CacheRepository
 
 DIGEST_BYTES = 16
 MAX_RECENT_QUESTIONS = 1000

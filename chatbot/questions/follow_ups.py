@@ -20,19 +20,22 @@ from ..language import Analyzer
 from ..language.figures import ONES
 from .english import pattern, words
 from .kinds import is_small_talk, series_words
-from .reading import COUNTRY, YEAR, read_names, values_of
-from .sides import COMPARES, compared_countries
-from .wording import (
+from .reading import (
     ARTICLE,
+    COUNTRY,
+    YEAR,
     add_name,
     as_sentence,
     edition_in_words,
     list_in_words,
     name_in_words,
     placed,
+    read_names,
     remove_names,
+    values_of,
     years_in_words,
 )
+from .sides import COMPARES, compared_countries
 
 NamesAThing = Callable[[str, Sequence[str]], bool]
 """Whether words name something that reports have, and no part of what the last answer cited (its headings)."""

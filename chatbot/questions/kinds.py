@@ -16,7 +16,7 @@ from ..domain.scope import Kind, Named, NamedDocument, Reading
 from ..language import LETTERS_PATTERN, WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
 from .english import pattern, words
-from .wording import remove_names
+from .reading import remove_names
 
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
 """Kinds that ask of all countries."""

@@ -2,6 +2,10 @@
 
 Countries by name or alias, by ISO code, by what their people are called; the years of figures ("in 2023") and of
 editions ("the 2023 report", "the latest edition"); reports by their titles.
+
+No word of a language may become a country by mistake. So a misspelt name counts only if it sounds like the right one
+("Phillipines", "mozambik"), or if one letter of an English name differs: never the first one, and of a short name only
+a vowel, or two letters that changed places.
 """
 
 from __future__ import annotations
@@ -9,8 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from ..domain import DocumentRecord, Scope
 from ..domain.protocols import Catalog
@@ -19,7 +26,6 @@ from ..language import analyzer, is_foreign
 from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
 from ..language.figures import ONES
 from .english import country_table, pattern
-from .spelling import by_ear, meant_country
 
 MAX_NAME_WORDS = 8
 """Of the longest name: "Korea, Democratic People's Republic of" and the like."""
@@ -134,19 +140,13 @@ def _at(text: str, words: list[re.Match[str]], lookup: _Lookup, *, misspelt: boo
     for count in range(min(longest, len(words)), 0, -1):
         if found := _named(text, words[:count], lookup.keys):
             return found, count
-    for count in (2, 1) if misspelt else ():
-        if len(words) >= count and (found := _misspelt(text, words[:count], lookup.keys)):
-            return found, count
+    for count in range(min(2, len(words)), 0, -1) if misspelt else ():
+        start, end = words[0].start(), words[count - 1].end()
+        written = _POSSESSIVE.sub("", text[start:end])
+        keys = lookup.keys.get(meant_country(tuple(map(normalise, written.split()))) or "")
+        if keys:
+            return NamedCountry(keys, written, start, start + len(written), taken_as=usual_name(keys[0])), count
     return None, 1
-
-
-def _misspelt(text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...]]) -> NamedCountry | None:
-    start, end = span[0].start(), span[-1].end()
-    written = _POSSESSIVE.sub("", text[start:end])
-    name = meant_country(tuple(map(normalise, written.split())))
-    if name is None or name not in names:
-        return None
-    return NamedCountry(names[name], written, start, start + len(written), taken_as=usual_name(names[name][0]))
 
 
 def _named(text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...]]) -> NamedCountry | None:
@@ -195,6 +195,62 @@ def demonyms() -> dict[str, tuple[str, ...]]:
         if not demonym.endswith(("ese", "ish", "ch", "s", "shman", "chman")):
             found[f"{demonym}s"] = codes
     return {normalise(demonym): codes for demonym, codes in found.items() if country_code(demonym) is None}
+
+
+SHORTEST_SOUND = 5
+_BY_EAR = tuple(
+    (re.compile(sound), letter)
+    for sound, letter in (("ph", "f"), ("qu|ck|k", "c"), ("th", "t"), ("y", "i"), ("z", "s"), (r"(.)\1+", r"\1"))
+)
+_NO_MISSPELLINGS = _WORDS_TOO | _FOREIGN_WORDS | _NO_NAMES
+_VOWELS = str.maketrans("aeiou", "-----")
+
+
+@lru_cache(maxsize=4096)
+def meant_country(words: tuple[str, ...]) -> str | None:
+    """Return the normalised name that one or two normalised words were taken for; None where it is none or not clear.
+    Of a name of two words one is right: "Costa Rika", "Suth Africa"."""
+    written, sound = " ".join(words), by_ear(" ".join(words))
+    if not written.replace(" ", "").isalpha() or written in _NO_MISSPELLINGS or len(sound) < SHORTEST_SOUND:
+        return None
+    english, foreign = _by_first_letter(len(words)).get(sound[0], ({}, {}))
+    if alike := english.get(sound) or foreign.get(sound):
+        return alike if _one_is_right(words, alike) else None
+    near = process.extract(sound, english.keys(), scorer=OSA.distance, score_cutoff=1)
+    found = {english[name] for name, _, _ in near if _is_near(sound, name) and _one_is_right(words, english[name])}
+    return found.pop() if len({country_names()[name] for name in found}) == 1 else None
+
+
+def _one_is_right(words: tuple[str, ...], name: str) -> bool:
+    return len(words) == 1 or any(word == own for word, own in zip(words, name.split(), strict=True))
+
+
+def _is_near(sound: str, name: str) -> bool:
+    """Return whether the two differ by at most one letter added, dropped or changed, too much for a short name."""
+    if min(len(sound), len(name)) > SHORTEST_SOUND:
+        return True
+    return len(sound) == len(name) and (
+        sorted(sound) == sorted(name) or sound.translate(_VOWELS) == name.translate(_VOWELS)
+    )
+
+
+def by_ear(name: str) -> str:
+    """Return a spelling that names share which sound the same."""
+    for sound, letter in _BY_EAR:
+        name = sound.sub(letter, name)
+    return name
+
+
+@cache
+def _by_first_letter(words: int) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """English names and others of so many words, by how they sound."""
+    found: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
+    for place, names in enumerate((country_names(), foreign_names())):
+        for name in names:
+            if len(name.split()) == words and name.replace(" ", "").isalpha() and len(name) >= SHORTEST_SOUND:
+                sound = by_ear(name)
+                found.setdefault(sound[0], ({}, {}))[place][sound] = name
+    return found
 
 
 MOST_YEARS = 30
@@ -301,7 +357,11 @@ def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | Non
         first = plain[: plain.index(f" {title} ")].count(" ")
         start, end = words[first].start(), words[first + title.count(" ")].end()
         if _is_meant(text, start, end):
-            return NamedDocument(_newest(found[title]), text[start:end], start, end)
+            editions = [record.metadata.get("year") for record in found[title]]
+            newest = max((year for year in editions if isinstance(year, int)), default=None)
+            dated = zip(found[title], editions, strict=True)
+            names = tuple(record.name for record, year in dated if newest is None or year in (newest, None))
+            return NamedDocument(names, text[start:end], start, end)
     return None
 
 
@@ -312,12 +372,6 @@ def _is_meant(text: str, start: int, end: int) -> bool:
         return True
     capitals = [word for word in text[start:end].split() if word[0].isupper()]
     return len(capitals) >= MIN_TELLING_WORDS and not text.isupper()
-
-
-def _newest(records: list[DocumentRecord]) -> tuple[str, ...]:
-    years = [record.metadata.get("year") for record in records]
-    newest = max((year for year in years if isinstance(year, int)), default=None)
-    return tuple(r.name for r, year in zip(records, years, strict=True) if newest is None or year in (newest, None))
 
 
 @lru_cache(maxsize=16384)

@@ -13,8 +13,18 @@ from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, Reading
 from ..language import YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
-from .reading import COUNTRY, YEAR, editions, values_of
-from .wording import add_name, as_sentence, list_in_words, name_in_words, remove_names, tidy
+from .reading import (
+    COUNTRY,
+    YEAR,
+    add_name,
+    as_sentence,
+    editions,
+    list_in_words,
+    name_in_words,
+    remove_names,
+    tidy,
+    values_of,
+)
 
 DOCUMENT = "document_name"
 MOST_SIDES = 8
@@ -165,15 +175,20 @@ def asks_several(reading: Reading) -> bool:
 def sub_questions(reading: Reading, things: Callable[[str], Sequence[str]], most: int = MOST_PARTS) -> list[str]:
     """Return the question in parts that can each be searched alone, at most ``most``; ``[text]`` where it is one. By
     sentence, else by thing and country. ``things`` returns the things that a topic lists, itself where it is one."""
-    text, clauses = reading.text, list(_clauses(reading.text))
-    if len(clauses) > 1:
-        where = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
-        places = {name.start for name in reading.countries}
-        topic = _topic(text[slice(*clauses[0])], reading)
-        return [as_sentence(_completed(text, start, end, where, places, topic)) for start, end in clauses][:most]
-    years = list_in_words(text[year.start : year.end] for year in reading.every_year)
+    text, clauses, parts = reading.text, list(_clauses(reading.text)), list[str]()
     named = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
-    parts = []
+    if len(clauses) > 1:
+        terms, first = analyzer("english").terms, text[slice(*clauses[0])]
+        words = re.findall(r"[\w-]+", remove_names(first, [name for name in reading.names if name.end <= len(first)]))
+        topic = " ".join(word for word in words if terms(word))
+        for start, end in clauses[:most]:
+            clause = text[start:end]
+            if start and _NO_NOUN.search(clause) and len(terms(clause)) < FEW_TERMS:  # about the first one's thing
+                clause = f"{clause.rstrip(' ?.!')}? ({topic})"
+            has_place = not named or any(start <= name.start < end for name in reading.countries)
+            parts.append(as_sentence(clause if has_place else add_name(clause, named)))
+        return parts
+    years = list_in_words(text[year.start : year.end] for year in reading.every_year)
     for whole, name in _by_country(reading):
         for thing in things(whole):
             missing = [one for one in (name or named, years) if one and one not in thing]
@@ -202,19 +217,3 @@ def _clauses(text: str) -> Iterator[tuple[int, int]]:
             yield start, match.start()
             start = match.end()
     yield start, len(text)
-
-
-def _topic(clause: str, reading: Reading) -> str:
-    """The words of a clause that say what it asks for."""
-    named = [name for name in reading.names if name.end <= len(clause)]
-    return " ".join(
-        word for word in re.findall(r"[\w-]+", remove_names(clause, named)) if analyzer("english").terms(word)
-    )
-
-
-def _completed(text: str, start: int, end: int, where: str, places: set[int], topic: str) -> str:
-    """The clause with the country of the question, and with the topic of the first one where it has no noun for it."""
-    clause = text[start:end]
-    if start and _NO_NOUN.search(clause) and len(analyzer("english").terms(clause)) < FEW_TERMS:
-        clause = f"{clause.rstrip(' ?.!')}? ({topic})"
-    return clause if not where or any(start <= place < end for place in places) else add_name(clause, where)

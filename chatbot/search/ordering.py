@@ -21,8 +21,7 @@ from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Readi
 from ..language import analyzer, is_foreign
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
-from ..questions.reading import COUNTRY, YEAR, keys_of
-from ..questions.wording import tidy
+from ..questions.reading import COUNTRY, YEAR, keys_of, tidy
 from .indicators import IndicatorIndex
 
 Terms = Callable[[str], Sequence[str]]

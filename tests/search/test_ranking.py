@@ -13,8 +13,8 @@ from chatbot.domain import Match, QuerySettings, Threshold
 from chatbot.domain.documents import Calibration
 from chatbot.models.embed.minilm import MiniLMEmbedder
 from chatbot.search import RETRIEVAL_METHODS, RetrievalMethod
-from chatbot.search.ranking import FUSIONS, SHIPPED, adaptive_threshold, bounded, minmax, relevance_bounds, rrf, zscore
-from chatbot.search.relevance import Bounds
+from chatbot.search.ranking import FUSIONS, adaptive_threshold, bounded, minmax, rrf, zscore
+from chatbot.search.relevance import SHIPPED, Bounds, relevance_bounds
 
 NEAR = {"a": 0.9, "b": 0.8, "c": 0.4}
 WORDED = {"c": 12.0, "d": 3.0}

@@ -284,12 +284,8 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
     """Answer as ON_EMPTY says, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
     closest = distinct(closest)
-    if run.settings.on_empty == "general" and run.has_model and not run.spending.stops_answer():
-        done = yield from _general(run)
-        if done is not None:
-            text = f"{run.say(GENERAL)}\n\n{done.text}"
-            yield AnswerEvent(conclude(run, scope, text, closest, truncated=done.truncated))
-            return
+    if (yield from answer_general(run, scope, closest)):
+        return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
     if _is_library_empty(run) and not run.question.attachments:
         text = run.say(NO_REPORTS)
@@ -317,29 +313,47 @@ def _is_library_empty(run: AgentRun) -> bool:
     return not run.resources.catalog.holdings(run.question.scope.widest()).documents
 
 
-def _general(run: AgentRun) -> Generator[Event, None, Reply | None]:
-    """Answer from the model's general knowledge; None where it writes nothing, or fails after other calls."""
-    started, prompt = time.perf_counter(), as_set(general_prompt(run.question), run.settings)
+def answer_general(
+    run: AgentRun, scope: ScopeSummary, hits: Sequence[SearchHit] = (), *, may_fail: bool = False
+) -> Generator[Event, None, bool]:
+    """Answer from the model's general knowledge, where ON_EMPTY and the budget allow it. Return False where they do
+    not, or where it writes nothing. A model that fails is an error if it was not called before, unless it ``may_fail``.
+    """
+    if run.settings.on_empty != "general" or not run.has_model or run.spending.stops_answer():
+        return False
+    yield run.step("generate", "Writing the answer")
+    above, started = f"{run.say(GENERAL)}\n\n", time.perf_counter()
+    prompt = as_set(general_prompt(run.question), run.settings)
     reply, model = Reply(prompt), run.resources.chat_model
     try:
         with run.request.within(run.spending.seconds_left()) as limited:
-            done = yield from completion(model, prompt, limited, reply, above=f"{run.say(GENERAL)}\n\n")
+            done = yield from completion(model, prompt, limited, reply, above=above)
     except ChatModelError as error:
-        if not run.spending.usage.calls:
+        if not (run.spending.usage.calls or may_fail):
             raise
         run.spending.add(StepTiming.since("generate", started, reply.usage_of_failed(error)))
         yield run.step("generate", error.message, failed=True)
-        return None
+        return False
     run.spending.add(StepTiming.since("generate", started, done.usage))
     yield from run.note_time(limited)
-    return done if done.text else None
+    if done.text:
+        yield AnswerEvent(conclude(run, scope, above + done.text, hits, truncated=done.truncated))
+    return bool(done.text)
 
 
-def answer_text(run: AgentRun, text: str, scope: ScopeSummary) -> Iterator[Event]:
-    """Answer with a fixed text, without passages."""
-    yield SourcesEvent((), scope)
+def answer_text(
+    run: AgentRun,
+    text: str,
+    scope: ScopeSummary,
+    context: Context = Context(),  # noqa: B008  # frozen and empty
+    *,
+    is_answer: bool = False,
+) -> Iterator[Event]:
+    """Answer with a fixed text; ``is_answer``: it is what was asked for, whatever it cites."""
+    yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
     yield TokenEvent(text)
-    yield AnswerEvent(conclude(run, scope, text))
+    answer = conclude(run, scope, text, context=context)
+    yield AnswerEvent(replace(answer, answered=is_answer or answer.answered))
 
 
 def conclude(

@@ -3,12 +3,12 @@ Figures come from the table of figures; what reports say in words is quoted side
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from ...checking.tables import quotes_table, with_sources
-from ...domain import SECTION_SEPARATOR, Context, Event, Passage, Prompt, Question, Quotation, SearchHit, Values
+from ...domain import SECTION_SEPARATOR, Context, Event, Prompt, Question, Quotation, SearchHit, Values
 from ...language import count_of, escape_markdown
 from ...language.countries import usual_name
 from ...language.words import Say
@@ -52,9 +52,7 @@ class CompareAgent(BaseAgent):
             yield from answer_text(run, _no_report(compared.compared, run.say) or run.say(NOTHING_TO_COMPARE), scope)
             return
         yield run.step("plan", "What is compared", items=[side.name for side in ready])
-        of_editions = [_of_edition(run, side) for side in ready]
-        of_one = _are_editions(of_editions)
-        changes = _changes(run, compared, of_editions) if of_one else None
+        changes, of_one = _changes(run, compared, ready)
         if changes is not None:
             yield run.step("changes", "Figures that differ", items=changes.things)
         elif of_one and compared.bare:
@@ -63,7 +61,12 @@ class CompareAgent(BaseAgent):
             )
             yield from answer_text(run, text, scope)
             return
-        table = changes or (_key_figures(run, ready) if compared.bare else compile_table(run))
+        if compared.bare and not changes:
+            countries = [side.scope.get(COUNTRY) for side in ready]
+            named = list(dict.fromkeys(str(one.values[0]) for one in countries if isinstance(one, Values)))
+            table = key_figures(run, question.scope.having(COUNTRY, named), named) if named else None
+        else:
+            table = changes or compile_table(run)
         if not run.has_model and (yield from answer_rendered(run, scope, table)):
             return
         yield run.step("search", f"{count_of(len(ready), 'search')} at once")
@@ -114,45 +117,27 @@ def _named(compared: Sides, say: Say) -> Sides:
     return replace(compared, compared=tuple(named))
 
 
-def _key_figures(run: AgentRun, ready: Sequence[Side]) -> Rendered | None:
-    """The key figures of countries that are compared without saying what of them."""
-    countries = [side.scope.get(COUNTRY) for side in ready]
-    named = list(dict.fromkeys(str(one.values[0]) for one in countries if isinstance(one, Values)))
-    return key_figures(run, run.question.scope.having(COUNTRY, named), named) if named else None
-
-
-def _of_edition(run: AgentRun, side: Side) -> Side:
-    """A side that is a year of figures as the edition of that year, where there is one."""
-    edition = side.scope.having(YEAR, [side.year] if side.year else [])
-    return replace(side, scope=edition) if run.resources.catalog.holdings(edition).ready else side
-
-
-def _are_editions(ready: Sequence[Side]) -> bool:
-    """Return whether the sides are several editions of one country."""
-    years = [one for one in (side.scope.get(YEAR) for side in ready) if isinstance(one, Values)]
-    return len(years) == len(ready) > 1 and len({side.scope.get(COUNTRY) for side in ready}) == 1
-
-
-def _changes(run: AgentRun, compared: Sides, ready: Sequence[Side]) -> Rendered | None:
-    """Return the changes between editions of one country, in all or in the named chapter; None without changes."""
-    years = [side.scope.get(YEAR) for side in ready]
-    editions = [int(one.values[0]) for one in years if isinstance(one, Values)]
-    first, last = min(editions), max(editions)
-    changes = run.resources.tables.changed(ready[0].scope.having(YEAR, [first, last]), first, last)
+def _changes(run: AgentRun, compared: Sides, ready: Sequence[Side]) -> tuple[Rendered | None, bool]:
+    """Return the changes between editions of one country, in all or in the named chapter, None without changes; and
+    whether the sides are such editions. The edition of a year stands for a side that is this year of figures."""
+    scopes, catalog = [side.scope for side in ready], run.resources.catalog
+    editions = [scope.having(YEAR, [side.year] if side.year else []) for side, scope in zip(ready, scopes, strict=True)]
+    scopes = [one if catalog.holdings(one).ready else scope for one, scope in zip(editions, scopes, strict=True)]
+    years = [int(one.values[0]) for one in (scope.get(YEAR) for scope in scopes) if isinstance(one, Values)]
+    if len(ready) < 2 or len(years) < len(ready) or len({scope.get(COUNTRY) for scope in scopes}) > 1:
+        return None, False
+    first, last = min(years), max(years)
+    changes = run.resources.tables.changed(scopes[0].having(YEAR, [first, last]), first, last)
     if not compared.bare:
         store, terms = run.resources.store, run.resources.analyzer.terms
         chunks = {chunk.id: chunk for chunk in store.get([new.chunk_id for _, new in changes])}
         sections = [chunks[new.chunk_id].section if new.chunk_id in chunks else "" for _, new in changes]
         asked = set(terms(ready[0].query)) - COMPARING_TERMS
-        is_asked = [_is_chapter(asked, terms(section.partition(SECTION_SEPARATOR)[0])) for section in sections]
-        changes = [change for change, is_of_it in zip(changes, is_asked, strict=True) if is_of_it]
-    return render_changes(changes, (first, last), run.say)
-
-
-def _is_chapter(asked: Collection[str], chapter: Sequence[str]) -> bool:
-    """Return whether words name only a chapter: "economic" begins as "Economy" does."""
-    stems = [word[:SAME_STEM] for word in chapter]
-    return bool(asked) and all(word[:SAME_STEM] in stems for word in asked if word.isalpha())
+        # The words name only a chapter: "economic" begins as "Economy" does.
+        asked_stems = {word[:SAME_STEM] for word in asked if word.isalpha()}
+        stems = [{word[:SAME_STEM] for word in terms(one.partition(SECTION_SEPARATOR)[0])} for one in sections]
+        changes = [one for one, own in zip(changes, stems, strict=True) if asked and asked_stems <= own]
+    return render_changes(changes, (first, last), run.say), True
 
 
 class _Comparison:
@@ -196,27 +181,22 @@ class _Comparison:
         """Return each side's passages under the headings of most sides, else those its own question finds first."""
         numbers = self._numbers(context)
         own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
-        headings = list(islice(self._headings(own), QUOTES))
-        queries = {side.name: side.query for side in self._ready}
-        cells = {name: [self._quoted(queries[name], own[name], one) for one in headings] for name in own}
-        return quotes_table(cells, self._run.say)
-
-    def _headings(self, own: dict[str, list[Passage]]) -> Iterator[str]:
-        """The headings of the passages, those of most sides first, of them the nearest to what is asked."""
-        sides_of: dict[str, set[str]] = {}
+        # The headings of the passages, those of most sides first, of them the nearest to what is asked.
+        sides_of, scores = defaultdict[str, set[str]](set), dict[str, float]()
         for name, passages in own.items():
             for one in passages:
-                sides_of.setdefault(one.hit.chunk.heading, set()).add(name)
-        scores = {one.hit.chunk.heading: one.hit.heading_score or 0.0 for passages in own.values() for one in passages}
-        most = max((len(names) for names in sides_of.values()), default=0)
-        yield from sorted(
-            (heading for heading, names in sides_of.items() if len(names) == most), key=lambda one: -scores[one]
-        )
-
-    def _quoted(self, query: str, passages: Sequence[Passage], heading: str) -> Quotation | None:
-        under = [one for one in passages if one.hit.chunk.heading == heading]
-        quotes = self._run.resources.quoter.quotes(query, under, request=self._run.request)
-        return quotes[0] if quotes else None
+                sides_of[one.hit.chunk.heading].add(name)
+                scores[one.hit.chunk.heading] = one.hit.heading_score or 0.0
+        most = max(map(len, sides_of.values()), default=0)
+        shared = [heading for heading, names in sides_of.items() if len(names) == most]
+        headings = sorted(shared, key=lambda one: -scores[one])[:QUOTES]
+        queries = {side.name: side.query for side in self._ready}
+        cells: dict[str, list[Quotation | None]] = {}
+        for name, passages in own.items():
+            under = [[one for one in passages if one.hit.chunk.heading == heading] for heading in headings]
+            quotes = [self._run.resources.quoter.quotes(queries[name], one, request=self._run.request) for one in under]
+            cells[name] = [found[0] if found else None for found in quotes]
+        return quotes_table(cells, self._run.say)
 
     def finish(self, text: str, context: Context) -> tuple[str, str]:
         """Empty cells without a source; add a table of quotations to an answer without a table."""

@@ -1,29 +1,47 @@
-"""One retrieval, one generation call (seed 004's deterministic flow, R-E2)."""
+"""One retrieval, one generation call (seed 004's deterministic flow, R-E2); overviews, which no search finds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from textwrap import shorten
 
-from ...domain import Event, Scope, ScopeSummary
-from ...language import escape_markdown
-from ...questions.kinds import asks_of_reports
+from ...domain import (
+    SECTION_SEPARATOR,
+    Context,
+    DocumentRecord,
+    Event,
+    Passage,
+    Quotation,
+    Scope,
+    ScopeSummary,
+    SearchHit,
+    Values,
+)
+from ...language import escape_markdown, quotation_item
+from ...models.chat.extractive import statements
+from ...questions.kinds import asks_of_reports, asks_what_it_is_about
+from ...questions.reading import COUNTRY, YEAR
+from ...questions.sides import DOCUMENT
 from ...search.compression import Neighbours
-from ...search.pipeline import with_rank
+from ...search.pipeline import SummarySentence, of_whole_report, with_rank
+from ...search.ranking import split_by_country_tag
 from ...search.scope import summarise
 from ..answer import prompt_for
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope
 from .budget import Allowance, SecondsUsedUpError
-from .overview import overview
 from .run import AgentRun, BaseAgent
-from .searches import Search, alternate, narrowed_search
-from .tables import answer_rendered, compile_table, with_table
+from .searches import Search, alternate, distinct, narrowed_search
+from .tables import answer_rendered, compile_table, key_figures, passages_of, with_table
 
 MOST_HELD_AGAINST, HELD_AGAINST_CHARACTERS = 3, 600
 """Passages of attachments, and characters of them with the question, that reports are searched for."""
+MAX_SENTENCES = 3
+"""Sentences of an overview."""
+MAX_PASSAGES = 1_000
+"""Passages of a report that are read for its chapters and figures."""
 
 
 class DirectAgent(BaseAgent):
@@ -41,7 +59,7 @@ class DirectAgent(BaseAgent):
             return
         yield run.step("search", f"Searching {scope.chunks:,} passages")
         if (whole := overview(run)) is not None:
-            yield from answer_from(run, scope, whole.hits, whole.plan)
+            yield from answer_from(run, scope, *whole)
             return
         search = Search(question.search_text, question.search_text, question.scope, question.top_k)
         allowance, retrieval = Allowance(run.spending), None
@@ -113,6 +131,72 @@ class DirectAgent(BaseAgent):
         attached = ", ".join(document.name for document in question.attachments)
         text = run.say("Nothing in {names} is close to this question.", names=escape_markdown(attached))
         yield from answer_text(run, text, scope)
+
+
+def overview(run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
+    """Return the passages for an overview of the one report or country that a question asks about, best first, and how
+    to write it; None for other questions. An overview has the chapters of a report, its key figures, and the sentences
+    that say most: no search finds these."""
+    question, resources = run.question, run.resources
+    if question.page or not asks_what_it_is_about(question.search_text, run.reading.names):
+        return None
+    record, is_of_country = _subject(run)
+    if record is None:
+        return None
+    hits, sentences = of_whole_report(record, resources.store, resources.analyzer, top_k=question.top_k)
+    if not hits:
+        return None
+    chunks = resources.store.get(record.chunk_ids()[: min(record.chunks, MAX_PASSAGES)])
+    subject = str(record.metadata.get(COUNTRY) or record.title)
+    table = key_figures(run, Scope.of({DOCUMENT: Values((record.name,))}), [subject])
+    hits = with_rank(distinct([*(passages_of(run, table) if table else ()), *hits]))
+
+    def quoted(context: Context) -> str:
+        passages = {passage.hit.chunk.id: passage for passage in context.passages}
+        chapters = dict.fromkeys(chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in chunks if chunk.section)
+        parts = [table.text] if table else []
+        if len(chapters) > 1 and not is_of_country:
+            names = escape_markdown(", ".join(chapters))
+            parts.insert(0, run.say("The chapters are {names}; from them:", names=names))
+        parts += _sentences(run, passages, sentences)
+        # A summary that is made by a program is no quotation.
+        summaries = (one for one in context.passages if one.hit.chunk.is_summary)
+        parts += [f"{escape_markdown(one.hit.chunk.text)} [{one.number}]" for one in summaries]
+        return "\n\n".join(parts)
+
+    return hits, WritingPlan() if run.has_model else WritingPlan(quoting=quoted)
+
+
+def _subject(run: AgentRun) -> tuple[DocumentRecord | None, bool]:
+    """Return the one report, named or in scope, or the newest of the one country, and whether it is for a country."""
+    catalog = run.resources.catalog
+    scope, _ = split_by_country_tag(run.question.scope, catalog)
+    ready = [record for record in catalog.all(scope) if record.status == "ready"]
+    if document := run.reading.document:
+        ready = [record for record in ready if record.name in document.names]
+        return max(ready, key=_edition, default=None), False
+    if len(ready) == 1:
+        return ready[0], False
+    country = scope.get(COUNTRY)
+    if not isinstance(country, Values) or len(country.values) != 1 or not ready:
+        return None, False
+    return max(ready, key=_edition), True
+
+
+def _edition(record: DocumentRecord) -> str:
+    return str(record.metadata.get(YEAR, ""))
+
+
+def _sentences(run: AgentRun, passages: dict[str, Passage], sentences: Sequence[SummarySentence]) -> Iterator[str]:
+    """Yield the statements of the report that say what the sentences of its summary say."""
+    for sentence in sentences[:MAX_SENTENCES]:
+        passage = passages.get(sentence.chunk_id)
+        found = statements(passage) if passage is not None else []
+        if passage is not None and found:
+            said = set(sentence.text.split())
+            text = max(found, key=lambda one: len(said.intersection(one.text.split()))).text
+            where = ", ".join(filter(None, [passage.hit.chunk.title, passage.hit.chunk.heading]))
+            yield quotation_item(Quotation(passage.number, where, " ".join(text.split())), run.say)
 
 
 build = DirectAgent

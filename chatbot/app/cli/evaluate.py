@@ -20,7 +20,7 @@ from ...domain import Scope
 from ...domain.documents import Calibration
 from ...domain.errors import LoadError
 from ...domain.request import RequestContext
-from ...search.ranking import SHIPPED
+from ...search.relevance import SHIPPED
 from ..evaluation import Dataset, QuestionReader, comparison, read_dataset, register_reports, runner
 from ..services import Services
 from . import print_json, progress_bar, write_text
@@ -164,8 +164,8 @@ def _measure(
                 measured.abstained = runner.measure_abstention(
                     data,
                     # As /query answers, without a conversation that stores it.
-                    lambda question, cancel: services.answering.understanding.run(
-                        runtime.agent, question, request=RequestContext(cancel, cache=False)
+                    lambda question, cancel: runtime.understanding.run(
+                        question, request=RequestContext(cancel, cache=False)
                     ),
                     method=method,
                     top_k=top_k,

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ...answering.agents import AGENTS, CHOOSES, DEFAULT
-from ...answering.agents.understanding import Understanding
 from ...answering.conversation import ChatService, Condenser, UsageAccounting
 from ...config.settings import Settings
 from ...config.settings_types import PRESETS, query_time
 from ...database.core import Database
 from ...database.repositories.caches import refresh
-from ...domain import Budget, Document, QuerySettings
+from ...domain import Budget, Document
 from ...domain.errors import EmbeddingError, InvalidRequestError, SettingsError, UnknownNameError
-from ...domain.protocols import Agent, ChatModel, Quoter
+from ...domain.protocols import ChatModel, Quoter
 from ...domain.request import Cancellation
 from ...language import analyzer
 from ...library.loaders.isolation import ATTACHMENT_LIMITS, LoaderPool
@@ -91,7 +90,7 @@ class Services:
         self.answering.check_mode(None)
         runtime = self.runtime
         runtime.reranker(settings.reranker)
-        _ = runtime.agent
+        _ = runtime.understanding
         self.ingesting.check()
         if (verify := getattr(runtime.embedder.uncached, "verify", None)) is not None:
             verify()
@@ -222,11 +221,6 @@ class Answering:
         return Glossary(storage.glossary.entries, storage.documents, lambda: self._services.runtime.store)
 
     @lazy
-    def understanding(self) -> Understanding:
-        catalog, settings = self._storage.documents, QuerySettings.of(self.settings)
-        return Understanding(catalog=catalog, chat_model=self.chat_model, settings=settings, glossary=self.glossary)
-
-    @lazy
     def chat(self) -> ChatService:
         words, storage = analyzer(self.settings.language), self._storage
         follow_ups = FollowUps(words, storage.documents, self._names_a_thing)
@@ -240,9 +234,8 @@ class Answering:
         )
         return ChatService(
             conversations=storage.conversations,
-            agent=self.agent,
+            agent=lambda: self._services.runtime.understanding,
             condenser=Condenser(follow_ups=follow_ups, chat_model=self.small_chat_model, analyzer=words),
-            understanding=self.understanding,
             accounting=accounting,
         )
 
@@ -253,9 +246,6 @@ class Answering:
             return self._services.runtime.indicators.names_one(words, known, headings[0] if headings else "")
         except EmbeddingError:
             return False
-
-    def agent(self) -> Agent:
-        return self._services.runtime.agent
 
     def close(self) -> None:
         close_lazy(self, "_attachment_loader", "chat_model", "small_chat_model")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ... import __version__
 from ...answering.agents.run import ModeAgent, Resources
+from ...answering.agents.understanding import Understanding
 from ...answering.figure_tables import FigureTables
 from ...config import WARM_CACHE
 from ...database.repositories.corpus import StoredEmbedder
@@ -31,8 +32,7 @@ from ...search.compression import Compressor
 from ...search.indicators import IndicatorIndex
 from ...search.ordering import Refiner
 from ...search.pipeline import Retriever
-from ...search.ranking import relevance_bounds
-from ...search.relevance import Bounds
+from ...search.relevance import Bounds, relevance_bounds
 from ...stores import STORES
 from ...stores.atlas.indexes import SearchTarget, index_plans
 from .storage import Storage, close, close_lazy, lazy
@@ -276,6 +276,11 @@ class Runtime:
     @lazy
     def agent(self) -> Agent:
         return ModeAgent(self.resources, AnswerCache(self._storage.cache, self._generation))
+
+    @lazy
+    def understanding(self) -> Understanding:
+        """The agent, behind the reading of each question."""
+        return Understanding(self.agent, self.resources, self._answering.glossary)
 
     def _generation(self, question: Question) -> str | None:
         """Changes with the program, reports, models and settings; None while a report is written or removed."""

@@ -23,6 +23,7 @@ from ...library.loaders import ARCHIVE, suffixes
 from ...questions.reading import COUNTRY, YEAR
 from ...search.further import further_questions
 from ...search.scope import summarise
+from ...search.subjects import inferred_scope
 from .access import caller, library, query_scope
 from .files import csv_response
 from .routes import (
@@ -203,7 +204,7 @@ def get_scope(query: QuestionQuery) -> ScopeSummary:
     scope, product = query_scope(query), services()
     inferred = Scope()
     if query.question and product.settings.auto_scope:
-        inferred = product.answering.understanding.taken_from(query.question, scope)
+        inferred = inferred_scope(query.question, scope, product.storage.documents)
     return replace(summarise(product.storage.documents, scope.and_(inferred)), from_question=inferred)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from chatbot.answering.agents.understanding import Understanding
 from chatbot.answering.answer import assemble
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
@@ -45,8 +47,9 @@ def sample_terms(services: Services) -> None:
 def ask(services: Services, text: str, **filters: object) -> Answer:
     """Return the answer from the glossary, an empty one if an agent has to answer."""
     asked = replace(question(text), scope=scope(**filters)) if filters else question(text)
-    understood = services.answering.understanding.read(asked, request=RequestContext())
-    *_, last = understood.answer or [None]
+    agent = SimpleNamespace(run=lambda question, *, request: ())
+    understanding = Understanding(agent, services.runtime.resources, services.answering.glossary)
+    *_, last = [None, *understanding.run(asked, request=RequestContext())]
     return last.answer if isinstance(last, AnswerEvent) else assemble(asked, "", scope=ScopeSummary(asked.scope, 0, 0))
 
 
@@ -58,16 +61,10 @@ def test_a_meaning_comes_from_the_glossary(services: Services, text: str, meanin
     assert (answer.answered, answer.unsupported) == (True, ())
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["What is the population?", "What is the inflation in Kenya?", "What is poverty like in Mali?", "GDP", "IDPs?"],
-)
-def test_a_question_for_a_figure_is_searched_for(services: Services, text: str) -> None:
-    assert ask(services, text).response == ""
-
-
-def test_a_scope_tells_whose_figure_is_asked_for(services: Services) -> None:
-    assert ask(services, "What is inflation?", country_name="Kenya").response == ""
+def test_a_question_for_a_figure_is_searched_for(services: Services) -> None:
+    for text in ("What is the population?", "What is the inflation in Kenya?", "What is poverty like in Mali?", "GDP"):
+        assert ask(services, text).response == ""
+    assert ask(services, "What is inflation?", country_name="Kenya").response == ask(services, "IDPs?").response == ""
     assert ask(services, "What is an IDP?", country_name="Kenya").answered
 
 

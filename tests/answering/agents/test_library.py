@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.answering.agents.library import MOST_LISTED, library_answer, topic_of
+from chatbot.answering.agents.understanding import MOST_LISTED, library_answer, topic_of
 from chatbot.domain import Scope, Values
 from chatbot.questions.reading import read_names
 from tests.data import cases

@@ -52,13 +52,9 @@ def agent(services: Services) -> Recorder:
 
 
 def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain") -> list[Any]:
-    understanding = Understanding(
-        catalog=services.storage.documents,
-        chat_model=services.answering.chat_model,
-        settings=QuerySettings(on_empty=on_empty),
-        glossary=services.answering.glossary,
-    )
-    return list(understanding.run(agent, asked, request=RequestContext()))
+    resources = replace(services.runtime.resources, settings=QuerySettings(on_empty=on_empty))
+    understanding = Understanding(agent, resources, services.answering.glossary)
+    return list(understanding.run(asked, request=RequestContext()))
 
 
 def answer(events: list[Any]) -> Answer:
@@ -108,7 +104,7 @@ class TestMissingSubject:
         assert streamed(events) == found.response
         assert found.response.startswith("There is no report on France.")
         assert (found.trace.stopped_by, found.trace.truncated) == ("seconds", False)
-        assert [step.name for step in found.trace.path] == ["generate"]
+        assert [step.name for step in found.trace.path] == ["generate", "budget"]
 
     def test_what_is_there_is_answered_and_what_is_not_is_named_first(self, services, server, agent) -> None:
         server.chat(Reply(["Kenya has 2.09% [1]."]))
