@@ -10,7 +10,6 @@ from ..checking.wording import in_order_of_appearance, without_numbers
 from ..domain import (
     ATTACHMENTS,
     Answer,
-    Citation,
     Context,
     Message,
     Prompt,
@@ -20,7 +19,7 @@ from ..domain import (
     SearchHit,
     Trace,
 )
-from ..domain.figures import GlossaryEntry, ReportedFigure, newest_marked
+from ..domain.figures import GlossaryEntry, newest_marked
 from ..language import count_of, escape_markdown, estimate_tokens
 from ..language.reported_figures import figures_of
 from ..language.words import Say, in_english
@@ -139,6 +138,7 @@ def assemble(
     """
     response, context = in_order_of_appearance(response, context, shown)
     checked = check(response, context, question, glossary)
+    figures = (replace(own, citation=one.number) for one in checked.citations for own in figures_of(one.hit.chunk))
     return Answer(
         response=response,
         answered=checked.answered and not (checked.abstains and is_closest),
@@ -147,11 +147,5 @@ def assemble(
         trace=trace or trace_of(question),
         unsupported=checked.unsupported,
         marks=checked.marks,
-        figures=cited_figures(checked.citations),
+        figures=tuple(newest_marked(figures)[:MOST_CITED_FIGURES]),
     )
-
-
-def cited_figures(citations: Sequence[Citation]) -> tuple[ReportedFigure, ...]:
-    """Return the figures of the passages that an answer cites, attachments too, in the order of the citations."""
-    found = (replace(figure, citation=one.number) for one in citations for figure in figures_of(one.hit.chunk))
-    return tuple(newest_marked(found)[:MOST_CITED_FIGURES])

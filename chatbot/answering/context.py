@@ -62,7 +62,9 @@ def build_context(
     around = store.surroundings([one.hit.chunk for one in shown], margin=margin) if margin else [[]] * len(shown)
     wide: list[_Shown] = []
     for one, others in zip(shown, around, strict=True):
-        near = tuple(_under_its_heading(one.hit.chunk, others))
+        # The scope holds for the rows of one table too. What is under another heading would be read as said of this.
+        chunk, own = one.hit.chunk, (one.hit.chunk.section, one.hit.chunk.metadata)
+        near = tuple(other for other in others if other.id != chunk.id and (other.section, other.metadata) == own)
         wide.append(replace(one, neighbours=near, margin=margin) if near else one)
     if fits(wide):  # the usual case, with one layout instead of one for each
         return _lay_out(wide)
@@ -78,11 +80,6 @@ def in_prompt_order(context: Context) -> list[Passage]:
     return [by_number[number] for number in context.order or sorted(by_number)]
 
 
-def keep_best(context: Context, keep: int) -> Context:
-    """Return the context with the ``keep`` best passages."""
-    return _only(context, context.passages[:keep])
-
-
 def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> Context:
     """Return only these passages under their numbers, best first within the budget, at least one."""
     passages: list[Passage] = []
@@ -94,7 +91,7 @@ def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> 
         if len(passages) > 1 and _tokens(Context(tuple(passages)), counts) > budget_tokens:
             passages.pop()
             break
-    return _only(context, passages)
+    return only(context, passages)
 
 
 def render_passage(passage: Passage, *, metadata: bool = True) -> str:
@@ -141,13 +138,6 @@ def window(
     return PART.join(filter(None, parts))
 
 
-def _under_its_heading(chunk: Chunk, others: Iterable[Chunk]) -> list[Chunk]:
-    """The other chunks with the same heading, and of a table the same metadata: the scope holds for them, too. What
-    stands under another heading would be read as said of this one."""
-    own = chunk.section, chunk.metadata
-    return [other for other in others if other.id != chunk.id and (other.section, other.metadata) == own]
-
-
 def overlap(first: Chunk, second: Chunk) -> int:
     """Return how many characters at the end of the first chunk begin the second, by their offsets. Return 0 if the
     texts do not agree with the offsets: passages of older systems have none."""
@@ -179,7 +169,8 @@ def _without(chunk: Chunk, *, start: int = 0, end: int = 0) -> Chunk:
     return replace(chunk, text=chunk.text[start : len(chunk.text) - end].strip()) if start or end else chunk
 
 
-def _only(context: Context, passages: Sequence[Passage]) -> Context:
+def only(context: Context, passages: Sequence[Passage]) -> Context:
+    """Return the context with these of its passages alone."""
     numbers = {passage.number for passage in passages}
     order = tuple(number for number in context.order if number in numbers)
     return replace(context, passages=tuple(passages), order=order)

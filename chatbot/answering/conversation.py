@@ -66,11 +66,6 @@ _ERROR = re.compile(
 _LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE)
 
 
-def without_errors(messages: Sequence[Message]) -> list[Message]:
-    """The messages without answers that are empty or an error that a client sent. The server saves no such answers."""
-    return [m for m in messages if m.role != "assistant" or (m.content.strip() and not _ERROR.match(m.content))]
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """The place of a question: its conversation (None = it begins one) and its message.
@@ -172,7 +167,8 @@ class ChatService:
     ) -> tuple[Message, ...]:
         """The conversation so far, oldest first, bounded, without a repetition of the question at its end. The client's
         messages win over the stored ones."""
-        history = without_errors(previous)
+        # A client may send answers that are empty or an error; the server saves none.
+        history = [m for m in previous if m.role != "assistant" or (m.content.strip() and not _ERROR.match(m.content))]
         if place.conversation_id is not None and (place.replaces is not None or not previous):
             stored = self.conversations.messages(place.conversation_id, owner, place.replaces)
             history = history if previous else stored

@@ -33,7 +33,7 @@ from ...search.relevance import best_score
 from ...search.scope import describe, nearest_scope, selectable_collections
 from ...search.subjects import missing_figures
 from ..answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for, trace_of
-from ..context import CONTEXT_MARGIN, Neighbourhood, build_context, keep_best
+from ..context import CONTEXT_MARGIN, Neighbourhood, build_context, only
 from .budget import Allowance
 from .run import AgentRun
 from .searches import distinct
@@ -246,7 +246,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
                 is_shorter = keep < len(shown.passages) and len(steps) < MAX_SHORTENINGS
                 if is_shorter and isinstance(error, ContextLengthError):
                     steps.append(StepTiming.since("shorten", started, usage))
-                    shown = keep_best(shown, keep)
+                    shown = only(shown, shown.passages[:keep])
                     detail = f"Too much for the model: once more with the best {keep} of the passages"
                     yield run.step("shorten", detail)
                     continue

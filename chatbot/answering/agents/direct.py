@@ -34,7 +34,7 @@ from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_e
 from .budget import Allowance, SecondsUsedUpError
 from .run import AgentRun, BaseAgent
 from .searches import Search, alternate, distinct, narrowed_search
-from .tables import answer_rendered, compile_table, key_figures, passages_of, with_table
+from .tables import answer_rendered, compile_table, key_figures, passages_of
 
 MOST_HELD_AGAINST, HELD_AGAINST_CHARACTERS = 3, 600
 """Passages of attachments, and characters of them with the question, that reports are searched for."""
@@ -75,7 +75,9 @@ class DirectAgent(BaseAgent):
             yield from run.stop("calls")
         hits = retrieval.hits
         if table is not None and run.has_model:
-            yield from answer_from(run, scope, *with_table(run, table, hits), tokens=run.settings.deep_context_tokens)
+            way = WritingPlan(partial(prompt_for, template="table_user", table=table.text))
+            both = distinct([*passages_of(run, table), *hits])
+            yield from answer_from(run, scope, both, way, tokens=run.settings.deep_context_tokens)
             return
         empty = is_empty(run, hits)
         verdict = "nothing" if empty else run.judge.verdict(run.reading, hits)

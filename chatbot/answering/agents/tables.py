@@ -9,18 +9,16 @@ from ...domain import SECTION_SEPARATOR, Event, Scope, ScopeSummary, SearchHit, 
 from ...questions.kinds import OF_ALL, Request, read_request
 from ...questions.reading import COUNTRY, YEAR, editions, values_of
 from ...questions.sides import MOST_PARTS, asks_several, compared_countries, sub_questions
-from ..answer import prompt_for
 from ..figure_words import Rendered, render
 from .answering import WritingPlan, answer_from
 from .run import AgentRun
-from .searches import distinct
 
 TABLE_TOKENS = 6000
 """Tokens of the passages that a table cites: of all countries they are short."""
 
 
 def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered | None) -> Generator[Event, None, bool]:
-    """Answer with a table if a question has one, without a language model, which gets it as a source (`with_table`).
+    """Answer with a table if a question has one, without a language model, which gets it as a source.
     Return False where one of its passages is no longer there."""
     if rendered is None:
         return False
@@ -30,12 +28,6 @@ def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered | Non
         way = WritingPlan(quoting=lambda context: rendered.text, header="")
         yield from answer_from(run, scope, hits, way, tokens=TABLE_TOKENS)
     return bool(hits)
-
-
-def with_table(run: AgentRun, rendered: Rendered, hits: Sequence[SearchHit]) -> tuple[Sequence[SearchHit], WritingPlan]:
-    """Return the passages of a table before those of a search, and how a language model writes with both."""
-    prompt = partial(prompt_for, template="table_user", table=rendered.text)
-    return distinct([*passages_of(run, rendered), *hits]), WritingPlan(prompt)
 
 
 def passages_of(run: AgentRun, rendered: Rendered) -> list[SearchHit]:
