@@ -142,7 +142,7 @@ class ChatService:
             budget = replace(budget, spent=Usage.total(step.usage for step in condensing))
             question = replace(question, budget=budget)
             understood = agent.read(question, request=request)
-            for event in understood.events:
+            for event in understood.events():  # held nowhere else: closing this closes them
                 if cancel.cancelled:
                     return
                 if isinstance(event, TokenEvent | AnswerEvent) and conversation_id is not None and place.replaces:

@@ -8,8 +8,9 @@ glossary and questions about the library itself (which reports, countries and ye
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from ...domain import (
@@ -48,9 +49,9 @@ _PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Understood:
-    """The ``events`` of an agent, or of an answer that needs none; once, by one thread."""
+    """What a question is about. ``events`` begins the work of an agent, or an answer that needs none; call it once."""
 
-    events: Iterator[Event]
+    events: Callable[[], Iterator[Event]]
     notes: list[str] = field(default_factory=list)
     """The text before the answer."""
     suggested_scope: ScopeSummary | None = None
@@ -94,20 +95,20 @@ class Understanding:
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """Yield the events of the answer, annotated."""
         understood = self.read(question, request=request)
-        for event in understood.events:
+        for event in understood.events():
             yield from understood.annotate(event)
 
     def read(self, question: Question, *, request: RequestContext) -> Understood:
         """Return what the question is about, with an answer if no agent could add anything."""
         if question.attachments:
-            return Understood(self._agent.run(question, request=request))
+            return Understood(partial(self._agent.run, question, request=request))
         question = replace(question, language=CODES.get(language_of(question.query), question.language))
         run, catalog, scope = AgentRun(self._resources, question, request), self._catalog, question.scope
         on_empty = run.settings.on_empty
         if is_small_talk(question.search_text) and on_empty != "general":
             summary = summarise(catalog, scope)
             text = run.say(NOTHING_ASKED, reports=counted(run.say, summary.documents, "report"))
-            return Understood(answer_text(run, text, summary))
+            return Understood(partial(answer_text, run, text, summary))
         if definitions := self._glossary.define(question.search_text, scope):
             text, passages = run.say("From the glossary:"), list[Passage]()
             for entry, chunk in definitions:
@@ -116,7 +117,7 @@ class Understanding:
                     passages.append(Passage(len(passages) + 1, SearchHit(chunk, rank=len(passages) + 1), chunk.text))
                     text += f" [{len(passages)}]"
             context = Context(tuple(passages))
-            return Understood(answer_text(run, text, summarise(catalog, scope), context, is_answer=True))
+            return Understood(partial(answer_text, run, text, summarise(catalog, scope), context, is_answer=True))
         reading = question.reading or read_names(question.search_text, catalog, scope)
         asked = everything_asked(reading, scope, catalog)
         if topic := topic_of(question.search_text, reading):
@@ -130,13 +131,13 @@ class Understanding:
         )
         missing = missing_subject(reading, scope, catalog, run.say)
         if missing is not None and missing.everything and on_empty != "relax":
-            return Understood(self._not_there(run, missing.text), subjects=subjects)
+            return Understood(partial(self._not_there, run, missing.text), subjects=subjects)
         suggestion, taken = suggest_scope(asked, scope, catalog), Scope()
         if topic:
             inside = (suggestion or scope).strict()
             text = library_answer(topic, inside, catalog, run.say)
             text = f"{missing.text}\n\n{text}" if missing else text
-            answer = answer_text(run, text, summarise(catalog, inside), is_answer=True)
+            answer = partial(answer_text, run, text, summarise(catalog, inside), is_answer=True)
             return Understood(answer, subjects=subjects)
         if reading.countries and not reading.every_year and asks_what_it_is_about(question.search_text, reading.names):
             # A name alone is nearest to what a country is called: nobody asks for that.
@@ -153,7 +154,7 @@ class Understanding:
             offered = replace(summarise(catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
         notes = [*taken_as(reading, run.say), *([missing.text] if missing else [])]
-        events = self._agent.run(question, request=request)
+        events = partial(self._agent.run, question, request=request)
         return Understood(events, notes, offered, subjects=subjects, inferred_scope=taken)
 
     def _not_there(self, run: AgentRun, text: str) -> Iterator[Event]:

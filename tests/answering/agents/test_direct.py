@@ -196,7 +196,7 @@ class TestNothingFound:
         server.chat(Reply(["About 2 % [1]."]))
         with policy(services, "general") as general:
             events = run(general, question())
-        assert [type(event) for event in events] == [StepEvent, SourcesEvent, TokenEvent, AnswerEvent]
+        assert [type(event) for event in events] == [StepEvent, SourcesEvent, StepEvent, TokenEvent, AnswerEvent]
         assert events[1].hits == ()
         found = answer(events)
         assert (found.answered, found.citations) == (False, ())
