@@ -42,7 +42,7 @@ _ORDER = _form(
 _SERIES = _form(
     r"\b(?:trends?|timeline|time series|histor(?:y|ical(?:ly)?)|evol\w+|charts?|graphs?|plot(?:ted)?|curve"
     r"|(?:over|with|through) time|(?:year|edition|report)[ -](?:by|after|on|to|for)[ -](?:year|edition|report)"
-    r"|multi[- ]?year|(?:by|per|each|every) (?:year|edition)|since (?:19|20)\d\d"
+    r"|multi[- ]?year|by (?:year|edition)|(?:per|each|every) edition|since (?:19|20)\d\d"
     r"|develop(?:ed|ing|ment) over|oldest to newest)\b"
     r"|\b(?:over|across|through(?:out)?|all|each of|these|those|earlier|previous|last|past|several|few|recent)"
     r"\W+(?:\w+\W+)?(?:years|editions)\b(?! (?:old|of age|ago)\b)|\byears before\b"
