@@ -33,6 +33,7 @@ COMMANDS = {
     "hostile": "what small inputs may cost",
     "campaign": "kills, random requests and the like, as many as wished",
     "contract": "the API against its description",
+    "clients": "a Python and a TypeScript client, generated from the description, ask a question",
 }
 
 
