@@ -52,19 +52,16 @@ def test_slides_are_pages_in_reading_order_with_notes(tmp_path: Path) -> None:
         paragraph = frame.add_paragraph()
         paragraph.text, paragraph.level = "deeper", 1
 
-    loaded = load(tmp_path, first, lambda slide: None, second)
+    def only_a_title(slide: Any) -> None:
+        slide.shapes.title.text = "Thank you"
+
+    loaded = load(tmp_path, first, lambda slide: None, second, only_a_title)
     assert read(loaded) == [
         (1, ("Growth in 2024",), "left\n\nright\n\nlow\n\nNotes: Say it slowly."),
         (3, (), "one\n  deeper"),
+        (4, (), "Thank you"),
     ]
-    assert (loaded.title, loaded.pages) == ("Growth in 2024", 3)
-
-
-def test_a_slide_of_only_a_title_is_kept(tmp_path: Path) -> None:
-    def fill(slide: Any) -> None:
-        slide.shapes.title.text = "Thank you"
-
-    assert read(load(tmp_path, fill)) == [(1, (), "Thank you")]
+    assert (loaded.title, loaded.pages) == ("Growth in 2024", 4)
 
 
 def test_tables_groups_and_charts(tmp_path: Path) -> None:
