@@ -28,7 +28,6 @@ _DETECTED_PIXELS = 1_280
 _SURE = 0.9
 _SIZE, _LARGER = 0.8, 1.35
 """The font size in heights of a line's box, and the height of a heading's in those of the page's usual one."""
-_WORD = re.compile(r"\S+")
 
 
 @dataclass(slots=True)
@@ -75,7 +74,7 @@ class Ocr:
             size = _SIZE * (height if height > _LARGER * usual else usual)
             middle = fmean(y - slope * x for x, y in box)
             width = (x1 - x0) / max(len(text), 1)
-            for word in _WORD.finditer(text):
+            for word in re.finditer(r"\S+", text):
                 unsure = score < _SURE and word.end() == len(text.rstrip())
                 left, right = x0 + width * word.start(), x0 + width * word.end()
                 shown = f"{word[0]} {UNSURE}" if unsure else word[0]

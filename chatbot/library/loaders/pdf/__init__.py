@@ -44,8 +44,7 @@ _CODE = re.compile(r"[\d_]")
 MAX_MARGINS = 20
 _IMAGE_MAGIC = (b"\x89PNG\r\n", b"\xff\xd8\xff")
 _MAX_PIXELS = 100_000_000
-_POINT = 0.42
-"""Points in a pixel, if the picture is a page of A4."""
+_POINT = 0.42  # in a pixel, if the picture is a page of A4
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffd]+")
 
 

@@ -284,7 +284,7 @@ class _Device(PDFPageAggregator):
         turn, advance = 0, width * fontsize * scaling
         if b and min(abs(a), abs(b)) > _DIAGONAL * max(abs(a), abs(b)):
             return advance  # a watermark across the page
-        if b or c or min(a, d, scaling) <= 0 or min(advance, fontsize) < 0 or font.is_vertical():
+        if b or c or a <= 0 or d <= 0 or scaling <= 0 or advance < 0 or fontsize < 0 or font.is_vertical():
             at = LTChar(matrix, font, fontsize, scaling, rise, text, width, font.char_disp(cid), ncs, graphicstate)
             x0, y0, x1, y1, size = *at.bbox, at.size
             if not at.upright:

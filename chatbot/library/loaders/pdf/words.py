@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import inf
 from operator import attrgetter
 
@@ -89,11 +89,10 @@ def page_words(page: DrawnPage) -> list[Word]:
             if not char.text or char.text.isspace():
                 last = None
                 continue
-            is_script = last is not None and last.text.isalnum() and char.text.isdigit()
             if (
                 last is None
-                or (is_script and char.size < _SCRIPT * last.size)
                 or char.x0 > last.x1 + gap * last.size
+                or (char.size < _SCRIPT * last.size and last.text.isalnum() and char.text.isdigit())
                 or abs(char.top - last.top) > _LINE
             ):
                 groups.append([])
@@ -102,15 +101,14 @@ def page_words(page: DrawnPage) -> list[Word]:
     words = []
     for group in groups:
         if text := mend_word(_UNREADABLE.sub("", "".join(char.text for char in group))):
-            x0, x1 = min(char.x0 for char in group), max(char.x1 for char in group)
-            top, bottom = min(char.top for char in group), max(char.bottom for char in group)
+            x0, x1 = group[0].x0, max([char.x1 for char in group])
+            top, bottom = min([char.top for char in group]), max([char.bottom for char in group])
             bold = 2 * sum(char.bold for char in group) > len(group)
             words.append(Word(text, x0, x1, top, bottom, max(char.size for char in group), bold))
     return _with_scripts(_with_small_capitals(_with_spread_figures(words)))
 
 
-_HIDDEN_FIELD = 2 | 32
-"""Flags of a field that is hidden or not shown on the screen (ISO 32000-1, table 165)."""
+_HIDDEN_FIELD = 2 | 32  # flags: hidden, not shown on the screen (ISO 32000-1, table 165)
 _MAX_VALUE = 5_000
 _FIELD_SIZE = 10.0
 
@@ -193,10 +191,13 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
         alike[char.text].append(char)
     repeated: set[int] = set()
     for group in alike.values():
-        for at, char in enumerate(group, start=1):
+        for at, (char, after) in enumerate(pairwise(group), start=1):
+            if after.x0 > char.x0 + char.size or id(char) in repeated:
+                continue
             near = max(_DOUBLED * char.size, 0.1)
-            while id(char) not in repeated and at < len(group) and (other := group[at]).x0 < char.x0 + near:
-                at += 1  # noqa: PLW2901
+            for other in islice(group, at, None):
+                if other.x0 >= char.x0 + near:
+                    break
                 if abs(char.top - other.top) < near and abs(char.size - other.size) < near:
                     repeated.add(id(other))
     return [char for char in chars if id(char) not in repeated]
@@ -212,11 +213,12 @@ def _without_covered_spaces(chars: list[Char]) -> list[Char]:
         line.sort()
 
     def is_covered(space: Char) -> bool:
-        minimum = _COVERED * (space.x1 - space.x0)
-        for line in (letters.get(round(space.bottom) + aside, []) for aside in (-1, 0, 1)):
+        left, right, height = space.x0, space.x1, round(space.bottom)
+        minimum = _COVERED * (right - left)
+        for line in filter(None, map(letters.get, (height, height - 1, height + 1))):
             # Of the letters that begin before the space ends, the last two may cover it.
-            end = bisect_left(line, (space.x1,))
-            shared = sum(max(min(x1, space.x1) - max(x0, space.x0), 0.0) for x0, x1 in line[max(end - 2, 0) : end])
+            end = bisect_left(line, (right,))
+            shared = sum([max(min(x1, right) - max(x0, left), 0.0) for x0, x1 in line[max(end - 2, 0) : end]])
             if shared > minimum > 0:
                 return True
         return False
@@ -356,7 +358,7 @@ def mend_word(text: str) -> str:
         letter = unicodedata.normalize("NFC", match[1] + _COMBINING[match[2]])
         return letter if len(letter) == 1 else match[0]
 
-    return _ACCENTED.sub(composed, text.translate(_LIGATURES))
+    return text if text.isascii() else _ACCENTED.sub(composed, text.translate(_LIGATURES))
 
 
 def is_right_to_left(text: str) -> bool:
