@@ -29,7 +29,7 @@ class TestSeveralProcesses:
             **os.environ, **server.as_environment, "DATA_DIR": str(folder), "PORT": "0", "WEB_CONCURRENCY": "2",
             "HOME": str(folder.parent),  # gunicorn leaves a socket there
             "EMBEDDING_PROVIDER": "hashing", "SAMPLE_DATA": "off", "SUMMARIES": "off", "CACHE_SECONDS": "0",
-            "PYTHONUNBUFFERED": "1",
+            "PYTHONUNBUFFERED": "1", "LOG_FORMAT": "json",
         }  # fmt: skip
         with started(environment, "-m", "gunicorn", "app:app") as process:
             url = address(process.stderr)
@@ -37,9 +37,9 @@ class TestSeveralProcesses:
             yield url
             process.terminate()
             _, err = process.communicate(timeout=PATIENCE)
-        lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
-        assert {"/query", "/api/chat"} <= {line["path"] for line in lines}
-        assert all(line["request_id"] for line in lines)
+        requests = [line for line in map(json.loads, err.splitlines()) if line["logger"] == "chatbot.requests"]
+        assert {"/query", "/api/chat"} <= {line["path"] for line in requests}
+        assert all(line["request_id"] for line in requests)
 
     def test_who_goes_stops_the_model_and_who_stays_is_answered(
         self, url: str, server: FakeOpenAI, services: Services
