@@ -2,23 +2,31 @@
 
 The answers, with the headings of the sample reports that they cite, are in `tests/checking/data/*_answers.json`.
 Run: python -m benchmarks model_answers [--show]
+
+`--time`: processor time of checking the right answers as one, and of 200,000 characters made to be slow.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
+import pstats
 import re
+import time
 from collections import Counter
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from chatbot.checking import evidence
 from chatbot.checking.citations import CheckedAnswer, check
 from chatbot.domain import Chunk, Context, Passage, Question, Scope, SearchHit
 from chatbot.domain.figures import GlossaryEntry
+from chatbot.language import language_of, reported_figures
 from chatbot.library.derived import read_glossary
+from chatbot.questions import names
 
 ROOT = Path(__file__).parent.parent
 ANSWERS = sorted((ROOT / "tests" / "checking" / "data").glob("*_answers.json"))
@@ -64,11 +72,58 @@ def checked(row: dict[str, Any]) -> CheckedAnswer:
     return check(row["answer"], cited, question, glossary())
 
 
+def times(rows: list[dict[str, Any]], rounds: int = 20) -> None:
+    """Print the milliseconds of the check of these answers as one, and the shares of its functions."""
+    texts, cites = list[str](), list[str]()
+    for row in rows:
+        before = len(cites)
+        cites += row["cites"]
+        texts.append(re.sub(r"\d+(?=[\d, ]*\])", lambda n, m=before: str(int(n[0]) + m), row["answer"]))
+    text = "\n\n".join(texts)
+    cited = Context(tuple(passage(number, one) for number, one in enumerate(cites, start=1)))
+    new = (evidence._read, reported_figures._figures_of_line, names.find_countries, language_of)
+
+    def measured(answer: str, context: Context) -> float:
+        began = time.process_time()
+        check(answer, context, None, glossary())
+        return (time.process_time() - began) * 1000
+
+    def cold() -> float:
+        for cache_of in new:
+            cache_of.cache_clear()
+        return measured(text, cited)
+
+    for state, run in (("new passages", cold), ("passages read before", lambda: measured(text, cited))):
+        of_runs = sorted(run() for _ in range(rounds))
+        print(f"{state}: {len(text.split())} words, {len(cites)} passages: {of_runs[0]:.1f} ms, median "
+              f"{of_runs[rounds // 2]:.1f}")  # fmt: skip
+        profile = cProfile.Profile()
+        profile.runcall(run)
+        stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+        whole = max(row[3] for row in stats.values())
+        parts = sorted(((row[3] / whole, *at) for at, row in stats.items() if "chatbot" in at[0]), reverse=True)
+        print("".join(f"    {share:4.0%} {Path(file).stem}.{name}\n" for share, file, _, name in parts[:25]), end="")
+    for kind in zip(*(pieces_of(n) for n in range(12_000)), strict=True):
+        half = "".join(kind)[:49_000]
+        print(f"200,000 characters of {kind[1]!r}: {measured(f'{half} [1]. {half * 3}', cited):.0f} ms")
+
+
+def pieces_of(n: int) -> tuple[str, ...]:
+    """Return pieces of answers that a check of quadratic time would be slow on."""
+    return (f"{n * 37 % 1000}.{n} ", f"{n % 28 + 1} May {1900 + n % 120}, ", f"| Kenya {n} | {n}% [1] |\n",
+            f"It rose to {n}.{n % 10}% in Kenya in {1950 + n % 70} [1]. ", f"of Abu{n:x} ", "[1]",
+            "1,234 ", "“")  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", type=Path, nargs="*", default=ANSWERS)
     parser.add_argument("--show", action="store_true", help="print the mistakes")
+    parser.add_argument("--time", action="store_true", help="measure the time instead")
     arguments = parser.parse_args()
+    if arguments.time:
+        times(json.loads((ROOT / "tests/checking/data/model_answers.json").read_text(encoding="utf-8"))["right"])
+        return
     sets = (json.loads(file.read_text(encoding="utf-8")).items() for file in arguments.files)
     for half, rows in chain.from_iterable(sets):  # those called "later" or "fresh" were written after the rules
         group = "form" if half.startswith("right") else "kind"

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from itertools import chain, combinations, permutations
+from typing import NamedTuple
 
+from ..language import lowered
 from ..language.figures import RANGE, Figure, figures, unify_signs
 from ..language.reported_figures import bound_years
 from .wording import UNITS, pattern
@@ -16,21 +17,17 @@ from .wording import UNITS, pattern
 _SPELLINGS = [(measure, size, spelling) for measure, units in UNITS.items() for spelling, size in units.items()]
 _UNIT = re.compile(
     rf"[\s-]?(?:{'|'.join(f'(?P<u{place}>{one[2]})' for place, one in enumerate(_SPELLINGS))})"
-    r"(?![\w²³]|(?<=0)[.,\s]?000)",
-    re.IGNORECASE,
+    r"(?![\w²³]|(?<=0)[.,\s]?000)"
 )
 """Per 100,000 is not per 100."""
 _OPEN_YEAR = pattern(r"\b{open_years}\W+(?:\w+\W+){0,2}$")
-_JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*", re.IGNORECASE)
+_JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*")
 _OF_EDITION = pattern(r"[\s(]*{of_edition}\b")
 _CONTRAST = pattern(r"\b{contrasts}\b")
 _FALLING = pattern(r"\b{falling}")
 _NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
-_HEDGES = (
-    (pattern(r"(?:^|[\s(]){over}\s*$"), (ROUND_FLOOR,)),
-    (pattern(r"(?:^|[\s(]){under}\s*$"), (ROUND_CEILING,)),
-    (pattern(r"(?:^|[\s(]){about}\s*$"), _NEAREST),
-)
+_HEDGE = pattern(r"(?:^|[\s(])(?:(?P<over>{over})|(?P<under>{under})|(?P<about>{about}))\s*$")
+_ROUNDING = {"over": (ROUND_FLOOR,), "under": (ROUND_CEILING,), "about": _NEAREST}
 _ADDS, _DIVIDES = pattern(r"\b{adds}\b"), pattern(r"(?<!\w){divides}(?!\w)")
 _AVERAGES = pattern(r"\b{averages}\b")
 _SHARE_UNIT = pattern(rf"{RANGE.pattern}|\s*(?:\([^()]*\)\s*)?{{contrasts}}\s*(?:\w+ ){{0,2}}")
@@ -49,8 +46,7 @@ SMALL_COUNT = 100
 """A smaller number without a unit is a count, which nobody rounds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(NamedTuple):
     """A figure with the ``measure`` and ``size`` of its unit: "share" and .01 for %, "$" and 1; "" if unknown.
 
     ``also``: further readings, by the scale in a table's head. ``rounding``: the directions in which the words before
@@ -118,19 +114,21 @@ def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST)
 
 def amounts(text: str, *, comma: bool) -> list[Amount]:
     """Return the amounts of a sentence in order ("35 births/1,000 people" is one)."""
-    in_text, same = figures(text, comma=comma), unify_signs(text)
-    falling, result = bool(in_text and _FALLING.search(text)), list[Amount]()
-    for figure, years in zip(in_text, _years(same, in_text), strict=True):
+    in_text, result = figures(text, comma=comma), list[Amount]()
+    same = unify_signs(text)
+    lower = lowered(same)
+    falling = bool(in_text) and _FALLING.search(lower) is not None
+    for figure, years in zip(in_text, _years(lower, in_text, bound_years(same, in_text)), strict=True):
         if result and figure.start < result[-1].end:
             continue
         measure, size, end = "", Decimal(1), figure.end
         if figure.unit:
             measure, size = ("share", Decimal("0.01")) if figure.unit == "%" else (figure.unit, size)
-        elif not figure.year and (match := _UNIT.match(same, figure.end)) and match.lastgroup is not None:
+        elif not figure.year and (match := _UNIT.match(lower, figure.end)) and match.lastgroup is not None:
             measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
             end = match.end()
-        before = "" if figure.year else same[max(0, figure.start - HEDGE_DISTANCE) : figure.start]
-        rounding = next((modes for words, modes in _HEDGES if before and words.search(before)), ())
+        hedge = None if figure.year else _HEDGE.search(lower[max(0, figure.start - HEDGE_DISTANCE) : figure.start])
+        rounding = _ROUNDING[hedge.lastgroup] if hedge and hedge.lastgroup else ()
         result.append(Amount(figure, measure, size, years, end, falling, rounding))
     for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
         one, after = result[place], result[place + 1]
@@ -138,17 +136,17 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
             after.measure
             and not one.measure
             and not one.figure.year
-            and _SHARE_UNIT.fullmatch(same, one.end, after.figure.start)
+            and _SHARE_UNIT.fullmatch(lower, one.end, after.figure.start)
         ):
-            result[place] = replace(one, measure=after.measure, size=after.size)
+            result[place] = one._replace(measure=after.measure, size=after.size)
     return result
 
 
-def _years(text: str, in_text: Sequence[Figure]) -> list[frozenset[int]]:
-    """Return the years of each amount by `bound_years`, else those before it: "In 2015, 39 %", "Inflation 2015: 4 %". A
-    year that only begins or ends a span ("since 2015") and that of an edition are not of an amount. A comparison ends
-    what the years before it are of."""
-    bound, current = bound_years(text, in_text), frozenset[int]()
+def _years(text: str, in_text: Sequence[Figure], bound: list[frozenset[int]]) -> list[frozenset[int]]:
+    """Return the years of each amount: ``bound`` (`bound_years`), else those before it: "In 2015, 39 %", "Inflation
+    2015: 4 %". A year that only begins or ends a span ("since 2015") and that of an edition are not of an amount. A
+    comparison ends what the years before it are of."""
+    current = frozenset[int]()
     place, is_open, is_after_year = 0, False, False
     before: frozenset[int] | None = None
     for index, figure in enumerate(in_text):

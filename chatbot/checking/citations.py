@@ -17,6 +17,7 @@ from itertools import chain, groupby
 
 from ..domain import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
 from ..domain.figures import GlossaryEntry
+from ..language import lowered
 from ..language.figures import Date, comma_decimals, date_stands, dates, figures, unify_signs
 from .amounts import MAX_TERMS, Amount, amounts, is_calculated
 from .clauses import Clause, clauses, marks_in, section_of
@@ -44,6 +45,8 @@ MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
 RECENT_TERMS = 4
 """Figures of the sentences before, of which one may be the difference."""
+MAX_MISSING = 50
+"""Figures of a clause that may be wrong before the rest is not taken for calculated."""
 MAX_LABEL_CHARACTERS = 60
 """A longer line without a full stop is no label."""
 PARAPHRASE_SHARE = 0.5
@@ -78,7 +81,7 @@ def check(
     cited = [number for number in cited_numbers(response) if number in passages]
     parts = list(clauses(_beginning(response))) if passages else []
     evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
-    silent = {clause.words for clause in parts if _ABSTAINS.search(clause.words)}
+    silent = {clause.words for clause in parts if _ABSTAINS.search(lowered(clause.words))}
     headings = headings_of(tuple(glossary))
     checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, response, headings, silent)
     look = cache(checker.check)  # some answers say the same again and again
@@ -156,7 +159,7 @@ class _ClauseChecker:
             q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._foreign.query)
         ]
         # Behind a label there is nothing but the title and the heading that the quotation is from.
-        label = QUOTATION.sub("", clause.words).strip(" .,;")
+        label = QUOTATION.sub("", clause.words).strip(" .,;") if quoted else ""
         label_words = set(map(stem, WORD.findall(label))) - _LABEL_WORDS
         is_labelled = label.endswith(":") and any(label_words <= one.about for one in cited)
         is_quotation = not foreign and (2 * sum(map(len, quoted)) > len(clause.words) or is_labelled)
@@ -176,7 +179,7 @@ class _ClauseChecker:
                 contradictions = contradictions or list(row_defects(sentence, cited, self._headings))
                 contradictions = [one for one in contradictions if one.text not in lacking]
                 if not names and not contradictions and not clause.is_cell:
-                    names = [Defect("name", text) for text in self._foreign.names(sentence, [*self._evidence.values()])]
+                    names = [Defect("name", text) for text in self._foreign.names(sentence)]
                 states_figure = any(one.figure.year is None and _is_claim(one, clause.words) for one in claimed)
                 if not any((missing, names, contradictions, states_figure)) and self._foreign.is_all(sentence):
                     names = [NO_WORD]
@@ -186,7 +189,7 @@ class _ClauseChecker:
         self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
     ) -> tuple[list[Defect], frozenset[str]]:
         """Return the figures and dates that no passage has, and the texts of the amounts that one has."""
-        words, missing = clause.words, list[tuple[int, Defect]]()
+        words, lower, missing = clause.words, lowered(clause.words), list[tuple[int, Defect]]()
         all_dates = dates(words) if claimed else []
         days = _places_of(date for date in all_dates if date.day is not None)
         # A month that is part of a dated day does not count beside it.
@@ -205,7 +208,7 @@ class _ClauseChecker:
             if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
                 continue
             terms = self._terms(clause, supported, cited) if terms is None else terms
-            if any(is_calculated(one, some, words) for some in terms):
+            if len(missing) < MAX_MISSING and any(is_calculated(one, some, lower) for some in terms):
                 continue
             kind: MarkKind = "figure"
             if one.figure.year or any(source.amounts_like(one) for source in cited):
@@ -254,7 +257,7 @@ class _ClauseChecker:
         sentence = Sentence(words, claimed)
         if any(self._foreign.names(sentence, following)):
             return True
-        return not _ADDRESSES.search(words) and self._foreign.is_all(sentence)
+        return not _ADDRESSES.search(lowered(words)) and self._foreign.is_all(sentence)
 
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:
@@ -268,7 +271,7 @@ def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
         return False
     before = unify_signs(words[max(0, figure.start - 3) : figure.start])
     named = figure.year is None and _NAME_BEFORE_NUMBER.search(before)
-    if figure.word and amount.measure == "time" and _COUNTED.search(words, 0, figure.start):
+    if figure.word and amount.measure == "time" and _COUNTED.search(lowered(words[: figure.start])):
         return False
     return not (figure.bare and not amount.measure and (figure.word or named))
 

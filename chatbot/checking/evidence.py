@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from ..domain import ATTACHMENTS, Passage
 from ..domain.scope import NamedCountry
-from ..language import STOP_WORDS, language_of, sentences
-from ..language.figures import comma_decimals, dates, figures, scales_named
+from ..language import STOP_WORDS, sentences
+from ..language.figures import Date, comma_decimals, dates, figures, scales_named
 from ..language.reported_figures import stated
 from ..questions.names import find_countries
 from .amounts import CLOSELY, ROUGHLY, Amount, amounts
@@ -94,7 +94,7 @@ class Sentence:
     @cached_property
     def countries(self) -> tuple[NamedCountry, ...]:
         """The countries that it names."""
-        return find_countries(self.text)
+        return find_countries(self.text, misspelt=False)
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -125,10 +125,9 @@ class Evidence:
 
     def __init__(self, where: str, text: str, heading: str = "") -> None:
         self.heading = heading
+        self.text = text
         self.full = f"{where}\n{text}"
         self.where = where
-        self.words = f"{normalise(where)}\n{normalise(text)}"
-        self.dates = list({(one.year, one.month, one.day): one for one in dates(where) + dates(text)}.values())
         named = figures(where)
         of_rates = figures(" ".join(_RATE.findall(text)))
         self.around = frozenset(value for one in (*named, *of_rates) for value in (*one.values, *one.parts))
@@ -152,14 +151,19 @@ class Evidence:
         self._sorted = sorted(self._places)
 
     @cached_property
+    def words(self) -> str:
+        """All of it, normalised."""
+        return f"{normalise(self.where)}\n{normalise(self.text)}"
+
+    @cached_property
+    def dates(self) -> list[Date]:
+        """The dates in it."""
+        return dates(self.where) + dates(self.text)
+
+    @cached_property
     def keys(self) -> frozenset[str]:
         """Stems of all words of the text, the title, the section and the metadata."""
         return frozenset(map(stem, WORD.findall(self.full)))
-
-    @cached_property
-    def language(self) -> str:
-        """The language of the text (`language_of`)."""
-        return language_of(self.full)
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
@@ -175,11 +179,6 @@ class Evidence:
     def about(self) -> frozenset[str]:
         """Stems of its title, section and metadata."""
         return frozenset(map(stem, WORD.findall(self.where)))
-
-    @cached_property
-    def countries(self) -> frozenset[str]:
-        """Codes of the countries that it names."""
-        return frozenset(key for country in find_countries(self.full) for key in country.keys)
 
     def mentions(self, name: Sequence[str], but: Set[str]) -> bool:
         """Return whether it has these words without the stems ``but``, their abbreviation, or what they abbreviate."""
@@ -254,11 +253,11 @@ _read = lru_cache(maxsize=CACHED_PASSAGES)(Evidence)
 def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sentence]:
     for sentence in sentences(_WRAPPED.sub(" ", text)):
         in_sentence = amounts(sentence, comma=comma)
-        factors = headed | scales_named(sentence, [one.figure for one in in_sentence])
+        factors = headed | scales_named(sentence, [one.figure for one in in_sentence]) if in_sentence else headed
         for place, one in enumerate(in_sentence):
             if factors and not one.figure.scaled:
                 also = frozenset((value * factor).normalize() + 0 for value in one.figure.values for factor in factors)
-                in_sentence[place] = replace(one, also=also)
+                in_sentence[place] = one._replace(also=also)
         yield Sentence(sentence, in_sentence)
 
 
@@ -271,7 +270,7 @@ def _rows(statements: Sequence[Sentence], text: str, own: str) -> Iterator[Row]:
         for number, (statement, place) in enumerate(places[at : at + MAX_SKIPPED], start=at + 1):
             amount = statement.amounts[place]
             if figure.value in amount.figure.values:
-                statement.amounts[place] = amount = replace(amount, years=amount.years or figure.years)
+                statement.amounts[place] = amount = amount._replace(years=amount.years or figure.years)
                 heading, at = figure.heading or own, number
                 under[heading].append((keys_of(f"{figure.label} {_written_out(figure.label, heading)}"), amount))
                 break

@@ -11,14 +11,14 @@ from functools import lru_cache
 from ..domain import Question
 from ..domain.figures import GlossaryEntry
 from ..language import language_of
-from ..questions.names import find_countries
+from ..questions.names import find_countries, keys_in
 from .evidence import BEGINNING, CAPITAL, GENERAL, WORD, Evidence, Sentence, label_key
 from .wording import QUOTATION, normalise, pattern, stem, stems
 
 _SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
 _ATTRIBUTIONS = (
-    re.compile(rf"{pattern('(?i:{attributes})').pattern} {_SPEAKER}"),
-    re.compile(rf"(?:^|[,;] ){_SPEAKER} (?:{pattern('(?i:{says})').pattern}) that\b"),
+    re.compile(rf"(?i:{pattern('{attributes}').pattern}) {_SPEAKER}"),
+    re.compile(rf"(?:^|[,;] ){_SPEAKER} {pattern('{says}').pattern} that\b"),
 )
 _NO_NAMES, _NO_SPEAKERS = stems("no_name"), stems("no_speaker") | stems("stand_in")
 _ASIDE = re.compile(r"\([^()]*\)")
@@ -55,6 +55,7 @@ class Headings:
         return any(phrase <= keys for phrase in (_name_keys(heading), *self._phrases.get(heading, ())) if phrase)
 
 
+@lru_cache(maxsize=4096)
 def _name_keys(phrase: str) -> frozenset[str]:
     return frozenset(key for key in map(stem, WORD.findall(_ASIDE.sub("", phrase))) if key not in _NO_HEADINGS)
 
@@ -79,30 +80,32 @@ class Foreign:
         self._given = frozenset(stem(word)[:BEGINNING] for word in WORD.findall(f"{query} {scope}"))
         of_headings = (headings.words(heading) for one in evidence.values() for heading in one.headings)
         named = frozenset(key[:BEGINNING] for words in of_headings for key in words)
-        self._beginnings = self._given.union(named, *(one.beginnings for one in evidence.values()))
-        languages = (language_of(response), *(one.language for one in evidence.values()))
+        self._all = self._given.union(*(one.beginnings for one in evidence.values()))
+        self._beginnings = self._all | named
+        languages = (language_of(response), *(language_of(one.full) for one in evidence.values()))
         self._is_english = set(languages) == {"english"}
 
     def countries(self, sentence: Sentence, cited: Sequence[Evidence]) -> Iterator[str]:
         """Yield the countries that neither ``cited`` nor the question mention."""
         for country in sentence.countries:
-            if country.taken_as or len(country.text.strip(".")) < MIN_NAME_CHARACTERS:
+            if len(country.text.strip(".")) < MIN_NAME_CHARACTERS:
                 continue
             words = set(map(stem, WORD.findall(country.text)))
-            named = (words <= one.keys or not one.countries.isdisjoint(country.keys) for one in cited)
+            named = (words <= one.keys or not keys_in(one.full).isdisjoint(country.keys) for one in cited)
             if self._countries.isdisjoint(country.keys) and not any(named):
                 yield country.text
 
-    def names(self, sentence: Sentence, cited: Sequence[Evidence]) -> Iterator[str]:
-        """Yield the names in an English sentence that neither ``cited`` nor the question have."""
+    def names(self, sentence: Sentence, cited: Sequence[Evidence] | None = None) -> Iterator[str]:
+        """Yield the names in an English sentence that neither ``cited`` (else any passage) nor the question have."""
+        known = self._all if cited is None else self._given.union(*(one.beginnings for one in cited))
+        cited = list(self._evidence.values()) if cited is None else cited
         skipped = [(one.figure.start, one.end) for one in sentence.amounts]
         skipped += [quote.span() for quote in QUOTATION.finditer(sentence.text)]
         for match in CAPITAL.finditer(sentence.text) if self._is_english else ():
             name, key = match[0], stem(match[0])
             if key in _NO_NAMES or any(start <= match.start() < end for start, end in skipped):
                 continue
-            known = [self._given, *(one.beginnings for one in cited)]
-            if any(key[:BEGINNING] in one for one in known) or any(name in one.text for one in sentence.countries):
+            if key[:BEGINNING] in known or any(name in one.text for one in sentence.countries):
                 continue
             if not any(normalise(name) in one.words or one.mentions([name], frozenset()) for one in cited):
                 yield name

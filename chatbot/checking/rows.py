@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import TypeVar
 
+from ..language import lowered
+from ..questions.names import keys_in
 from .amounts import Amount
 from .contradictions import ABOVE, BELOW, FALLS, NEGATORS, RISES, Defect, nearest
 from .evidence import BEGINNING, WORD, Evidence, Row, Sentence, Token, keys_of, label_key
@@ -44,9 +46,9 @@ def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings)
     ]  # fmt: skip
     shown, found = [one for one, sources in places if sources], [sources for _, sources in places if sources]
     yield from _of_other_countries(clause, shown, found)
-    yield from _of_siblings(clause.text, shown, found)
+    yield from _of_siblings(clause, shown, found)
     yield from _of_other_headings(clause, shown, found, headings)
-    if clause.keys.isdisjoint(_CHANGES) and not _UNCHANGED.search(clause.text):
+    if clause.keys.isdisjoint(_CHANGES) and not _UNCHANGED.search(lowered(clause.text)):
         return
     yield from _turned(clause, set(map(id, shown)))
     yield from _turned_prose(clause, cited)
@@ -71,35 +73,35 @@ def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _V
 
 def _of_other_countries(clause: Sentence, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
     """Yield the countries beside a figure that only passages about others have."""
-    named = [one for one in clause.countries if not one.taken_as and len(one.text) >= MIN_NAME_CHARACTERS]
+    named = [one for one in clause.countries if len(one.text) >= MIN_NAME_CHARACTERS]
     if not named:
         return
     for places, sources in zip(
         _beside(clause.text, shown, [(one.start, n) for n, one in enumerate(named)]), found, strict=True
     ):
-        countries = {key for source, _ in sources for key in source.countries}
         beside = [named[place] for place in sorted(places)]
-        if countries and beside and all(countries.isdisjoint(one.keys) for one in beside):
+        countries = {key for source, _ in sources for key in keys_in(source.full)} if beside else ()
+        if countries and all(countries.isdisjoint(one.keys) for one in beside):
             yield Defect("name", beside[0].text)
 
 
-def _of_siblings(words: str, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
+def _of_siblings(clause: Sentence, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
     """Yield the figures beside which the label of another figure under their heading stands, instead of their own."""
-    rows = [[source.row_of(true) for source, true in sources] for sources in found]
+    rows, lower = [[source.row_of(true) for source, true in sources] for sources in found], lowered(clause.text)
     labels = {key for some in rows for row in some if row for label in (row.label, *row.siblings) for key in label}
     if not labels:
         return
     figures = {place for one in shown if one.figure.text not in labels for place in range(one.figure.start, one.end)}
     mentions = [
         (place, key)
-        for match in WORD.finditer(words)
+        for match in WORD.finditer(lower)
         if (place := match.start()) not in figures and (key := label_key(match[0])) in labels
-        and not _COMPARED.search(words, max(0, place - COMPARED_DISTANCE), place)
+        and not _COMPARED.search(lower, max(0, place - COMPARED_DISTANCE), place)
     ]  # fmt: skip
     of_rows = [(one, some) for one, some in zip(shown, rows, strict=True) if one.figure.text not in labels]
-    for (amount, some), beside in zip(of_rows, _beside(words, [one for one, _ in of_rows], mentions), strict=True):
+    for (amount, some), beside in zip(of_rows, _beside(lower, [one for one, _ in of_rows], mentions), strict=True):
         if beside and all(row and _is_of_sibling(row, beside) for row in some):
-            yield Defect("figure", words[amount.figure.start : amount.figure.end].strip())
+            yield Defect("figure", clause.text[amount.figure.start : amount.figure.end].strip())
 
 
 def _is_of_sibling(row: Row, beside: frozenset[str]) -> bool:
@@ -136,13 +138,13 @@ def _sign(tokens: Sequence[Token], ups: frozenset[str] = RISES, downs: frozenset
 
 def _turned(clause: Sentence, supported: Collection[int]) -> Iterator[Defect]:
     """Yield the second of two figures that do not change as the clause says: "rose from 7.7 % to 6.9 %"."""
-    tokens = clause.tokens
+    tokens, lower = clause.tokens, lowered(clause.text)
     places = [place for place, token in enumerate(tokens) if _is_figure(token) and id(token.amount) in supported]
     for at, (place, other) in enumerate(pairwise(places)):
         one, two = tokens[place].amount, tokens[other].amount
         if not one or not two or not one.measures_as(two) or min(*one.figure.values, *two.figure.values) < 0:
             continue
-        if _UNCHANGED.search(clause.text) and len(places) == 2 and not one.agrees(two):
+        if _UNCHANGED.search(lower) and len(places) == 2 and not one.agrees(two):
             yield Defect("direction", tokens[other].text)
         start = max(places[at - 1] + 1 if at else 0, place - VERB_DISTANCE)
         before, between = tokens[start:place], tokens[place + 1 : other]
@@ -198,7 +200,7 @@ def _turned_series(clause: Sentence, cited: Sequence[Evidence], headings: Headin
     """Yield the word of change of a clause without figures, if the only series of its passages went the other way."""
     tokens = clause.tokens
     years = sorted(year for token in tokens if token.amount and (year := token.amount.figure.year))
-    sign, is_same = _sign(tokens), _UNCHANGED.search(clause.text) is not None
+    sign, is_same = _sign(tokens), _UNCHANGED.search(lowered(clause.text)) is not None
     factored = any(token.key in _FACTORS for token in tokens)
     series = [list(one) for source in cited for _, one in groupby(source.rows, lambda row: (row.heading, row.label))]
     if len(series) != 1 or not (sign or is_same):

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import Stemmer
 
@@ -21,7 +21,7 @@ from ..language import sentences, visible
 from ..questions.english import RuleWords
 
 _RULES = RuleWords(__package__, "claims.toml")
-pattern, word_list = _RULES.pattern, _RULES.words
+pattern, word_list = partial(_RULES.pattern, any_case=False), _RULES.words
 UNITS: dict[str, dict[str, Decimal]] = {
     measure: {spelling: Decimal(size) for spelling, size in spellings.items()}
     for measure, spellings in _RULES.tables["units"].items()
@@ -36,6 +36,8 @@ QUOTATION = re.compile(
 )
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _MARKS = re.compile(r"(?<!\\)(?:[*`]+|~{2,}|(?<!\w)_+|(?<!_)_+(?!\w)|(?<=\\_)_+(?!\w))")
+_MARK = re.compile(r"[*`~_\\]")
+"""Most texts have none, and looking is cheaper than replacing."""
 _QUOTES = dict.fromkeys(map(ord, "\"“”„‟«»‹›「」『』'‘’‚‛ʼ′`"), "'")
 _DASH = re.compile(" ?[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+ ?")
 _GAP = re.compile(r"\[?\s?(?:\.\s?\.\s?\.|…)\s?\]?|\s·\s")
@@ -205,15 +207,15 @@ def _renumbered(text: str, numbers: Mapping[int, int]) -> str:
 
 def strip_marks(text: str) -> str:
     """Return the text without Markdown's marks and escapes."""
-    return _ESCAPE.sub(r"\1", _MARKS.sub("", text))
+    return _ESCAPE.sub(r"\1", _MARKS.sub("", text)) if _MARK.search(text) else text
 
 
 def normalise(text: str) -> str:
     """Return a text for comparing words: no case, quotes or invisible characters, one kind of dash and of space."""
     text = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_QUOTES)
-    text = re.sub(r"(?<!\w)'+|'+(?!\w)", "", text)
-    text = re.sub(r"(?<=\d)[, ](?=\d{3}(?!\d))", "", text)
-    text = _DASH.sub("-", " ".join(_MARKS.sub("", text).split()))
+    text = re.sub(r"'+(?!\w)|(?<!\w)'+", "", text)
+    text = re.sub(r"[, ](?<=\d[, ])(?=\d{3}(?!\d))", "", text)
+    text = _DASH.sub("-", " ".join((_MARKS.sub("", text) if _MARK.search(text) else text).split()))
     return re.sub(r" (?=[,.;:!?%)\]])", "", text)
 
 

@@ -75,11 +75,17 @@ _SPELLINGS = {
     ),
 }
 """Signs of a language besides its stop words; a word with a capital may be a name."""
-_LATIN = re.compile("[a-zA-Z\u00c0-\u024f]")
+_LATIN, _NOT_LATIN = re.compile("[a-zA-Z\u00c0-\u024f]"), re.compile(r"[^\W\d_a-zA-Z\u00c0-\u024f]+")
 _ARABIC = re.compile("[ةىيك]")
 """Letters that Persian and Urdu, in the same script, write in other ways."""
 LANGUAGES = sorted(STOP_WORDS)
 """Languages with both a Snowball stemmer and a stop-word list."""
+
+
+def lowered(text: str) -> str:
+    """Return a text of the same length in lower case: to search it takes a third of the time of `re.IGNORECASE`."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(s if len(s.lower()) > 1 else s.lower() for s in text)
 
 
 class Analyzer:
@@ -153,8 +159,8 @@ def language_of(text: str, otherwise: str = "english") -> str:
     best = max(LANGUAGES, key=lambda language: (signs[language], language == "spanish"))
     if signs[best] > max(1, signs[otherwise]):
         return best
-    letters = 0 if text.isascii() or otherwise == "russian" else sum(map(len, LETTERS_PATTERN.findall(text)))
-    if 2 * len(_LATIN.findall(text) if letters else "") >= letters:  # "GDP" in an Arabic question is Latin too
+    letters = 0 if text.isascii() or otherwise == "russian" else sum(map(len, _NOT_LATIN.findall(text)))
+    if letters == 0 or len(_LATIN.findall(text)) >= letters:  # "GDP" in an Arabic question is Latin too
         return otherwise
     return "arabic" if _ARABIC.search(text) else ""
 

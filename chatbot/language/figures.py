@@ -7,11 +7,12 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from importlib.resources import files
+from typing import NamedTuple
 
-from . import LETTERS_PATTERN
+from . import LETTERS_PATTERN, lowered
 
 _WORDS_OF = tomllib.loads(files(__package__).joinpath("numbers.toml").read_text("utf-8"))
 SCALES = {word: Decimal(10) ** int(power) for power, words in _WORDS_OF["scales"].items() for word in words.split()}
@@ -28,11 +29,12 @@ MONTHS = {name: number for number, names in enumerate(_WORDS_OF["months"], start
 GAP = "\u202f"
 """Replaces every space that keeps the digits of one number together."""
 _ALIKE = {
-    **dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f"), GAP),
-    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"), "-"),
-    **dict.fromkeys(map(ord, "\u2019\u02bc"), "'"),
-    **dict(zip(map(ord, "\uff05\uff0e\uff0c\u066b\u066c\ufe6a"), "%.,.,%", strict=True)),
+    **dict.fromkeys("\u00a0\u2007\u2009\u202f", GAP),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-"),
+    **dict.fromkeys("\u2019\u02bc", "'"),
+    **dict(zip("\uff05\uff0e\uff0c\u066b\u066c\ufe6a", "%.,.,%", strict=True)),
 }
+_ALIKE_SIGN, _OTHER_DIGIT = re.compile(f"[{''.join(_ALIKE)}]"), re.compile(r"\d(?<![0-9])")
 _WORDS = rf"(?:{'|'.join(TENS)})(?:[- ](?:{'|'.join(list(ONES)[:9])}))?|{'|'.join(sorted(ONES, key=len, reverse=True))}"
 _NUMBER = (
     rf"\d{{1,3}}(?:[{GAP}']\d{{3}})+(?!\d)(?:[.,]\d+)?"
@@ -41,28 +43,27 @@ _NUMBER = (
 )
 _MONEY = "|".join(CURRENCIES.values())
 _SCALE = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
-_STARTS = sorted({word[:2].lower() for word in (*TENS, *ONES, "minus", *re.findall(r"[A-Za-z]{2,}", _MONEY))})
+_SCALE_WORD = re.compile(rf"\b(?:{_SCALE})\b")
+_STARTS = sorted({word[:2] for word in (*TENS, *ONES, "minus", *re.findall(r"[a-z]{2,}", _MONEY))})
 _FIGURE = re.compile(
     # It begins at a sign, a digit or such a word; without this the alternatives are tried at each letter.
     rf"(?=[-\d$€£¥₹₽]|(?<![a-z])(?:{'|'.join(_STARTS)}|[a-z][$.ó]))"
     rf"(?P<sign>(?<![\w)\]%.,])-|\bminus )?(?P<before>(?:{_MONEY})[ {GAP}]?(?P<inner>-)?)?"
     rf"(?<![\w.])(?<!\d,)(?P<number>{_NUMBER})"
     rf"(?:(?P<signs>[{''.join(SCALE_SIGNS)}])|(?P<short>[kmbt]\b)|[ {GAP}-]?(?P<scale>{_SCALE})\b\.?)?"
-    rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?",
-    re.IGNORECASE,
+    rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?"
 )
 _YEARS = {str(year): year for year in range(1000, 2100)}
-RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?", re.IGNORECASE)
+RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?")
 _COMMA_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)")
 _POINT_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
 
 
-_NOTE_MARK = re.compile("(?<!10)(?<=[0-9⁰¹²³⁴-⁹])[⁰¹²³⁴-⁹]")
+_NOTE_MARK = re.compile("[⁰¹²³⁴-⁹](?<=[0-9⁰¹²³⁴-⁹].)(?<!10.)")
 """2023⁴; 10⁴ is a power."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A number in a text. ``values`` are its possible readings, of which one is enough. ``parts``: the several
     numbers that it may be instead ("12 345" in a table, 5,6 in a list), all of which count."""
 
@@ -74,24 +75,21 @@ class Figure:
     scaled: bool = False
     word: bool = False
     parts: tuple[Decimal, ...] = ()
+    year: int | None = None
+    """The number as a year if it is written like one, from 1000 to 2099."""
 
     @property
     def bare(self) -> bool:
         """Just a number: no unit, no scale."""
         return not self.unit and not self.scaled
 
-    @property
-    def year(self) -> int | None:
-        """The number as a year if it is written like one, from 1000 to 2099, else None."""
-        return _YEARS.get(self.text)
-
 
 def unify_signs(text: str) -> str:
     """Return a text of the same length: ASCII digits, one kind of dash, apostrophe and space, no marks of notes."""
     if text.isascii():
         return text
-    text = _NOTE_MARK.sub(" ", text.translate(_ALIKE))
-    return text if text.isascii() else re.sub(r"(?![0-9])\d", lambda digit: str(unicodedata.decimal(digit[0])), text)
+    text = _NOTE_MARK.sub(" ", _ALIKE_SIGN.sub(lambda sign: _ALIKE[sign[0]], text))
+    return text if text.isascii() else _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
 
 
 def comma_decimals(text: str) -> bool:
@@ -104,8 +102,8 @@ def comma_decimals(text: str) -> bool:
 def figures(text: str, *, comma: bool = False) -> list[Figure]:
     """Return the numbers of ``text`` in order. ``comma``: its decimals have a comma (`comma_decimals`)."""
     text = unify_signs(text)
-    in_text: list[Figure] = []
-    for match in _FIGURE.finditer(text):
+    lower, in_text = lowered(text), list[Figure]()
+    for match in _FIGURE.finditer(lower):
         number = match["number"]
         values, parts = _readings(number, comma)
         scale, unit = _scale(match), "%" if match["percent"] else ""
@@ -113,21 +111,16 @@ def figures(text: str, *, comma: bool = False) -> list[Figure]:
         if scale is not None or negative:
             values = [value * (scale or 1) * (-1 if negative else 1) for value in values]
         if not unit and (money := (match["before"] or match["after"] or "").strip(f" {GAP}-")):
-            unit = next((one for one, names in CURRENCIES.items() if re.match(names, money, re.IGNORECASE)), "")
+            unit = next((one for one, names in CURRENCIES.items() if re.match(names, money)), "")
+        written = text[match.start() : match.end()].strip()
         in_text.append(
             Figure(
-                text=match[0].strip(),
-                start=match.start(),
-                end=match.end(),
-                values=frozenset(map(_normal, values)),
-                unit=unit,
-                scaled=scale is not None,
-                word=number[0].isalpha(),
-                parts=tuple(map(_normal, parts)),
+                written, match.start(), match.end(), frozenset(map(_normal, values)), unit, scale is not None,
+                number[0].isalpha(), tuple(map(_normal, parts)), _YEARS.get(written),
             )
-        )
+        )  # fmt: skip
         if len(in_text) > 1:
-            in_text[-2:] = _shared(text, *in_text[-2:])
+            in_text[-2:] = _shared(lower, *in_text[-2:])
     return in_text
 
 
@@ -135,16 +128,16 @@ def _scale(match: re.Match[str]) -> Decimal | None:
     if match["signs"]:
         return SCALE_SIGNS[match["signs"]]
     if match["scale"]:
-        return SCALES[match["scale"].lower()]
-    if match["short"] and (match["before"] or match["short"].lower() == "k"):
-        return SHORT_SCALES[match["short"].lower()]
+        return SCALES[match["scale"]]
+    if match["short"] and (match["before"] or match["short"] == "k"):
+        return SHORT_SCALES[match["short"]]
     return None
 
 
 def _readings(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
     """Return what the digits may mean as one number, and as several."""
     if number[0].isalpha():
-        tens, _, ones = number.lower().replace("-", " ").partition(" ")
+        tens, _, ones = number.replace("-", " ").partition(" ")
         return [Decimal(TENS.get(tens, 0) + ONES.get(ones or tens, 0))], []
     if " " in number:
         whole, _ = _readings(number.replace(" ", GAP), comma)
@@ -167,18 +160,18 @@ def _readings(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
 def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
     """Give both ends of a range the unit and scale of one: "5 to 7 million", "$5-7". 2019-21 ends in 2021."""
     gap = text[first.end : second.start]
-    if not RANGE.fullmatch(gap):
+    if len(gap) > len(" bis $") or not RANGE.fullmatch(gap):
         return first, second
     if (year := first.year) and re.fullmatch(r"[-/]", gap) and re.fullmatch(r"\d{2}", second.text):
         later = {Decimal(year // 100 * 100) + value for value in second.values}
-        return first, replace(second, values=second.values | {value for value in later if value > year})
+        return first, second._replace(values=second.values | {value for value in later if value > year})
     if first.year or second.year:
         return first, second
     if second.scaled and not first.scaled:
-        match = _FIGURE.match(second.text)
+        match = _FIGURE.match(second.text.lower())
         scale = (match and _scale(match)) or Decimal(1)
-        first = replace(first, values=first.values | {_normal(value * scale) for value in first.values}, scaled=True)
-    return replace(first, unit=first.unit or second.unit), replace(second, unit=second.unit or first.unit)
+        first = first._replace(values=first.values | {_normal(value * scale) for value in first.values}, scaled=True)
+    return first._replace(unit=first.unit or second.unit), second._replace(unit=second.unit or first.unit)
 
 
 def _normal(value: Decimal) -> Decimal:
@@ -188,11 +181,8 @@ def _normal(value: Decimal) -> Decimal:
 def scales_named(text: str, figures_of_it: Iterable[Figure]) -> set[Decimal]:
     """Return the scales apart from any number, as in the heading "GDP (US$ million)"."""
     taken = [(figure.start, figure.end) for figure in figures_of_it if figure.scaled]
-    return {
-        SCALES[word[0].lower()]
-        for word in re.finditer(rf"\b(?:{_SCALE})\b", text, re.IGNORECASE)
-        if not any(start <= word.start() < end for start, end in taken) and SCALES[word[0].lower()] >= 1000
-    }
+    named = ((word.start(), SCALES[word[0]]) for word in _SCALE_WORD.finditer(lowered(text)))
+    return {size for at, size in named if size >= 1000 and not any(start <= at < end for start, end in taken)}
 
 
 _MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
@@ -200,9 +190,9 @@ _DAY = r"(?<![\d.,])(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|º|°)?\.?"
 _DATE_YEAR = r"(?P<year>(?:1\d|20)\d{2})(?!\d|[.,]\d)"
 _OF = r"\s+(?:of |de |di )?"
 _WRITTEN = (
-    re.compile(rf"{_DAY}{_OF}{_MONTH}(?:,?{_OF}{_DATE_YEAR})?", re.IGNORECASE),
-    re.compile(rf"\b{_MONTH}\s+{_DAY}(?!\d|[.,]\d|\s?%)(?:,?\s+{_DATE_YEAR})?", re.IGNORECASE),
-    re.compile(rf"\b{_MONTH},?{_OF}{_DATE_YEAR}", re.IGNORECASE),
+    re.compile(rf"{_DAY}{_OF}{_MONTH}(?:,?{_OF}{_DATE_YEAR})?"),
+    re.compile(rf"\b{_MONTH}\s+{_DAY}(?!\d|[.,]\d|\s?%)(?:,?\s+{_DATE_YEAR})?"),
+    re.compile(rf"\b{_MONTH},?{_OF}{_DATE_YEAR}"),
 )
 _NUMERIC = (
     re.compile(r"(?<!\d)(?P<year>(?:1\d|20)\d{2})-(?P<month>[01]?\d)-(?P<day>[0-3]?\d)(?!\d)"),
@@ -211,9 +201,7 @@ _NUMERIC = (
     re.compile(r"(?<![\d/])(?P<month>[01]?\d)/(?P<day>[0-3]?\d)/(?P<year>(?:1\d|20)\d{2})(?!\d)"),
 )
 _MAY_BE_NUMERIC = re.compile(r"\d[-./]\s?\d\d?[-./]")
-_EARLIER_DAY = re.compile(
-    r"(?<![\d.,])([0-3]?\d)(?:st|nd|rd|th)?\.?\s?(?:-|/|,|to|and|or|bis|und|et|y)\s?$", re.IGNORECASE
-)
+_EARLIER_DAY = re.compile(r"(?<![\d.,])([0-3]?\d)(?:st|nd|rd|th)?\.?\s?(?:-|/|,|to|and|or|bis|und|et|y)\s?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,15 +217,15 @@ class Date:
 
 def dates(text: str) -> list[Date]:
     """Return the dates in a text, unordered. 7/8/2022 has both readings, and "7 and 8 August" is two days."""
-    text = unify_signs(text)
+    text = lowered(unify_signs(text))
     in_text: list[Date] = []
     # Most sentences have neither, and to look for both is quicker than for dates.
-    written = () if MONTHS.keys().isdisjoint(LETTERS_PATTERN.findall(text.lower())) else _WRITTEN
+    written = () if MONTHS.keys().isdisjoint(LETTERS_PATTERN.findall(text)) else _WRITTEN
     numeric = _NUMERIC if _MAY_BE_NUMERIC.search(text) else ()
     for pattern in (*written, *numeric):
         for match in pattern.finditer(text):
             named = match.groupdict()
-            month = int(named["month"]) if named["month"].isdigit() else MONTHS[named["month"].lower()]
+            month = int(named["month"]) if named["month"].isdigit() else MONTHS[named["month"]]
             day = int(named["day"]) if named.get("day") else None
             if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
                 continue

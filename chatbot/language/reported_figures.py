@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from ..domain import Chunk
 from ..domain.documents import UNSURE
@@ -77,8 +77,7 @@ MOST_WORDS = 8
 """Words of a label, a heading or a unit, at most; more of them are prose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(NamedTuple):
     """One figure. ``heading``: the line above it, "" = the passage's own. ``label``: "male", "border countries:
     Chad". ``years``: all of a span, of which the last is `year`; none where the text gives none."""
 
@@ -180,7 +179,7 @@ def _figures_of_line(
     elif items and group:
         items[0] = ([*group, *items[0][0]], items[0][1])
     found = _statements(items, comma)
-    return [replace(figure, heading=heading) for figure in found] if heading else found, group
+    return [figure._replace(heading=heading) for figure in found] if heading else found, group
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -198,7 +197,7 @@ def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
         after = next((other for other in block[place:] if other.years), None)
         before = next((other for other in reversed(block[:place]) if other.years), None)
         if near := after or before:
-            figure = replace(figure, years=near.years, estimate=near.estimate)  # noqa: PLW2901
+            figure = figure._replace(years=near.years, estimate=near.estimate)  # noqa: PLW2901
         yield figure
 
 
@@ -222,8 +221,8 @@ def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Sta
     for place in reversed(range(len(found) - 1)):
         last = found[place + 1]
         if last.years and not found[place].years:  # the items of one line have the year of its end
-            found[place] = replace(found[place], years=last.years, estimate=last.estimate)
-    return [replace(figure, years=figure.years or of_row) for figure in found] if of_row else found
+            found[place] = found[place]._replace(years=last.years, estimate=last.estimate)
+    return [figure._replace(years=figure.years or of_row) for figure in found] if of_row else found
 
 
 def _take_labels(item: str) -> tuple[list[str], str]:
@@ -250,7 +249,7 @@ def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool)
     parts = [_figure(names, part, comma) for aside in asides for part in _PART_END.split(aside)]
     for figure in [main, *parts]:
         if figure is not None:
-            yield replace(figure, years=years, estimate=estimate) if years or estimate else figure
+            yield figure._replace(years=years, estimate=estimate) if years or estimate else figure
 
 
 def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> Stated | None:

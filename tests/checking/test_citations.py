@@ -115,13 +115,13 @@ def test_the_snippet_is_the_passage_cut_between_words() -> None:
 @pytest.mark.parametrize(
     "piece",
     ["[1, ", '"', "'", " '", "\u00ab ", "- ", "12 ", "1,234 ", "7 and ", "9.", "~", "_", "*", "$", "5% (", "\u201c",
-     "1,", "9" * 10, ". ", "[1]", "\\", "1.[1]", "a" * 50, " "],
+     "1,", "9" * 10, ". ", "[1]", "\\", "1.[1]", "a" * 50, " ", "".join(f"{n % 1000}.{n} " for n in range(5_000))],
 )  # fmt: skip
 def test_a_hostile_answer_is_checked_in_bounded_time(piece: str) -> None:
-    """100,000 characters; a quadratic check would take minutes of the processor."""
-    started = time.process_time()
-    check(piece * (100_000 // len(piece)) + " [1].", context(KENYA))
-    assert time.process_time() - started < 30.0
+    """100,000 characters, half of them checked; a quadratic check would take minutes of the processor."""
+    started, half = time.process_time(), piece * (49_000 // len(piece))
+    check(f"{half} [1]. {half}", context(KENYA))
+    assert time.process_time() - started < 5.0
 
 
 def test_a_row_quoted_behind_its_heading_and_page_is_what_it_says() -> None:
