@@ -114,6 +114,8 @@ def add(browser: Page, *files: FilePayload, **fields: str) -> Locator:
     """Adds files with these fields; returns what shows their ingestion."""
     browser.locator("#file-input").set_input_files(list(files))
     expect(browser.locator("#staged")).to_be_visible()
+    expect(browser.locator(".staged-note:visible")).to_have_count(0, timeout=SLOW)  # what they say is in the fields
+    browser.locator("#advanced summary").click()
     for name, value in fields.items():
         browser.locator(f"#upload-{name}").fill(value)
     browser.locator("#upload-submit").click()
@@ -146,7 +148,7 @@ def test_documents_are_added_found_changed_and_deleted(library: Opened, address:
 
     card = add(browser, REPORT, DAMAGED, country_name="Fiji", year="2031", labels="spices, trade")
     expect(card).to_have_attribute("data-state", "done", timeout=SLOW)
-    rows = card.locator(".file-row")
+    rows = card.locator(".file-row")  # the title is the file's, as proposed; the country is the person's
     expect(rows.filter(has_text="vanilla.md")).to_contain_text(re.compile(r"Added, \d+ passages?"))
     expect(rows.filter(has_text="damaged.pdf").locator(".file-error")).to_contain_text("damaged.pdf")
     expect(card.locator(".retry")).to_be_visible()
@@ -162,6 +164,7 @@ def test_documents_are_added_found_changed_and_deleted(library: Opened, address:
     sheet = browser.locator("#document-dialog")
     expect(sheet.locator("#document-facts")).to_contain_text("spices, trade")
     expect(sheet.locator(".passage-item").first).to_contain_text("4711 tonnes")
+    expect(sheet.locator(".guide-chapters")).to_contain_text("Exports, Prices")
     expect(sheet.locator("#passages")).to_contain_text("<script>window.pwned = 1</script>")
     with browser.expect_download() as download:
         sheet.locator("#document-file").click()
@@ -174,6 +177,7 @@ def test_documents_are_added_found_changed_and_deleted(library: Opened, address:
     edit.get_by_role("button", name="Save").click()
     expect(edit).to_be_hidden(timeout=SLOW)
     expect(sheet.locator("#document-facts")).to_contain_text("2032")
+    expect(sheet.locator(".guide-about")).to_have_text("Vanilla Yearbook · Fiji · 2032")
     sheet.get_by_role("button", name="Close").click()
     expect(row(browser, "Vanilla Yearbook")).to_contain_text("2032")
 
@@ -222,13 +226,24 @@ def test_what_cannot_be_read_is_refused_in_the_page(library: Opened) -> None:
     expect(browser.locator("#refused")).to_contain_text("setup.exe")
     expect(browser.locator("#staged li")).to_have_count(1)
 
-    browser.locator("#upload-year").fill("long ago")
+    year = browser.locator("#staged [data-name=year]")
+    expect(browser.locator("#staged [data-name=title]")).to_have_value(TITLE)
+    year.fill("long ago")
     browser.locator("#upload-submit").click()
-    expect(browser.locator("#upload-year")).to_have_attribute("aria-invalid", "true")
-    expect(browser.locator("#upload-year-error")).to_contain_text("year")
+    expect(year).to_have_attribute("aria-invalid", "true")
+    expect(browser.locator("#staged .field-error:visible")).to_contain_text("year")
     expect(browser.locator("#upload-error")).to_contain_text("Request id")
-    expect(browser.locator("#staged li")).to_have_count(1)
     assert all("400" in problem for problem in problems), problems
+    year.fill("")
+    browser.locator("#upload-submit").click()
+    guide = browser.locator(".guide-row .guide")
+    expect(guide.locator(".guide-about")).to_have_text(TITLE, timeout=SLOW)
+    guide.get_by_role("link", name=f"What is “{TITLE}” about?").click()
+    expect(browser.locator(".question")).to_have_text(f"What is “{TITLE}” about?")
+    expect(browser.locator(".answer-body")).to_contain_text("vanilla", timeout=SLOW)
+    open_library(browser, browser.url.partition("/c/")[0])
+    find(browser, "vanilla")
+    remove(browser, TITLE)
 
 
 def test_a_filter_narrows_the_list_and_stays(library: Opened) -> None:

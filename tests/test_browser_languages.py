@@ -52,7 +52,7 @@ def is_all_in(page: Page, language: str) -> bool:
 def test_spanish_by_the_browser_and_french_by_the_switch(page: Page, address: str) -> None:
     expect(page.locator("html")).to_have_attribute("lang", "es")
     expect(page.locator("#welcome h1")).to_have_text("¿Qué quiere saber?")
-    expect(page.locator("#coverage-count")).to_have_text("3 informes sobre 2 países, 2021 a 2023")
+    expect(page.locator("#contents")).to_contain_text("3 informes sobre 2 países, 2021 a 2023")
     ask(page, "What is the growth rate of Kenya in the 2023 report?")
     answer = page.locator(".turn").last
     expect(answer.locator(".answer-body")).to_contain_text("Citado de los informes:")
@@ -81,10 +81,17 @@ def test_spanish_by_the_browser_and_french_by_the_switch(page: Page, address: st
     expect(page.locator("#evidence-number")).to_have_text("المصدر 1")
     expect(page.locator("#evidence-passage:dir(ltr) mark")).to_contain_text("Kenya grows by 2.3%")
     assert is_all_in(page, "ar")
+    page.goto(f"{address}/documents")
+    page.locator("#file-input").set_input_files({"name": "no.pdf", "mimeType": "application/pdf", "buffer": b"Text"})
+    expect(page.locator("#staged .file-error")).to_contain_text("أعد تسميته")
 
 
 def test_the_pages_differ_by_language_for_caches_too(page: Page, address: str) -> None:
     answered = page.request.get(address, headers={"Accept-Language": "fr;q=0.9, de"})
     assert '<html lang="fr"' in answered.text()
     assert {"Accept-Language", "Cookie"} <= {name.strip() for name in answered.headers["vary"].split(",")}
+    assert (
+        "Page introuvable"
+        in page.request.get(f"{address}/no", headers={"Accept-Language": "fr", "Accept": "text/html"}).text()
+    )
     assert '<html lang="en"' in page.request.get(address, headers={"Accept-Language": "de"}).text()

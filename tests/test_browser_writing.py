@@ -139,6 +139,10 @@ def test_markdown_as_models_write_it(browser: Page, chat: ScriptedChat) -> None:
     expect(body.locator("h3, h4")).to_have_text(["Summary", "Details"])
     expect(body.locator("li")).to_have_text(["☑ read", "☐ open"])
     expect(body.locator("td br").or_(body.get_by_role("button", name="Copy"))).to_have_count(2)
+    expect(body.locator("math")).to_have_count(3)
+    expect(body.locator("math[display=block]")).to_have_count(1)
+    expect(body).to_contain_text("It costs $5 to $10")
+    expect(body.locator("strong")).to_have_text(["「重要」"])
     browser.set_viewport_size({"width": 390, "height": 800})
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     code = body.get_by_role("region", name="Code")

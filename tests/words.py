@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from chatbot.app.web.pages import CHOICES
 from chatbot.config import STATIC, TEMPLATES
-from chatbot.language import count_of
+from chatbot.language import LANGUAGES, count_of
 
 PACKAGE = Path(__file__).parents[1] / "chatbot"
 _IN_TEMPLATES = re.compile(r"""\b_\(\s*(?:"([^"]+)"|'([^']+)')""")
@@ -24,6 +25,7 @@ def in_templates() -> Iterator[str]:
             yield double or single
     for label, description in CHOICES["modes"].values():
         yield from (label, description)
+    yield from (example["question"] for example in CHOICES["examples"])
 
 
 def in_scripts() -> Iterator[str]:
@@ -50,6 +52,32 @@ def in_answers() -> Iterator[str]:
                 # The page says a step's fixed words in its own language.
                 yield from (text for text in _texts(node.args[1], {}) if text[:1].isupper())
     yield from (_of(count_of(number, noun)) for noun in ("model call", "token", "second") for number in (1, 2))
+    yield from (language.capitalize() for language in (*LANGUAGES, "arabic"))
+
+
+def in_messages() -> set[str]:
+    """Of errors, and notes. A value has the number of its place: "{1} is empty." """
+    found = set[str]()
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        known = dict[str, list[str]]()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                known.setdefault(node.targets[0].id, []).extend(_message(node.value, {}))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and (_name(node.func).endswith("Error") or _name(node.func) == "for_field"):
+                found.update(text for argument in node.args[:2] for text in _message(argument, known))
+        found.update(text for name, texts in known.items() for text in texts if name.endswith("_NOTE"))
+    return found
+
+
+def _message(node: ast.expr, known: dict[str, list[str]]) -> Iterator[str]:
+    if isinstance(node, ast.JoinedStr):
+        places = itertools.count(1)
+        parts = (part.value if isinstance(part, ast.Constant) else f"{{{next(places)}}}" for part in node.values)
+        yield "".join(map(str, parts))
+    else:
+        yield from _texts(node, known)
 
 
 def _said(node: ast.Call, known: dict[str, list[str]]) -> Iterator[str]:

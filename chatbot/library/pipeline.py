@@ -40,6 +40,7 @@ from ..language.countries import country_code
 from ..language.reported_figures import figure_years
 from .control import JobControl, lease
 from .derived import NONE, Summary
+from .description import language_notes
 from .sources import Source, check_collection, document_id, make_document
 from .versions import SUPERSEDED, VersionWriter
 
@@ -154,7 +155,8 @@ class Ingestor(VersionWriter):
         self.write(record, known, chunks, control, registered)
         replaced = known is not None and known.status == "ready"
         outcome: Literal["added", "replaced"] = "replaced" if replaced else "added"
-        return Ingested(document.id, outcome, len(chunks), document.proposed, document.notes)
+        notes = (*document.notes, *language_notes(document.proposed, self.embedder))
+        return Ingested(document.id, outcome, len(chunks), document.proposed, notes)
 
     def store_ready(self, record: DocumentRecord, chunks: Sequence[Chunk], vectors: Mapping[str, Vector]) -> bool:
         """Make ready-made passages searchable, with their vectors by `Chunk.search_text`; False when this version
@@ -394,10 +396,12 @@ class IngestionService:
             self.ingestors({}).edit(known, stated, control, limit)
             return self.documents.get(document_id) or known
 
-    def plan(self, source: Source, *, overrides: Mapping[str, Any] | None = None) -> Planned:
+    def plan(
+        self, source: Source, *, overrides: Mapping[str, Any] | None = None, control: JobControl | None = None
+    ) -> Planned:
         """Return what `ingest` would do, without doing it. Raises as it does."""
         known, stated, ingestor = self._known(source, overrides or {})
-        document = self._document(source, stated, JobControl())
+        document = self._document(source, stated, control or JobControl())
         outcome = "new"
         if known is not None and _is_complete(known):
             version = ingestor.version(document, self.summary.kind, stated.get("collection"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..domain import Chunk, Scope, SearchHit, Value, Values
@@ -15,7 +15,7 @@ MOST = 3
 DASH = " - "
 """Separators between a thing and one of its parts in headings."""
 FEW_WORDS = 4
-_OF_A_REPORT = re.compile(
+OF_A_REPORT = re.compile(
     r"(?:executive )?summary|abstract|introduction|background|overview|fore ?word|preface|acknowledge?ments?"
     r"|(?:table of )?contents|methodology|conclusions?|references|bibliography|notes?|(?:annex|appendix)\b.*",
     re.IGNORECASE,
@@ -45,7 +45,7 @@ def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, 
         return []
     found: list[Further] = []
     name = _in_a_sentence(about)
-    if country is not None and isinstance(year, int) and not _OF_A_REPORT.fullmatch(about):
+    if country is not None and isinstance(year, int) and not OF_A_REPORT.fullmatch(about):
         if edition := _other(YEAR, year, _within(scope, COUNTRY, country), about, catalog, search):
             other, inside = edition
             asked = f"What {'were' if _is_plural(name) else 'was'} {_possessive(country)} {name} in the {other} report?"
@@ -58,15 +58,28 @@ def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, 
     for field, value in ((COUNTRY, country), (YEAR, year)):
         inside = (_within(inside, field, value) if value is not None else None) or inside
     headings = dict.fromkeys(hit.chunk.heading for hit in search(query, inside))
-    others = [one for one in headings if one and one.casefold() != about.casefold() and not _OF_A_REPORT.fullmatch(one)]
+    others = [one for one in headings if one and one.casefold() != about.casefold() and not OF_A_REPORT.fullmatch(one)]
     # What reads like a question comes first: few words, and no part of a thing.
     others.sort(key=lambda heading: DASH in heading or len(heading.split()) > FEW_WORDS)
-    for other in map(_in_a_sentence, others):
-        asked = f"What does {cited.title} say about {other}?"
-        if country is not None:
-            asked = f"What {'are' if _is_plural(other) else 'is'} {_possessive(country)} {other}?"
-        found.append(Further(asked, inside))
+    found += (Further(_question(cited.title, country, other), inside) for other in others)
     return found[:MOST]
+
+
+def first_questions(title: str, country: Value | None, headings: Iterable[str]) -> list[str]:
+    """Return questions to a report that nobody has asked yet: what it is about, then about its first headings that
+    read well."""
+    usable = [
+        one for one in dict.fromkeys(headings)
+        if one and DASH not in one and len(one.split()) <= FEW_WORDS and not OF_A_REPORT.fullmatch(one)
+    ]  # fmt: skip
+    return [f"What is “{title}” about?", *(_question(title, country, one) for one in usable[: MOST - 1])]
+
+
+def _question(title: str, country: Value | None, heading: str) -> str:
+    name = _in_a_sentence(heading)
+    if country is None:
+        return f"What does {title} say about {name}?"
+    return f"What {'are' if _is_plural(name) else 'is'} {_possessive(country)} {name}?"
 
 
 def _other(

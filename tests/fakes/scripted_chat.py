@@ -30,6 +30,7 @@ LOOKUPS: dict[str, Json] = {
     "/api/session": {"access": "open", "may": ["read", "write", "admin"], "owner": "", "key": None},
     "/ready": {"ready": True, "ingesting": False},
     "/api/scope": SCOPE,
+    "/api/topics": {"topics": ["Economy"]},
     "/api/collections": {"collections": []},
     "/api/glossary": {"entries": [{"term": "FCS", "heading": "", "meaning": "Fragile states."}]},
 }

@@ -16,15 +16,18 @@ from ...domain import (
     Event,
     Prompt,
     Question,
+    Scope,
     ScopeSummary,
     SearchHit,
     SourcesEvent,
     StepTiming,
     TokenEvent,
+    Values,
 )
 from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
 from ...domain.protocols import Quoter
 from ...language import escape_markdown, language_of, quotation_item
+from ...library.description import LANGUAGE_NOTE, unread_language
 from ...models.chat.extractive import HEADER
 from ...models.replies import numbers
 from ...models.replies.stream import Reply, completion
@@ -190,14 +193,15 @@ def answer_from(
     if budget < most:
         yield from note_left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
-    notes = [_language_advice(run), run.say(CLOSEST) if run.closest_only else ""]
+    unread = _unread_advice(run, hits)
+    notes = ["" if unread else _language_advice(run), run.say(CLOSEST) if run.closest_only else ""]
     note = "" if run.has_model else "".join(f"{text}\n\n" for text in notes if text)
     if note:
         yield TokenEvent(note)
     written = yield from write(run, context, way)
     text, below = way.finish(written.text, written.context)
     answer = conclude(run, scope, note + text, hits, written.context, truncated=written.truncated)
-    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below]))))
+    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below, unread]))))
 
 
 def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
@@ -307,6 +311,18 @@ def _language_advice(run: AgentRun) -> str:
     if run.resources.embedder.multilingual or language_of(run.question.query, reports) == reports:
         return ""
     return run.say(OTHER_LANGUAGE, language=run.say("English") if reports == "english" else reports.capitalize())
+
+
+def _unread_advice(run: AgentRun, hits: Sequence[SearchHit]) -> str:
+    """Return what to do if the embedder does not know the language of the best hit's report; "" if it does."""
+    resources = run.resources
+    if resources.embedder.multilingual:
+        return ""
+    named = resources.catalog.all(Scope.of({"document_name": Values((hits[0].chunk.document_name,))}))
+    record = next((one for one in named if one.id == hits[0].chunk.document_id), None)
+    if record is None or not (language := unread_language(record.proposed, resources.embedder)):
+        return ""
+    return f"{escape_markdown(record.title)}: {run.say(LANGUAGE_NOTE, language=run.say(language.capitalize()))}"
 
 
 def _is_library_empty(run: AgentRun) -> bool:

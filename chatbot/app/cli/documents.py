@@ -187,7 +187,7 @@ def _ingest(
     record = service.documents.get(result.document_id)
     assert record is not None
     about = f"  ({_about(record.metadata)})" if _about(record.metadata) else ""
-    return result.outcome, result.chunks, " ".join((f"{record.title}{about}", *record.notes))
+    return result.outcome, result.chunks, " ".join((f"{record.title}{about}", *result.notes))
 
 
 def _about(metadata: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from flask import Blueprint, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from ...answering.guide import topics
 from ...config.settings import MEGABYTE
 from ...database.core import Json
 from ...domain import Report, Scope, ScopeSummary, SearchHit, Value
@@ -93,6 +94,14 @@ def list_facets(query: FacetQuery) -> Json:
         counts = [(name, storage.documents.holdings(scope.within([name])).documents) for name in names]
         facets[COLLECTIONS] = [{"value": name, "documents": count} for name, count in counts if count]
     return facets
+
+
+@catalog.get("/api/topics")
+@route(need="read", returns=answer_type("Topics", topics=list[str]))
+def list_topics(query: ScopeQuery) -> Json:
+    """List what the reports of a scope are about: the chapters that most of them have, else the titles of a few."""
+    records = services().storage.documents.index().inside(query_scope(query))
+    return {"topics": topics([one for one in records if one.status == "ready"], services().runtime.store)}
 
 
 class CoverageCell(TypedDict):

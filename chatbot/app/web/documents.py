@@ -10,11 +10,13 @@ from flask import Blueprint, Response
 from pydantic import Field
 
 from ...answering.context import texts_of
+from ...answering.guide import Guide, guide
 from ...database.core import Json
 from ...domain import Chunk, Chunking, DocumentRecord, Proposal, Report, SearchHit, Status
 from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
 from ...library.control import JobControl
+from ...library.description import language_notes
 from ...library.pipeline import passages
 from ...library.sources import About, shown_source
 from .access import library, query_scope
@@ -54,7 +56,7 @@ class LibraryReport(Inlines):
     proposed: tuple[Proposal, ...]
     """What its text says about it and no person has confirmed or changed yet; ``taken``: the report has it already."""
     notes: tuple[str, ...]
-    """What was left out of its file."""
+    """What was left out of its file, and that the embedding model does not know its language."""
 
 
 class Edit(About):
@@ -79,6 +81,14 @@ def list_documents(query: DocumentQuery) -> Json:
 def get_document(document_id: str) -> LibraryReport:
     """Get a report."""
     return _shown(library().record(document_id))
+
+
+@documents.get("/api/documents/<document_id>/guide")
+@route(need="read")
+def get_guide(document_id: str) -> Guide:
+    """Get the chapters and key figures of a report, and questions that it answers."""
+    resources = services().runtime.resources
+    return guide(library().record(document_id), resources.store, resources.tables)
 
 
 @documents.patch("/api/documents/<document_id>")
@@ -182,5 +192,5 @@ def _shown(record: DocumentRecord) -> LibraryReport:
         can_reingest=originals.job_file(record) is not None,
         may_change=library().may_change(record),
         proposed=tuple(one for one in record.proposed if one.field not in record.overrides),
-        notes=record.notes,
+        notes=(*record.notes, *language_notes(record.proposed, services().runtime.embedder)),
     )

@@ -8,24 +8,36 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, get_args
 
 from flask import Blueprint, Response, jsonify, make_response, request, url_for
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from ...database.core import Json
-from ...domain import DocumentRecord
-from ...domain.errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
+from ...domain import DocumentRecord, Proposal
+from ...domain.errors import (
+    CancelledError,
+    DocumentExistsError,
+    ForbiddenError,
+    InvalidRequestError,
+    LoadError,
+    NotFoundError,
+)
 from ...domain.json import parse, to_json
+from ...domain.request import Cancellation, RequestContext
 from ...jobs.queue import Ingestion, IngestionFile
 from ...library.control import JobControl, lease
-from ...library.sources import METADATA, UPLOADS, Cutting, Overrides, document_id, uploaded_name
+from ...library.description import language_notes
+from ...library.sources import METADATA, UPLOADS, Cutting, Overrides, Source, document_id, uploaded_name
 from .access import caller, library, whose
 from .asking import Address, one_of
-from .files import FILES, MOST_FILES, accept_files, digest_of, is_form, on_disk, safe_name, size_of
-from .routes import Number, Query, answer_type, json_body, page_size, route, services, wake_worker
+from .files import FILES, MOST_FILES, accept_files, digest_of, is_form, last_part, on_disk, safe_name, size_of
+from .routes import Body, Number, Query, answer_type, json_body, page_size, route, services, wake_worker
 
 jobs = Blueprint("jobs", __name__)
 NOTHING_SENT = (
@@ -33,8 +45,15 @@ NOTHING_SENT = (
     '(application/json): {"urls": ["https://..."]}.'
 )
 MOST_URLS = 50
+MOST_PREVIEWED = 10
+PREVIEW_SECONDS = 30.0
+"""Time limit for all files of a preview: a person waits for it."""
+LATE_NOTE = "Reading it takes longer than a preview may. It can be added all the same."
 LONGEST_WAIT = 60.0
 """Seconds that an upload waits for another upload of its caller to be stored."""
+_SPLIT = BeforeValidator(
+    lambda names: names.split(",") if isinstance(names, str) else names, json_schema_input_type=str
+)
 File = Annotated[str, Field(json_schema_extra={"contentMediaType": "application/octet-stream"})]
 Conflict = Literal["replace", "keep_both"]
 
@@ -68,6 +87,8 @@ class UploadFields(Overrides):
     """The fields of an upload's form that are not blank."""
 
     on_conflict: Conflict | None = None
+    without: Annotated[list[Literal["country_name", "year", "type"]], _SPLIT] | None = None
+    """Fields that the report has no value for, with commas between, whatever it says."""
 
 
 class Upload(UploadFields):
@@ -92,7 +113,8 @@ def add_documents() -> Response:
     if is_form(most=MOST_FILES):
         files, fields = accept_files(), {name: value.strip() for name, value in request.form.items() if value.strip()}
         sent = parse(UploadFields, fields)
-        about = mine.inside_limit(_overrides(sent, single=len(files) == 1), new=True)
+        about = _overrides(sent, single=len(files) == 1) | dict.fromkeys(sent.without or ())
+        about = mine.inside_limit(about, new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         storage.files.require_space(sum(map(size_of, files)))
         with lease(storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT):  # the next upload sees these
@@ -114,6 +136,75 @@ def add_documents() -> Response:
         if known is not None and not mine.may_change(known):
             raise ForbiddenError("This page is in the library already. Only its owner may read it again.")
     return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
+
+
+@dataclass(frozen=True, slots=True)
+class FilePreview:
+    """What a file says about itself: title, country, year, type and language, each with its origin.
+
+    ``notes``: what was left out, and that the embedding model does not know its language. ``error``: why it cannot be
+    read.
+    """
+
+    name: str
+    pages: int | None = None
+    proposed: tuple[Proposal, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str = ""
+
+
+class PreviewForm(Body):
+    """Files to look at."""
+
+    files: list[File] = Field(min_length=1, max_length=MOST_PREVIEWED)
+
+
+class PreviewPage(Body):
+    """A web page to look at."""
+
+    url: Address
+
+
+@jobs.post("/api/documents/preview")
+@route(
+    need="write", body=PreviewPage, form=PreviewForm, returns=answer_type("Previews", files=list[FilePreview]),
+    errors=(409,), example={"url": "https://example.org/review.html"},
+)  # fmt: skip
+def preview_documents() -> Response:
+    """Read files (multipart) or a web page (JSON) and return what each says about itself. Nothing is stored.
+
+    An upload never waits for this: by itself it takes what the file says beyond doubt (`taken`).
+    """
+    with RequestContext().within(PREVIEW_SECONDS) as request, TemporaryDirectory(prefix="report-chat-") as folder:
+        looked = partial(_look, cancel=request.cancel)
+        if not is_form(most=MOST_PREVIEWED):
+            url = parse(PreviewPage, json_body() or {}).url
+            download = services().ingesting.originals.download
+            files = [looked(url, lambda: download(url, Path(folder), request.cancel))]
+            return jsonify(to_json({"files": files}))
+        files = []
+        for number, file in enumerate(accept_files(most=MOST_PREVIEWED)):
+            path = Path(folder) / str(number) / last_part(file.filename)
+            path.parent.mkdir()
+            file.save(path)
+            files.append(looked(safe_name(file.filename), partial(Path, path)))
+    return jsonify(to_json({"files": files}))
+
+
+def _look(name: str, fetch: Callable[[], Path], cancel: Cancellation) -> FilePreview:
+    try:
+        source = Source(fetch(), name if name.startswith("http") else f"{UPLOADS}{name}")
+        document = services().ingesting.service.plan(source, control=JobControl(cancel=cancel)).document
+    except LoadError as error:
+        return FilePreview(name, error=error.message)
+    except CancelledError:
+        return FilePreview(name, error=LATE_NOTE)
+    proposed = {one.field: one for one in document.proposed}
+    for field, value in {"title": document.title, **document.metadata}.items():
+        if field not in proposed or proposed[field].value != value:
+            proposed[field] = Proposal(field, value, "file", True)
+    notes = (*document.notes, *language_notes(document.proposed, services().runtime.embedder))
+    return FilePreview(name, document.pages, tuple(proposed.values()), notes)
 
 
 @jobs.post("/api/documents/<document_id>/reingest")

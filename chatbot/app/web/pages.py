@@ -101,6 +101,7 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         examples=CHOICES["examples"],
         modes=[choice(name) for name in dict.fromkeys([*CHOICES["modes"], *usable]) if name in usable],
         quotes_only=not all(usable.values()),
+        says_examples=runtime.embedder.multilingual and all(usable.values()),
         is_admin=not shared and caller().may("admin"),
         unread_language="" if is_read else reports.capitalize(),
         mode=answering.default_mode(),

@@ -4,7 +4,7 @@ import { wireBox } from "./scope.js";
 import { announce, byId, element, focusNext, hasKeyboard, showItems } from "../common/dom.js";
 import { distinct, loadFormats, namedFiles, sortOut, takeAddress, webAddress, wireDrop, wireEnter } from "../common/files.js";
 import { bytes } from "../common/format.js";
-import { t } from "../common/words.js";
+import { comma, t } from "../common/words.js";
 
 const chips = byId("attachment-chips");
 /** Sent with each question until removed: {name, file}, {name, url}, or {name} of a file that this page does not have. */
@@ -40,7 +40,7 @@ function chip(item, index) {
 function show(items) {
   attached = items;
   showItems(chips, attached.map(chip));
-  if (attached.length) announce(t("Attached: {names}", { names: attached.map(({ name }) => name).join(", ") }));
+  if (attached.length) announce(t("Attached: {names}", { names: attached.map(({ name }) => name).join(comma) }));
 }
 
 function attach(items) {
@@ -74,7 +74,7 @@ const setOpen = wireBox("attach", async () => {
   try {
     const { suffixes, max_bytes: limit } = await loadFormats();
     byId("attach-formats").textContent = t("Accepts {suffixes}; up to {size} per file.",
-      { suffixes: suffixes.join(", "), size: bytes(limit) });
+      { suffixes: suffixes.join(comma), size: bytes(limit) });
     byId("attach-input").accept = suffixes.join(",");
   } catch (error) {
     byId("attach-formats").textContent = `${t("The supported file types could not be loaded.")} ${error.message}`;
@@ -105,7 +105,7 @@ export function completed(items) {
 
 /** Return why a question about these cannot be sent now, or "". */
 export function whatIsMissing(items) {
-  const names = items.filter(isMissing).map(({ name }) => name).join(", ");
+  const names = items.filter(isMissing).map(({ name }) => name).join(comma);
   return names && t("Attach {names} again, or remove it to ask the reports. Attachments are not stored.", { names });
 }
 

@@ -1,6 +1,6 @@
 /** Charts of the figures in an answer: which can be drawn, and their SVG. The style sheet has colours and sizes. */
 import { escaped } from "../common/passage.js";
-import { locale, t } from "../common/words.js";
+import { comma, locale, t } from "../common/words.js";
 
 const MAX_CHARTS = 3;
 const MAX_LINES = 6;
@@ -118,7 +118,7 @@ const label = (x, y, text, anchor = "middle") => shape("text", { x, y, "text-anc
 /** Draw a point as a button that opens its passage. */
 function dot(x, y, index, subject, { year, text, edition, citation, estimate }, isRevised) {
   const name = [`${subject}, ${year}: ${text}`, estimate && t("estimate"), edition && t("report of {year}", { year: edition }),
-    t("source {number}", { number: citation }), isRevised && t("revised later")].filter(Boolean).join(", ");
+    t("source {number}", { number: citation }), isRevised && t("revised later")].filter(Boolean).join(comma);
   return shape("g", {
     class: `point${isRevised ? " revised" : ""}`, transform: `translate(${x} ${y})`, role: "button", tabindex: -1,
     "aria-label": name, "data-citation": citation,

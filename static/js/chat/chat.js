@@ -29,7 +29,7 @@ async function start() {
   wireComposer();
   wireAttachments();
   byId("question").addEventListener("input", () => import("./inferred.js"), { once: true });
-  chooseDocument();
+  chooseDocument().then((question) => question && askBelow(question, null));
   // Esc stops the answer, unless it closes something.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.isComposing) return;

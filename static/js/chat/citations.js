@@ -1,7 +1,7 @@
 /** Citations in an answer, and the marks of what their sources do not support. */
 import { element } from "../common/dom.js";
 import { sourceName, sourcePlace, sourceTitle } from "../common/format.js";
-import { listed, t } from "../common/words.js";
+import { comma, listed, t } from "../common/words.js";
 
 const CITATION = /\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/;
 
@@ -18,7 +18,7 @@ export function linkCitations(fragment, sourceOf, shownOf) {
   for (const node of textNodes(fragment)) {
     // Odd parts are the captured numbers.
     const parts = node.data.split(CITATION);
-    if (parts.length === 1 || node.parentElement?.closest("code, pre, a")) continue;
+    if (parts.length === 1 || node.parentElement?.closest("code, pre, a, samp, var")) continue;
     node.replaceWith(...parts.flatMap((part, index) => {
       const numbers = index % 2 ? part.split(/\s*,\s*/) : [];
       if (!numbers.every((number) => sourceOf(Number(number)))) return [`[${part}]`];
@@ -39,7 +39,7 @@ export const sourceItem = (citation, shown = citation.number) => element("li", {
       element("span", { className: "source-place", text: sourcePlace(citation) }))));
 
 const missingParts = ({ figures, quotations, names = [] }) =>
-  [...figures, ...names, ...quotations.map((text) => `“${text}”`)].join(", ");
+  [...figures, ...names, ...quotations.map((text) => `“${text}”`)].join(comma);
 
 /** Return in words what is wrong with a sentence: what its sources lack or contradict, and which do not exist. */
 export function explainUnsupported(sentence) {
@@ -48,7 +48,7 @@ export function explainUnsupported(sentence) {
   const source = numbers.length > 1 ? t("sources {numbers}", { numbers: listed(numbers) }) : t("source {number}", { number: numbers[0] });
   return [
     missing && t("Not found in {source}: {missing}.", { source, missing }),
-    contradicted.length > 0 && t("Other figures in {source}: {figures}.", { source, figures: contradicted.join(", ") }),
+    contradicted.length > 0 && t("Other figures in {source}: {figures}.", { source, figures: contradicted.join(comma) }),
     sentence.no_source && t("No source is given."),
     unknown.length > 0 && t("There is no source {numbers}.", { numbers: listed(unknown, "disjunction") }),
   ].filter(Boolean).join(" ");
@@ -79,7 +79,7 @@ export function legend(unsupported, citations) {
 /** Return what the answer attributes to this source and the source lacks. */
 export const missingIn = (number, unsupported) =>
   unsupported.filter(({ numbers }) => numbers.includes(number))
-    .flatMap((sentence) => [missingParts(sentence), ...(sentence.contradicted ?? [])]).filter(Boolean).join(", ");
+    .flatMap((sentence) => [missingParts(sentence), ...(sentence.contradicted ?? [])]).filter(Boolean).join(comma);
 
 const SIGN = /[\p{L}\p{N}]/gu;
 

@@ -1,4 +1,5 @@
 /** The list of conversations: beside the page where there is room, otherwise a modal sheet. */
+import { showReason } from "./composer.js";
 import { addressOf, current, go } from "./conversation.js";
 import { getJson } from "../common/api.js";
 import { byId, element, hasKeyboard, showError, wireDialog } from "../common/dom.js";
@@ -145,8 +146,12 @@ async function withActions(row, use) {
 
 /** Share the conversation that the page shows, which the list may not. */
 export async function shareCurrent() {
-  const { act } = await import("./actions.js");
-  act("share", await getJson(`/api/conversations/${current()}?limit=1`), byId("share-current"));
+  try {
+    const [{ act }, conversation] = await Promise.all([import("./actions.js"), getJson(`/api/conversations/${current()}?limit=1`)]);
+    act("share", conversation, byId("share-current"));
+  } catch (error) {
+    showReason(error.message);
+  }
 }
 
 export function wireList() {

@@ -4,7 +4,7 @@ import { scope } from "./scope.js";
 import { getJson } from "../common/api.js";
 import { announceSoon, byId, element } from "../common/dom.js";
 import { scopeNames } from "../common/format.js";
-import { t } from "../common/words.js";
+import { comma, t } from "../common/words.js";
 
 const TYPING_MS = 350;
 const MIN_CHARACTERS = 3;
@@ -17,7 +17,7 @@ let isDeclined = false;
 
 function show(names) {
   box.hidden = !names.length;
-  const line = names.join(", ");
+  const line = names.join(comma);
   if (line && line !== box.dataset.line) announceSoon(t("From your question: {names}", { names: line }));
   box.dataset.line = line;
   byId("taken-chips").replaceChildren(...names.map((text) => {

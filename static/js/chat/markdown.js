@@ -30,9 +30,44 @@ const lineAndScript = {
   },
 };
 
+const BOLD = /^\*\*(?![\s*])((?:[^*\\]|\\[^])+?)(?<!\s)\*\*(?!\*)/;
+const CJK = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303f\uff00-\uffef]/u;
+
+/** Read bold beside Chinese, Japanese and Korean, which have no spaces between words: Markdown's rule asks for them. */
+const boldBesideCjk = {
+  name: "boldBesideCjk",
+  level: "inline",
+  start: (text) => text.indexOf("**"),
+  tokenizer(text) {
+    const [raw, inner] = BOLD.exec(text) ?? [];
+    if (!raw || !CJK.test(inner + text.charAt(raw.length))) return undefined;
+    return { type: "strong", raw, text: inner, tokens: this.lexer.inlineTokens(inner) };
+  },
+};
+
+const FORMULA = /^(?:\\\(([^]+?)\\\)|\\\[([^]+?)\\\]|\$\$([^$]+?)\$\$|\$(?!\s)((?:[^$\\\n]|\\.)+?)(?<!\s)\$(?!\w))/;
+
+/** Tell a formula from two prices: it has a sign of TeX, or its letters stand alone. */
+const isFormula = (text) => /[\\^_={}]/.test(text) || (/[a-z]/i.test(text) && !/[a-z]{2}/i.test(text));
+
+/** Read formulas: \(...\) and $...$ in a line, \[...\] and $$...$$ on one of their own. */
+const formula = {
+  name: "formula",
+  level: "inline",
+  start: (text) => text.search(/\\[([]|(?<!\w)\$/),
+  tokenizer(text) {
+    const [raw, inLine, onLine, onLineToo, priced] = FORMULA.exec(text) ?? [];
+    if (!raw || (priced && !isFormula(priced))) return undefined;
+    return { type: "formula", raw, text: (inLine ?? priced ?? onLine ?? onLineToo).trim(), tag: onLine ?? onLineToo ? "samp" : "var" };
+  },
+  renderer: ({ tag, text }) => `<${tag}>${escapeHtml(text)}</${tag}>`,
+};
+
+const escapeHtml = (text) => text.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+
 const parser = new Marked({
   gfm: true,
-  extensions: [/** @type {any} */ (lineAndScript)],
+  extensions: /** @type {any[]} */ ([lineAndScript, boldBesideCjk, formula]),
   tokenizer: {
     // HTML stays visible as text. A link definition could turn [1] into a link.
     html: skip, tag: skip, def: skip,
@@ -48,13 +83,13 @@ const parser = new Marked({
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
     },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
-    image: ({ text }) => text.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`),
+    image: ({ text }) => escapeHtml(text),
   },
 });
 
 const ALLOWED = {
   ALLOWED_TAGS: ["a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p",
-    "pre", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"],
+    "pre", "samp", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul", "var"],
   ALLOWED_ATTR: ["align", "href", "start"],
   ADD_URI_SAFE_ATTR: ["align", "start"],
   ALLOWED_URI_REGEXP: /^https?:\/\//i,
@@ -150,5 +185,6 @@ export function markdownView(container, decorate) {
     });
     while (container.children.length > blocks.length) container.lastElementChild.remove();
     shown.length = blocks.length;
+    if (container.querySelector("samp, var")) import("./formulas.js").then(({ showFormulas }) => showFormulas(container));
   };
 }

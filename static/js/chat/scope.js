@@ -2,7 +2,7 @@
 import { getJson } from "../common/api.js";
 import { all, byId, element, focusNext, hasKeyboard, showText } from "../common/dom.js";
 import { scopeNames, scopeSize, valueLabel } from "../common/format.js";
-import { t } from "../common/words.js";
+import { comma, t } from "../common/words.js";
 
 /** The fields of a filter, and the collections. */
 const FIELDS = ["country_name", "year", "type", "document_name", "collections"];
@@ -152,7 +152,7 @@ function dropUnknown({ status, details }) {
   if (status !== 400 || !wrong.length) return false;
   const names = wrong.flatMap(({ field, valid }) =>
     scope.values(field).filter((value) => !valid.includes(value)).flatMap((value) => scopeNames({ [field]: value })));
-  notice = t("Not in this library: {names}. Choose from the values below.", { names: names.join(", ") });
+  notice = t("Not in this library: {names}. Choose from the values below.", { names: names.join(comma) });
   setOpen(true);
   const kept = wrong.map(({ field, valid }) => [field, scope.values(field).filter((value) => valid.includes(value))]);
   scope.replace({ ...scope.filters(), ...Object.fromEntries(kept) });

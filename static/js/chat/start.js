@@ -1,10 +1,12 @@
 /** The page before the first question: what the library holds, and questions that it can answer. */
 import { scope } from "./scope.js";
 import { getJson, getReadiness } from "../common/api.js";
-import { announce, byId, element } from "../common/dom.js";
-import { count, t } from "../common/words.js";
+import { announce, byId, element, showText } from "../common/dom.js";
+import { comma, count, t } from "../common/words.js";
 
 const EXAMPLES = 3;
+
+let topics = null;
 
 /** @param {any} facets of the whole library */
 export function showStart(facets) {
@@ -13,10 +15,11 @@ export function showStart(facets) {
   const countries = facets.total?.country_name ?? facets.country_name?.length ?? 0;
   const reports = count(facets.documents, "report");
   const years = (facets.year ?? []).map(({ value }) => value).filter(Boolean).sort((one, other) => one - other);
-  byId("coverage-count").textContent = [
+  const contents = [
     countries > 1 ? t("{reports} on {number} countries", { reports, number: countries }) : reports,
     years.length > 1 && t("{first} to {last}", { first: years[0], last: years.at(-1) }),
-  ].filter(Boolean).join(", ");
+  ].filter(Boolean).join(comma);
+  if (facets.documents) showContents(contents);
   const list = byId("examples");
   const names = new Set((facets.country_name ?? []).map(({ value }) => value));
   for (const button of list.querySelectorAll("[data-needs]")) {
@@ -29,15 +32,27 @@ export function showStart(facets) {
   }));
 }
 
-/** Choose the document that a link names by its id ("Ask this document"). */
+/** Say what the library holds, and what it is about once that is known. */
+async function showContents(contents) {
+  const about = topics?.join(comma);
+  showText(byId("contents"), about ? t("{reports}: {topics}.", { reports: contents, topics: `\u2068${about}\u2069` }) : `${contents}.`);
+  if (topics) return;
+  ({ topics } = await getJson("/api/topics").catch(() => ({ topics: [] })));
+  showContents(contents);
+}
+
+/** Choose the document that a link names by its id ("Ask"). Resolves to the question that its guide was left with. */
 export async function chooseDocument() {
   const url = new URL(location.href);
   const id = url.searchParams.get("document");
-  if (!id) return;
+  if (!id) return null;
   url.searchParams.delete("document");
   history.replaceState(history.state, "", url);
   const { document_name: name } = await getJson(`/api/documents/${encodeURIComponent(id)}`).catch(() => ({}));
   if (name) scope.replace({ document_name: [name] });
+  const question = sessionStorage.getItem("first-question");
+  sessionStorage.removeItem("first-question");
+  return name ? question : null;
 }
 
 const POLL_MS = 1500;

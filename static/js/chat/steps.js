@@ -2,7 +2,7 @@
 import { modeLabel } from "./composer.js";
 import { announceSoon, element } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
-import { count, t } from "../common/words.js";
+import { comma, count, t } from "../common/words.js";
 
 const LABELS = {
   attachments: t("Attachment"), auto: t("Answer mode"), mode: t("Answer mode"), collections: t("Collections"),
@@ -139,7 +139,7 @@ export class StepsView {
       count(this.#steps, "step"),
       searched.length && count(searched.length, "sub-question") + (failed ? ` (${t("{number} failed", { number: failed })})` : ""),
       this.#found.size && count(this.#found.size, "source"),
-    ].filter(Boolean).join(", ");
+    ].filter(Boolean).join(comma);
   }
 
   #show(step) {

@@ -2,7 +2,7 @@
 import { stepName } from "./steps.js";
 import { element, showText } from "../common/dom.js";
 import { cost, decimal, foundBy, seconds, sourcePlace, sourceTitle } from "../common/format.js";
-import { count, t } from "../common/words.js";
+import { comma, count, t } from "../common/words.js";
 
 /** Stages that are not steps as well. */
 const STAGES = {
@@ -25,7 +25,7 @@ const COLUMNS = [
     decimal(row.calls),
     row.failed_calls > 0 && t("{number} failed", { number: decimal(row.failed_calls) }),
     row.cached_calls > 0 && t("{number} more from the cache", { number: decimal(row.cached_calls) }),
-  ].filter(Boolean).join(", ") },
+  ].filter(Boolean).join(comma) },
   ...[["prompt_tokens", t("Tokens in")], ["completion_tokens", t("Tokens out")], ["embedding_tokens", t("Tokens embedded")]]
     .map(([field, name]) => ({ name, text: (row) => decimal(row[field]), isUsed: (row) => row[field] > 0 })),
   { name: t("Working time"), text: (row) => seconds(row.ms), isUsed: () => true },
@@ -53,7 +53,7 @@ function conversationText(usage) {
     usage.embedding_tokens > 0 && t("{tokens} embedded", { tokens: count(usage.embedding_tokens, "token") }),
     usage.cost > 0 && t("cost {cost}", { cost: cost(usage.cost) }),
   ];
-  return t("This conversation so far: {parts}.", { parts: parts.filter(Boolean).join(", ") });
+  return t("This conversation so far: {parts}.", { parts: parts.filter(Boolean).join(comma) });
 }
 
 /** Where the scale of similarities begins, unless one is lower: within a language they are never near zero. */
@@ -86,7 +86,7 @@ function hitRow(hit, number, threshold, scale) {
     element("span", { className: "trace-name", text: sourceTitle(hit) }), " ",
     element("span", { className: "source-place", text: sourcePlace(hit) }),
     bar(isScored ? scale(hit.score) : 0, isLow ? "relaxed" : "", lines),
-    element("span", { className: "trace-facts", text: facts.filter(Boolean).join(", ") }));
+    element("span", { className: "trace-facts", text: facts.filter(Boolean).join(comma) }));
 }
 
 function hitList({ hits, threshold }, citations) {
@@ -105,7 +105,7 @@ function stageList({ ledger: rows }) {
   const longest = Math.max(1, ...rows.map(({ ms }) => ms));
   return [element("h4", { text: t("Time of each stage") }), element("ol", { className: "trace-list stages" }, ...rows.map((row) => {
     const tokens = row.prompt_tokens + row.completion_tokens + row.embedding_tokens;
-    const facts = [seconds(row.ms), tokens > 0 && count(tokens, "token")].filter(Boolean).join(", ");
+    const facts = [seconds(row.ms), tokens > 0 && count(tokens, "token")].filter(Boolean).join(comma);
     return element("li", {}, element("span", { className: "trace-name", text: stageName(row) }),
       bar(row.ms / longest), element("span", { className: "trace-facts", text: facts }));
   }))];

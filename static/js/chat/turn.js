@@ -5,7 +5,7 @@ import { askAgain, askBelow, edit, onStarted } from "./conversation.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
 import { cloneTemplate, showText } from "../common/dom.js";
 import { isAttachment, scopeNames, suggestionLabel } from "../common/format.js";
-import { language, t } from "../common/words.js";
+import { comma, language, t, translated } from "../common/words.js";
 
 /** How names of presets begin among the answer modes. */
 const PRESET = "preset:";
@@ -44,12 +44,21 @@ function showQuestion(root, text) {
 
 const STOPPED = t("Stopped. This answer is not complete.");
 
+/** Messages for readers, who can do nothing about it: the server names settings and packages. */
+const UNAVAILABLE = {
+  chat_model_unavailable: t("The language model is not available at the moment. Try again later."),
+  database_unavailable: t("The database is not available at the moment. Try again later."),
+  embedder_unavailable: t("The search is not available at the moment. Try again later."),
+  search_unavailable: t("The search is not available at the moment. Try again later."),
+};
+
 /** Return the message for an error, and the details that it does not contain. */
 function explain({ name, code, message, details }) {
   if (name === "AbortError" || code === "cancelled") return [STOPPED];
   if (code === "ingesting") return [t("These reports are still being indexed. Try again in a moment.")];
+  if (UNAVAILABLE[code] && !document.body.dataset.may?.includes("admin")) return [UNAVAILABLE[code]];
   const lines = (Array.isArray(details) ? details : [])
-    .map(({ field, message: problem, remedy }) => [field, problem ?? remedy].filter(Boolean).join(": "));
+    .map(({ field, message: problem, remedy }) => [field, translated(problem ?? remedy)].filter(Boolean).join(": "));
   return [message, lines.filter((line) => line && !message.includes(line))];
 }
 
@@ -193,7 +202,7 @@ export class Turn {
   #showAttached(text, names) {
     const line = this.node.querySelector(".attached");
     line.hidden = names.length === 0;
-    line.querySelector("span").textContent = t(text, { names: names.join(", ") });
+    line.querySelector("span").textContent = t(text, { names: names.join(comma) });
   }
 
   /** Offer a scope that the question names and that was not applied, or all reports where the chosen ones say nothing. */

@@ -1,5 +1,5 @@
 /** Requests to the server. */
-import { t } from "./words.js";
+import { t, translated } from "./words.js";
 
 /** Return a path of this server as the browser must request it: a proxy may serve it below another path. */
 export const at = (path) => `${document.documentElement.dataset.root}${path}`;
@@ -30,7 +30,7 @@ async function* readEvents(body) {
 export class ApiError extends Error {
   /** @param {{code: string, message: string, details?: any, request_id?: string}} body @param {number} [status] */
   constructor({ code, message, details, request_id: requestId }, status) {
-    super(message);
+    super(translated(message));
     Object.assign(this, { code, details, requestId, status });
   }
 }

@@ -1,7 +1,7 @@
 /** Files that a person chooses or drops: which are accepted, and how folders are read. */
 import { getJson } from "./api.js";
 import { bytes } from "./format.js";
-import { t } from "./words.js";
+import { comma, t } from "./words.js";
 
 let formats = null;
 
@@ -18,7 +18,7 @@ export function loadFormats() {
 function refusal(file, { suffixes, max_bytes: limit }) {
   const name = file.name.toLowerCase();
   if (!suffixes.some((suffix) => name.endsWith(suffix.toLowerCase()))) {
-    return t("This file type is not supported. Supported: {suffixes}.", { suffixes: suffixes.join(", ") });
+    return t("This file type is not supported. Supported: {suffixes}.", { suffixes: suffixes.join(comma) });
   }
   if (file.size > limit) return t("The file is {size}. The limit is {limit}.", { size: bytes(file.size), limit: bytes(limit) });
   return file.size === 0 ? t("The file is empty.") : "";

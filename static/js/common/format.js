@@ -1,5 +1,5 @@
 /** How scopes, sources, numbers and dates are written. */
-import { count, locale, listed, t } from "./words.js";
+import { comma, count, listed, locale, t } from "./words.js";
 
 export const scopeSize = ({ documents, chunks }) =>
   `${count(documents, "report")}, ${count(chunks, "passage")}`;
@@ -14,7 +14,7 @@ export function valueLabel(field, value) {
 function scopeName(field, filter) {
   const isRange = typeof filter === "object" && !Array.isArray(filter);
   const label = isRange ? `${filter.gte ?? ""}–${filter.lte ?? ""}`
-    : [filter].flat().map((value) => valueLabel(field, value)).join(", ");
+    : [filter].flat().map((value) => valueLabel(field, value)).join(comma);
   if (field !== "year") return label;
   return label.length > 4 ? t("reports of {years}", { years: label }) : t("report of {year}", { year: label });
 }
@@ -37,7 +37,7 @@ export function scopeLine(scope, chosen = {}) {
 
 /** Offer to ask again within the scope that a question names. */
 export const suggestionLabel = ({ filters, page }) =>
-  t("Ask again about {names} only", { names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(", ") });
+  t("Ask again about {names} only", { names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(comma) });
 
 export const decimal = (number, digits = 0) => number.toLocaleString(locale, { maximumFractionDigits: digits });
 
@@ -54,10 +54,10 @@ export function sourceTitle(source) {
 
 export const ocrName = ({ confidence }) => confidence && t("read by OCR, {percent} %", { percent: Math.floor(100 * confidence) });
 
-export const sourcePlace = (source) => [source.section, pageName(source), ocrName(source)].filter(Boolean).join(", ");
+export const sourcePlace = (source) => [source.section, pageName(source), ocrName(source)].filter(Boolean).join(comma);
 
 /** Return "Kenya: Country Report 2023, Economy, page 4". */
-export const sourceName = (source) => [sourceTitle(source), sourcePlace(source)].filter(Boolean).join(", ");
+export const sourceName = (source) => [sourceTitle(source), sourcePlace(source)].filter(Boolean).join(comma);
 
 const SEARCHES = { vector: t("meaning"), keyword: t("keywords"), beginning: t("beginning"), summary: t("summary") };
 

@@ -1,6 +1,6 @@
 /** Forms that show at each field what is wrong with it, and the icons of their pages. */
 import { byId, showError, showText } from "./dom.js";
-import { t } from "./words.js";
+import { comma, t, translated } from "./words.js";
 
 export const icon = (name) => byId("icons").content.querySelector(`[data-icon=${name}] svg`).cloneNode(true);
 
@@ -27,8 +27,8 @@ export function showFormError(form, box, error) {
     placed += 1;
     const valid = (detail.valid_values ?? []).slice(0, 10).map(String);
     const isListed = !valid.length || valid.some((value) => detail.message.includes(value));
-    showText(field.querySelector(".field-error"), isListed ? detail.message
-      : `${detail.message} ${t("Possible values: {values}.", { values: valid.join(", ") })}`);
+    showText(field.querySelector(".field-error"), isListed ? translated(detail.message)
+      : `${translated(detail.message)} ${t("Possible values: {values}.", { values: valid.join(comma) })}`);
     field.querySelector("input, textarea, select").setAttribute("aria-invalid", "true");
   }
   const isComplete = placed > 0 && placed === details.length;

@@ -1,6 +1,6 @@
 /** Texts and icons for the states of documents and jobs. */
 import { valueLabel } from "./format.js";
-import { count, t } from "./words.js";
+import { comma, count, t, translated } from "./words.js";
 
 const STATUS = {
   ready: { icon: "check", text: t("Ready") },
@@ -43,13 +43,13 @@ const STATES = {
   embedding: (file) => progress(t("Embedding: {done} of {passages}"), file),
   indexing: (file) => progress(t("Indexing: {done} of {passages} searchable"), file),
   waiting: (file) => (file.chunks ? progress(t("Waiting at {done} of {passages}"), file) : t("Waiting")),
-  done: ({ outcome, chunks }) => [OUTCOMES[outcome]?.text ?? t("Ready"), chunks && count(chunks, "passage")].filter(Boolean).join(", "),
+  done: ({ outcome, chunks }) => [OUTCOMES[outcome]?.text ?? t("Ready"), chunks && count(chunks, "passage")].filter(Boolean).join(comma),
   failed: () => t("Failed"),
   cancelled: () => t("Cancelled"),
   superseded: () => t("Not used"),
 };
 
-export const stateText = (file) => [STATES[file.state]?.(file) ?? file.state, file.detail].filter(Boolean).join(": ");
+export const stateText = (file) => [STATES[file.state]?.(file) ?? file.state, translated(file.detail)].filter(Boolean).join(": ");
 export const stateIcon = (state) => ({ done: "check", failed: "alert", cancelled: "close", superseded: "check" })[state] ?? "clock";
 export const isFinished = ({ state }) => ["done", "failed", "cancelled", "superseded"].includes(state);
 
@@ -57,5 +57,5 @@ export const isFinished = ({ state }) => ["done", "failed", "cancelled", "supers
 export function outcomeLine(files) {
   const outcomes = files.map(({ state, outcome }) => (state === "done" ? outcome || "added" : state));
   const totals = Object.entries(OUTCOMES).map(([name, { total }]) => [outcomes.filter((outcome) => outcome === name).length, total]);
-  return totals.filter(([number]) => number).map(([number, total]) => total.replace("{number}", number)).join(", ");
+  return totals.filter(([number]) => number).map(([number, total]) => total.replace("{number}", number)).join(comma);
 }

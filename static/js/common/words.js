@@ -11,6 +11,37 @@ export const language = lang;
 export const t = (text, values = {}) =>
   (words[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
 
+/** The least letters of a message besides its values: shorter texts are too alike. */
+const MIN_LETTERS = 12;
+let patterns = null;
+
+/** Return texts with places for values as patterns of whole messages, those that say most first. */
+function readPatterns() {
+  const parts = Object.keys(words).map((text) => ({ text, between: text.split(/\{\w+\}/) }));
+  const letters = ({ between }) => between.join("").length;
+  return parts.filter((one) => one.between.length > 1 && letters(one) >= MIN_LETTERS).toSorted((a, b) => letters(b) - letters(a))
+    .map(({ text, between }) => ({
+      text, names: text.match(/(?<=\{)\w+(?=\})/g),
+      pattern: new RegExp(`^${between.map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("([^]*?)")}$`),
+    }));
+}
+
+/** Return a message of the server, which comes in English with its values, in the language of the page. */
+export function translated(message) {
+  if (!message || !dataset.words || message in words) return words[message] ?? message;
+  patterns ??= readPatterns();
+  for (const { text, names, pattern } of patterns) {
+    const values = pattern.exec(message)?.slice(1);
+    if (values) return t(text, Object.fromEntries(names.map((name, index) => [name, t(values[index])])));
+  }
+  // A message about a field begins with its name.
+  const [, field, rest] = /^([\w.]+: )([^]+)$/.exec(message) ?? [];
+  return field ? field + translated(rest) : message;
+}
+
+/** Between names in a row. */
+export const comma = t(", ");
+
 /** Return "1 passage" or "2 passages" for an English noun. */
 export const count = (number, noun) =>
   t(`{number} ${noun}${plurals.select(number) === "one" ? "" : "s"}`, { number: number.toLocaleString(locale) });

@@ -1,4 +1,5 @@
 /** The knowledge base: uploads, the list of documents, one document, and its dialogs. */
+import { guideTo, showAbout } from "./guide.js";
 import { DocumentList } from "./list.js";
 import { DocumentView } from "./view.js";
 import { getJson, sendJson } from "../common/api.js";
@@ -100,6 +101,7 @@ async function save() {
     const saved = await sendJson("PATCH", pathOf(editing), changes);
     edit.close();
     if (view.isOpen) view.show(saved);
+    showAbout(saved);
     announce(t("{title} saved.", { title: sourceTitle(saved) }));
     reload();
   } catch (error) {
@@ -134,13 +136,19 @@ const ACTIONS = { open: (document) => view.open(document), edit: editDocument, r
 const act = (action, document) => ACTIONS[action](document);
 const list = new DocumentList(act);
 const view = new DocumentView(act);
-const activity = new Activity({ onChange: reload, onOpen: async (id) => {
+
+async function openById(id) {
   try {
     view.open(await getJson(pathOf({ document_id: id })));
   } catch (error) {
     showError(byId("list-error"), error);
     byId("list-error").scrollIntoView({ block: "center" });
   }
+}
+
+const activity = new Activity({ onChange: reload, onOpen: openById, guideFor: async (id) => {
+  const path = pathOf({ document_id: id });
+  return guideTo(await getJson(path), async () => editDocument(await getJson(path)));
 } });
 
 wireUpload({ onIngestion: follow }).then((types) => {

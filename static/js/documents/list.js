@@ -4,7 +4,7 @@ import { byId, cloneTemplate, element, showError, showText } from "../common/dom
 import { icon } from "../common/forms.js";
 import { sourceTitle, valueLabel, when } from "../common/format.js";
 import { isUnsettled, originOf, scopeValue, statusOf } from "../common/states.js";
-import { count, locale, t } from "../common/words.js";
+import { count, locale, t, translated } from "../common/words.js";
 
 const TYPING_MS = 250;
 const NAMES = ["q", "country_name", "year", "status"];
@@ -74,7 +74,7 @@ function rowOf(document) {
   row.dataset.id = document.document_id;
   row.querySelector(".document-title").textContent = title;
   showText(row.querySelector(".document-name"), originOf(document) === title ? "" : originOf(document));
-  showText(row.querySelector(".document-error"), document.error);
+  showText(row.querySelector(".document-error"), translated(document.error));
   for (const field of ["country_name", "year", "type"]) cell(row, field, scopeValue(document, field));
   cell(row, "pages", document.pages?.toLocaleString(locale) ?? "");
   cell(row, "chunks", document.chunks ? document.chunks.toLocaleString(locale) : "");

@@ -1,10 +1,11 @@
 /** One document in a sheet beside the list: its facts, its passages and its actions. */
+import { guideTo } from "./guide.js";
 import { at, getJson } from "../common/api.js";
 import { all, byId, element, showError, showFacts, showText, wireDialog } from "../common/dom.js";
 import { sourcePlace, sourceTitle, when } from "../common/format.js";
 import { originOf, scopeValue, statusOf } from "../common/states.js";
 import { formatText } from "../common/passage.js";
-import { count, t } from "../common/words.js";
+import { comma, count, t, translated } from "../common/words.js";
 
 const LIMIT = 20;
 const dialog = byId("document-dialog");
@@ -13,7 +14,7 @@ function chunkingLine({ chunking }) {
   if (!chunking) return "";
   const { strategy, used, size, unit, overlap } = chunking;
   const limit = t("up to {size} {unit}", { size: used ?? size, unit });
-  return [strategy, limit, overlap && t("overlap {overlap}", { overlap })].filter(Boolean).join(", ");
+  return [strategy, limit, overlap && t("overlap {overlap}", { overlap })].filter(Boolean).join(comma);
 }
 
 const factsOf = (document) => ({
@@ -22,9 +23,9 @@ const factsOf = (document) => ({
   [t("Type")]: scopeValue(document, "type"),
   [t("Status")]: statusOf(document).text,
   [t("Pages")]: document.pages,
-  [t("Labels")]: (document.labels ?? []).join(", "),
+  [t("Labels")]: (document.labels ?? []).join(comma),
   [t("Description")]: document.description,
-  [t("Notes")]: (document.notes ?? []).join(" "),
+  [t("Notes")]: (document.notes ?? []).map(translated).join(" "),
   [t("Source")]: document.source,
   [t("Updated")]: when(document.updated_at, true),
   [t("Split into")]: chunkingLine(document),
@@ -49,6 +50,8 @@ export class DocumentView {
 
   open(document) {
     this.show(document);
+    byId("document-guide").replaceChildren();
+    if (document.status === "ready") this.#showGuide(document);
     byId("passages").replaceChildren();
     showText(byId("passages-count"), "");
     byId("passages-more").hidden = true;
@@ -56,6 +59,11 @@ export class DocumentView {
     dialog.querySelector(".sheet-body").scrollTop = 0;
     byId("document-title").focus({ preventScroll: true });
     return this.#loadMore();
+  }
+
+  async #showGuide(document) {
+    const guide = await guideTo(document);
+    if (guide && this.#document.document_id === document.document_id) byId("document-guide").replaceChildren(guide);
   }
 
   /** Show the facts, also after a change. */
@@ -70,7 +78,7 @@ export class DocumentView {
     byId("document-ask").href = at(`/?document=${encodeURIComponent(document.document_id)}`);
     byId("document-file").hidden = !document.has_file;
     byId("document-file").href = at(`/api/documents/${encodeURIComponent(document.document_id)}/file`);
-    showError(byId("document-message"), document.error ? { message: document.error } : null);
+    showError(byId("document-message"), document.error ? { message: translated(document.error) } : null);
   }
 
   fail(error) { showError(byId("document-message"), error); }

@@ -5,7 +5,7 @@ import { getJson } from "../common/api.js";
 import { byId, element, showError } from "../common/dom.js";
 import { cost, decimal, scopeNames, when } from "../common/format.js";
 import { stateText } from "../common/states.js";
-import { t } from "../common/words.js";
+import { comma, t } from "../common/words.js";
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;
@@ -75,7 +75,7 @@ async function show() {
   showQuestions("negative", negative.feedback,
     [[t("Problem"), ({ reason, comment }) => [REASONS[reason], comment].filter(Boolean).join(": ")]]);
   fill("jobs", jobs.ingestions, [
-    [t("Files"), ({ files }) => files.map(({ name }) => name).join(", ")],
+    [t("Files"), ({ files }) => files.map(({ name }) => name).join(comma)],
     [t("Status"), (job) => stateText(job)],
     [t("Progress"), ({ progress }) => `${decimal(100 * (progress ?? 0), 0)} %`, "number"],
     [t("When"), ({ created_at: at }) => when(at, true)],

@@ -3,7 +3,7 @@ import { at, getJson } from "../common/api.js";
 import { byId, element, showText, wireDialog } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
 import { formatText, isPdf } from "../common/passage.js";
-import { t } from "../common/words.js";
+import { comma, t } from "../common/words.js";
 
 const STEP = 40;
 const dialog = byId("original");
@@ -86,7 +86,7 @@ export async function openOriginal(source, file) {
   const { signal } = pending = new AbortController();
   const url = at(`/api/documents/${encodeURIComponent(source.document_id)}/file`);
   byId("original-title").textContent = sourceTitle(source);
-  byId("original-place").textContent = [file, sourcePlace(source)].filter(Boolean).join(", ");
+  byId("original-place").textContent = [file, sourcePlace(source)].filter(Boolean).join(comma);
   byId("original-keep").hidden = !file;
   byId("original-keep").href = url;
   byId("original-turn").hidden = byId("original-tab").hidden = !isPdf(file);

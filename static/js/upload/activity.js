@@ -1,10 +1,10 @@
 /** Ingestions that run or ran recently: their progress, errors, cancel and retry. */
 import { at, getJson, sendJson } from "../common/api.js";
-import { announce, byId, cloneTemplate, showText } from "../common/dom.js";
+import { announce, byId, cloneTemplate, element, showText } from "../common/dom.js";
 import { showIcon } from "../common/forms.js";
 import { when } from "../common/format.js";
 import { isFinished, outcomeLine, stateIcon, stateText } from "../common/states.js";
-import { count, t } from "../common/words.js";
+import { count, t, translated } from "../common/words.js";
 
 const hasFailed = ({ files }) => files.some(({ state }) => state === "failed");
 
@@ -24,10 +24,12 @@ class IngestionCard {
   root = cloneTemplate("ingestion-template");
   #rows = [];
   #onChange;
+  #guideFor;
 
-  /** `onChange` gets the ingestion after a cancel or a retry, `onOpen` a document's id. */
-  constructor(ingestion, { onChange, onOpen }) {
+  /** `onChange` gets the ingestion after a cancel or a retry, `onOpen` a document's id; `guideFor` returns its guide. */
+  constructor(ingestion, { onChange, onOpen, guideFor }) {
     this.#onChange = onChange;
+    this.#guideFor = guideFor;
     this.#find(".file-progress").addEventListener("click", ({ target }) => {
       if (target.closest(".file-open")) onOpen(target.closest(".file-row").dataset.document);
     });
@@ -67,15 +69,24 @@ class IngestionCard {
     showIcon(row.querySelector(".state-icon"), stateIcon(file.state));
     showText(row.querySelector(".file-name"), file.name);
     showText(row.querySelector(".file-state"), stateText(file));
-    showText(row.querySelector(".file-error"), file.error);
-    showText(row.querySelector(".file-notes"), (file.notes ?? []).join(" "));
+    showText(row.querySelector(".file-error"), translated(file.error));
+    showText(row.querySelector(".file-notes"), (file.notes ?? []).map(translated).join(" "));
     open.hidden = ask.hidden = file.state !== "done" || !file.document_id;
     open.setAttribute("aria-label", t("Show {name}", file));
     ask.href = at(`/?document=${encodeURIComponent(file.document_id)}`);
     ask.setAttribute("aria-label", t("Ask {name}", file));
+    if (before && !isFinished(before) && !open.hidden && this.ingestion.files.length === 1) this.#showGuide(row, file);
     if (before && before.state !== file.state && (isFinished(file) || file.state === "waiting")) {
-      announce([`${file.name}: ${stateText(file)}.`, file.error].filter(Boolean).join(" "));
+      announce([`${file.name}: ${stateText(file)}.`, translated(file.error)].filter(Boolean).join(" "));
     }
+  }
+
+  /** Show the guide to a document that has just been added, below its row. */
+  async #showGuide(row, { document_id: id }) {
+    const guide = await this.#guideFor(id).catch(() => null);
+    if (!guide) return;
+    row.after(element("li", { className: "guide-row" }, guide));
+    this.root.scrollIntoView({ block: "nearest" });
   }
 
   #wire(selector, method, path) {
@@ -102,13 +113,16 @@ const SLOWEST_POLL_MS = 30_000;
 export class Activity {
   #cards = new Map();
   #onChange;
-  #onOpen;
+  #callbacks;
   #timer = 0;
 
-  /** `onChange` is called when the list of documents has changed, `onOpen` with the id of a document to show. */
-  constructor({ onChange, onOpen }) {
+  /**
+   * `onChange` is called when the list of documents has changed, `onOpen` with the id of a document to show;
+   * `guideFor` resolves to the guide to a document.
+   */
+  constructor({ onChange, ...callbacks }) {
     this.#onChange = onChange;
-    this.#onOpen = onOpen;
+    this.#callbacks = callbacks;
     document.addEventListener("visibilitychange", () => document.hidden || this.#pollSoon());
   }
 
@@ -132,7 +146,7 @@ export class Activity {
         this.add(changed);
         this.#onChange();
       };
-      card = new IngestionCard(ingestion, { onChange, onOpen: this.#onOpen });
+      card = new IngestionCard(ingestion, { onChange, ...this.#callbacks });
       this.#cards.set(ingestion.ingestion_id, card);
     }
     card.root.open = open;

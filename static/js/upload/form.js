@@ -1,14 +1,15 @@
 /** Choosing documents to add, and sending them with their fields. */
 import { sendJson } from "../common/api.js";
-import { all, announce, byId, element, focusNext, onSubmit, showError, showText, wireDialog } from "../common/dom.js";
+import { all, announce, byId, cloneTemplate, element, focusNext, onSubmit, showError, showText, wireDialog } from "../common/dom.js";
 import { distinct, loadFormats, namedFiles, sortOut, takeAddress, visible, wireDrop, wireEnter } from "../common/files.js";
-import { clearErrors, icon, showFormError } from "../common/forms.js";
+import { clearErrors, showFormError, showIcon } from "../common/forms.js";
 import { bytes } from "../common/format.js";
+import { fieldsFor, lookInto, MAX_LOOKED_BYTES } from "./preview.js";
 import { sendFiles } from "./sending.js";
-import { count, t } from "../common/words.js";
+import { comma, count, t } from "../common/words.js";
 
 const form = byId("upload-form");
-/** What is chosen and not yet sent: {name, file} or {name, url}. */
+/** What is chosen and not yet sent: {name, file} or {name, url}, and once it is shown its `row`. */
 let staged = [];
 let sending = null;
 
@@ -18,25 +19,33 @@ function showStaged() {
   byId("staged-title").textContent = t("{documents} to add", { documents });
   byId("upload-submit").querySelector("span").textContent = t("Add {documents}", { documents });
   byId("upload-submit").disabled = sending !== null;
-  byId("staged").replaceChildren(...staged.map((item, index) => {
-    const remove = element("button", {
-      type: "button", className: "button quiet icon-only", "aria-label": t("Remove {name}", item),
-    }, icon("close"));
-    remove.addEventListener("click", () => {
-      stage(staged.filter((other) => other !== item));
-      focusNext(byId("staged"), index, byId("file-input"));
-    });
-    return element("li", {}, icon(item.url ? "link" : "file"),
-      element("span", { className: "file-name", text: item.name }),
-      element("span", { className: "file-size", text: item.url ? "" : bytes(item.file.size) }), remove);
-  }));
+  // A single document has these fields of its own.
+  byId("upload-fields").hidden = byId("upload-fields").disabled = staged.length === 1 && staged[0].isRead !== false;
+  byId("staged").replaceChildren(...staged.map((item) => item.row ??= rowOf(item)));
   if (!staged.length) showError(byId("upload-error"), null);
+}
+
+function rowOf(item) {
+  const row = cloneTemplate("staged-template");
+  const remove = row.querySelector("button");
+  showIcon(row.querySelector(".state-icon"), item.url ? "link" : "file");
+  showText(row.querySelector(".file-name"), item.name);
+  showText(row.querySelector(".file-size"), item.url ? "" : bytes(item.file.size));
+  remove.setAttribute("aria-label", t("Remove {name}", item));
+  remove.addEventListener("click", () => {
+    const index = staged.indexOf(item);
+    stage(staged.filter((other) => other !== item));
+    focusNext(byId("staged"), index, byId("file-input"));
+  });
+  return row;
 }
 
 /** Stage documents. A request can hold each name once: the last one counts. */
 function stage(items) {
   staged = distinct(items);
+  for (const item of staged) if (item.file?.size > MAX_LOOKED_BYTES) item.isRead = false;
   showStaged();
+  lookInto(staged, showStaged);
 }
 
 function showRefused(refused) {
@@ -79,9 +88,9 @@ async function submit(onIngestion, choice = "") {
   showStaged();
   try {
     const addresses = items.filter(({ url }) => url);
-    if (addresses.length) {
-      const body = { urls: addresses.map(({ url }) => url), ...Object.fromEntries(fields) };
-      onSent(await sendJson("POST", "/api/documents", body), addresses);
+    for (const item of addresses) {
+      const body = { url: item.url, ...fieldsFor(item, fields) };
+      onSent(await sendJson("POST", "/api/documents", body), [item]);
     }
     if (choice) fields.push(["on_conflict", choice]);
     await sendFiles(items.filter(({ file }) => file), fields, { signal: sending.signal, onSent });
@@ -89,10 +98,10 @@ async function submit(onIngestion, choice = "") {
     form.reset();
   } catch (error) {
     stage([...left, ...staged]);
-    if (error.code !== "document_exists") return showFormError(form, byId("upload-error"), error);
+    if (error.code !== "document_exists") return showFormError(error.item?.isRead ? error.item.row : form, byId("upload-error"), error);
     const names = error.details.map(({ name }) => name);
     byId("conflict-text").textContent = names.length > 10
-      ? t("{names} and {number} more", { names: names.slice(0, 10).join(", "), number: names.length - 10 }) : names.join(", ");
+      ? t("{names} and {number} more", { names: names.slice(0, 10).join(comma), number: names.length - 10 }) : names.join(comma);
     resolveConflict = (chosen) => submit(onIngestion, chosen);
     conflict.showModal();
   } finally {
@@ -125,6 +134,10 @@ function wireChoosing() {
       target.value = "";
     });
   }
+  // A value for all is shown in the fields of each, where it can still be changed.
+  byId("upload-fields").addEventListener("input", ({ target }) => {
+    for (const { row } of staged) row.querySelector(`[data-name=${target.name}]`).value = target.value;
+  });
   byId("folder-input").hidden = byId("folder-button").hidden = !("webkitdirectory" in byId("folder-input"));
   wireDrop(byId("drop-zone"), addFiles);
   byId("url-add").addEventListener("click", addAddress);

@@ -4,6 +4,7 @@ import { byId, cloneTemplate, showText } from "../common/dom.js";
 import { loadFormats } from "../common/files.js";
 import { showIcon } from "../common/forms.js";
 import { bytes } from "../common/format.js";
+import { fieldsFor } from "./preview.js";
 import { count, t } from "../common/words.js";
 
 /** Post a form. Unlike fetch, XMLHttpRequest tells how many bytes have been sent. */
@@ -28,16 +29,19 @@ function postForm(url, form, { onProgress, signal }) {
 
 const BATCH_FILES = 20;
 
-/** Split files into batches that one request may carry: a folder can hold hundreds. */
-function batchesOf(items, maxBytes) {
+/** Split files into batches that one request may carry: a folder can hold hundreds. Those of a batch share their fields. */
+function batchesOf(items, fields, maxBytes) {
   const batches = [];
-  let room = 0;
+  let [room, before] = [0, ""];
   for (const item of items) {
-    if (!batches.length || batches.at(-1).length === BATCH_FILES || item.file.size > room) {
+    const own = fieldsFor(item, fields);
+    const shared = JSON.stringify(Object.entries(own).sort());
+    if (!batches.length || batches.at(-1).length === BATCH_FILES || item.file.size > room || shared !== before || "title" in own) {
       batches.push([]);
       room = maxBytes;
     }
     batches.at(-1).push(item);
+    before = shared;
     room -= item.file.size;
   }
   return batches;
@@ -85,12 +89,18 @@ export async function sendFiles(items, fields, { signal, onSent }) {
   byId("sending").hidden = false;
   byId("sending-title").focus({ preventScroll: true });
   try {
-    for (const batch of batchesOf(items, formats?.max_bytes ?? 0)) {
+    for (const batch of batchesOf(items, fields, formats?.max_bytes ?? 0)) {
       const form = new FormData();
-      for (const [name, value] of fields) form.append(name, value);
+      const stated = Object.entries(fieldsFor(batch[0], fields));
+      for (const [name, value] of stated) if (value !== null) form.append(name, value);
+      const removed = stated.filter(([, value]) => value === null).map(([name]) => name);
+      if (removed.length) form.append("without", removed.join(","));
       for (const { name, file } of batch) form.append("files", file, name);
       const onProgress = (loaded, total) => show(batch, sentShares(batch, loaded, total));
-      onSent(await postForm("/api/documents", form, { onProgress, signal }), batch);
+      const ingestion = await postForm("/api/documents", form, { onProgress, signal }).catch((error) => {
+        throw Object.assign(error, { item: batch[0] });
+      });
+      onSent(ingestion, batch);
       for (const item of batch) rows.get(item).remove();
     }
   } finally {

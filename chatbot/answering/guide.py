@@ -1,0 +1,63 @@
+"""What a report offers before the first question (`guide`), and what a library is about (`topics`)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..domain import SECTION_SEPARATOR, Chunk, DocumentRecord, Scope, Values
+from ..domain.figures import ReportedFigure
+from ..domain.protocols import Store
+from ..questions.reading import COUNTRY
+from ..questions.sides import DOCUMENT
+from ..search.further import OF_A_REPORT, first_questions
+from .figure_tables import FigureTables
+
+MAX_PASSAGES = 1_000
+"""Passages of a report that are read for its chapters and figures."""
+SAMPLED_REPORTS, SAMPLED_PASSAGES = 8, 20
+"""Reports that stand for a library, and passages that stand for each of them."""
+MAX_TOPICS, MAX_TITLES = 4, 3
+_NUMBER = re.compile(r"(?:chapter\s+)?(?:\d+(?:\.\d+)*|[IVXL]+)[.:)]?\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """What a report offers before it is read: its chapters, key figures, and questions that it answers."""
+
+    chapters: tuple[str, ...]
+    figures: tuple[ReportedFigure, ...]
+    questions: tuple[str, ...]
+
+
+def guide(record: DocumentRecord, store: Store, tables: FigureTables) -> Guide:
+    """Return the guide to a report. Raises DependencyError."""
+    chunks = store.get(record.chunk_ids()[: min(record.chunks, MAX_PASSAGES)])
+    chapters = {chunk.id: _chapter(chunk) for chunk in chunks}
+    scope, subject = Scope.of({DOCUMENT: Values((record.name,))}), str(record.metadata.get(COUNTRY) or record.title)
+    measured = tables.key_figures(scope, [subject], lambda ids: chapters)
+    figures = [figure for one in measured if (figure := one.newest(subject)) is not None]
+    sizes = Counter(chapters.values())
+    figures.sort(key=lambda figure: -sizes[chapters.get(figure.chunk_id, "")])
+    headings = [figure.heading for figure in figures] + [chunk.heading for chunk in chunks]
+    questions = first_questions(record.title, record.metadata.get(COUNTRY), headings)
+    return Guide(tuple(filter(None, dict.fromkeys(chapters.values()))), tuple(figures), tuple(questions))
+
+
+def topics(records: Sequence[DocumentRecord], store: Store) -> list[str]:
+    """Return the chapters that most of the reports have, those with most passages first; else the titles of a few
+    reports. Read from a sample. Raises DependencyError."""
+    sample = [one for one in records[:: max(1, len(records) // SAMPLED_REPORTS)] if one.chunks][:SAMPLED_REPORTS]
+    ids = [id for one in sample for id in one.chunk_ids()[: one.chunks : max(1, one.chunks // SAMPLED_PASSAGES)]]
+    passages = defaultdict[str, list[str]](list)
+    for chunk in store.get(ids):
+        passages[_NUMBER.sub("", _chapter(chunk), count=1)].append(chunk.document_id)
+    shared = [name for name, of in passages.items() if 2 * len(set(of)) > len(sample) and name]
+    shared = sorted((one for one in shared if not OF_A_REPORT.fullmatch(one)), key=lambda one: -len(passages[one]))
+    return shared[:MAX_TOPICS] or [one.title for one in sample][:MAX_TITLES]
+
+
+def _chapter(chunk: Chunk) -> str:
+    return chunk.section.partition(SECTION_SEPARATOR)[0]
