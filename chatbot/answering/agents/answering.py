@@ -11,6 +11,7 @@ from ...checking.wording import unify_brackets
 from ...domain import (
     Answer,
     AnswerEvent,
+    Chunk,
     Context,
     DocumentRecord,
     Event,
@@ -193,7 +194,7 @@ def answer_from(
     if budget < most:
         yield from note_left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
-    unread = _unread_advice(run, hits)
+    unread = "" if language_of(hits[0].chunk.text) == "english" else _unread_advice(run, hits[0].chunk)
     notes = ["" if unread else _language_advice(run), run.say(CLOSEST) if run.closest_only else ""]
     note = "" if run.has_model else "".join(f"{text}\n\n" for text in notes if text)
     if note:
@@ -295,7 +296,8 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         text = run.say(NO_REPORTS)
     else:
         text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
-    if advice := _language_advice(run):
+    is_foreign = bool(closest) and language_of(closest[0].chunk.text) != "english"
+    if advice := (_unread_advice(run, closest[0].chunk) if is_foreign else "") or _language_advice(run):
         text = f"{advice}\n\n{text}"
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
@@ -313,13 +315,11 @@ def _language_advice(run: AgentRun) -> str:
     return run.say(OTHER_LANGUAGE, language=run.say("English") if reports == "english" else reports.capitalize())
 
 
-def _unread_advice(run: AgentRun, hits: Sequence[SearchHit]) -> str:
-    """Return what to do if the embedder does not know the language of the best hit's report; "" if it does."""
+def _unread_advice(run: AgentRun, best: Chunk) -> str:
+    """Return what to do if the embedder does not know the language of the best passage's report; "" if it does."""
     resources = run.resources
-    if resources.embedder.multilingual:
-        return ""
-    named = resources.catalog.all(Scope.of({"document_name": Values((hits[0].chunk.document_name,))}))
-    record = next((one for one in named if one.id == hits[0].chunk.document_id), None)
+    named = resources.catalog.all(Scope.of({"document_name": Values((best.document_name,))}))
+    record = next((one for one in named if one.id == best.document_id), None)
     if record is None or not (language := unread_language(record.proposed, resources.embedder)):
         return ""
     return f"{escape_markdown(record.title)}: {run.say(LANGUAGE_NOTE, language=run.say(language.capitalize()))}"
