@@ -120,9 +120,8 @@ def stalls(stage: str) -> ScriptedModel:
 
 
 def is_marked(answer: Answer, stopper: str) -> None:
-    """That it ended early, once in the trace and once in what the person was shown."""
+    """That it ended early, in the trace and in what the person was shown; a slow search may say so once more."""
     assert answer.trace.stopped_by == stopper
     ends = [step for step in answer.trace.path if step.name == "budget"]
-    assert len(ends) == 1
-    assert ends[0].failed
-    assert stopper.removesuffix("s") in ends[0].detail
+    assert ends
+    assert all(step.failed and stopper.removesuffix("s") in step.detail for step in ends)
