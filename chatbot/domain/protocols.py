@@ -104,7 +104,6 @@ class Reranker(Protocol):
 
 
 @runtime_checkable
-@runtime_checkable
 class Quoter(Protocol):
     """Quotes passages, if no language model is configured or it failed."""
 

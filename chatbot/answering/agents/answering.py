@@ -194,7 +194,7 @@ def answer_from(
     if budget < most:
         yield from note_left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
-    unread = "" if language_of(hits[0].chunk.text) == "english" else _unread_advice(run, hits[0].chunk)
+    unread = _unread_advice(run, hits[0].chunk)
     notes = ["" if unread else _language_advice(run), run.say(CLOSEST) if run.closest_only else ""]
     note = "" if run.has_model else "".join(f"{text}\n\n" for text in notes if text)
     if note:
@@ -296,8 +296,7 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         text = run.say(NO_REPORTS)
     else:
         text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
-    is_foreign = bool(closest) and language_of(closest[0].chunk.text) != "english"
-    if advice := (_unread_advice(run, closest[0].chunk) if is_foreign else "") or _language_advice(run):
+    if advice := (_unread_advice(run, closest[0].chunk) if closest else "") or _language_advice(run):
         text = f"{advice}\n\n{text}"
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
@@ -317,6 +316,8 @@ def _language_advice(run: AgentRun) -> str:
 
 def _unread_advice(run: AgentRun, best: Chunk) -> str:
     """Return what to do if the embedder does not know the language of the best passage's report; "" if it does."""
+    if language_of(best.text) == "english":  # no report needs to be looked up
+        return ""
     resources = run.resources
     named = resources.catalog.all(Scope.of({"document_name": Values((best.document_name,))}))
     record = next((one for one in named if one.id == best.document_id), None)

@@ -186,8 +186,9 @@ def _ingest(
         return "failed", 0, work.name
     record = service.documents.get(result.document_id)
     assert record is not None
-    about = f"  ({_about(record.metadata)})" if _about(record.metadata) else ""
-    return result.outcome, result.chunks, " ".join((f"{record.title}{about}", *result.notes))
+    about = _about(record.metadata)
+    shown = f"{record.title}  ({about})" if about else record.title
+    return result.outcome, result.chunks, " ".join((shown, *result.notes))
 
 
 def _about(metadata: Mapping[str, Any]) -> str:

@@ -95,6 +95,14 @@ def caller() -> Caller:
     return who
 
 
+def may_read() -> bool:
+    """Return whether the caller may read; not with an unknown key: pages then offer to sign in."""
+    try:
+        return caller().may("read")
+    except UnauthorizedError:
+        return False
+
+
 def whose() -> str | None:
     """Return the owner whose jobs and feedback the caller sees; None: everybody's."""
     return None if caller().oversees else caller().owner

@@ -12,10 +12,9 @@ from pydantic import Field
 
 from ...database.core import Json
 from ...domain import DocumentRecord
-from ...domain.errors import UnauthorizedError
 from ...library.changes import ChangeLog, ReportChanges
 from ...questions.reading import COUNTRY
-from .access import caller, query_scope, with_owner
+from .access import caller, may_read, query_scope, with_owner
 from .routes import PAGE, Number, Page, ScopeQuery, answer_type, listing, page_size, route, services
 
 changes = Blueprint("changes", __name__)
@@ -66,15 +65,15 @@ def get_feed(query: FeedQuery) -> Response:
     _add(feed, "updated", found[0].updated_at if found else datetime.now(UTC).isoformat(timespec="seconds"))
     SubElement(feed, "link", rel="alternate", href=page)
     SubElement(feed, "link", rel="self", href=request.base_url)
-    for record in found[query.start : query.start + query.limit]:
-        one, entry = log.of(record), SubElement(feed, "entry")
-        _add(entry, "id", f"urn:report-chat:{record.id}:{record.updated_at}")
+    for one in query.of("changes", found, log.of)["changes"]:
+        report, entry = one.report, SubElement(feed, "entry")
+        _add(entry, "id", f"urn:report-chat:{report.document_id}:{one.at}")
         changed = sum(figure.old is not None and figure.new is not None for figure in one.figures)
         since = f"{changed} figures changed since {one.former.title}" if one.former else "no edition before it"
-        _add(entry, "title", f"{record.title}: {since}")
-        _add(entry, "updated", record.updated_at)
+        _add(entry, "title", f"{report.title}: {since}")
+        _add(entry, "updated", one.at)
         SubElement(SubElement(entry, "author"), "name").text = "Ask your reports"
-        SubElement(entry, "link", href=f"{page}#{record.id}")
+        SubElement(entry, "link", href=f"{page}#{report.document_id}")
         table = render_template("_changes_table.html", figures=[*one.corrected, *one.figures][:IN_FEED])
         _add(entry, "content", table, type="html")
     response = Response(tostring(feed, encoding="utf-8", xml_declaration=True), content_type=f"{ATOM}; charset=utf-8")
@@ -95,10 +94,12 @@ def create_feed() -> Json:
     The token reads the feed and nothing else, within the limits of the key. It ends with the key, and a new one
     replaces it.
     """
+    return {"address": _feed_address()}
+
+
+def _feed_address() -> str:
     address, who = url_for("changes.get_feed", _external=True), caller()
-    if who.key is None:
-        return {"address": address}
-    return {"address": f"{address}?token={services().storage.keys.create_feed(who.key)}"}
+    return address if who.key is None else f"{address}?token={services().storage.keys.create_feed(who.key)}"
 
 
 class ChangesPage(ChangesQuery):
@@ -109,14 +110,10 @@ class ChangesPage(ChangesQuery):
 @PAGE
 def show_changes(query: ChangesPage) -> Response:
     """Show what changed. Its form, without a script, asks for the address of the feed."""
-    try:
-        may = caller().may("read")
-    except UnauthorizedError:  # the page offers to sign in
-        may = False
-    about: Json = {"may": may, "shown": SHOWN, "listed": None, "countries": (), "address": ""}
-    if may:
+    about: Json = {"may": may_read(), "shown": SHOWN, "listed": None, "countries": (), "address": ""}
+    if about["may"]:
         log, found = query.arrivals()
         about |= {"listed": query.of("changes", found, log.of), "chosen": request.args.get(COUNTRY, "")}
         about["countries"] = services().storage.documents.values(COUNTRY, caller().limit or None)
-        about["address"] = create_feed().json["address"] if request.method == "POST" else ""
+        about["address"] = _feed_address() if request.method == "POST" else ""
     return with_owner(make_response(render_template("changes.html", **about)))

@@ -15,10 +15,10 @@ from flask import Blueprint, Response, current_app, make_response, render_templa
 
 from ...config import STATIC, TEMPLATES
 from ...domain.chat import QUERY_CHARACTERS
-from ...domain.errors import NotFoundError, UnauthorizedError
+from ...domain.errors import NotFoundError
 from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
 from ...library.loaders import ARCHIVE, suffixes
-from .access import caller, library, with_owner
+from .access import caller, library, may_read, with_owner
 from .middleware import FRAMED_BY, SECURITY_HEADERS
 from .routes import PAGE, services
 
@@ -72,11 +72,7 @@ def embed() -> Response:
 @PAGE
 def passage(chunk_id: str) -> Response:
     """Show a passage with the text around it: the address of a citation in other programs."""
-    try:
-        may = caller().may("read")
-    except UnauthorizedError:  # the page offers to sign in
-        may = False
-    if not may:
+    if not may_read():
         return with_owner(make_response(render_template("passage.html", chunk=None)))
     chunk = library().passage(chunk_id)
     before, _, after = library().wider_text(chunk).partition(chunk.text)

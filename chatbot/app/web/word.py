@@ -29,8 +29,8 @@ _W = f'xmlns:w="{NAMESPACE.WML_MAIN}" xmlns:r="{NAMESPACE.OFC_RELATIONSHIPS}"'
 _PIECE = re.compile(rf"(\[\d+(?:, ?\d+)*\]|{MARK}|{END})")
 _UNPRINTABLE = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SEPARATORS = "".join(
-    f'<w:footnote w:type="{kind}" w:id="{id}"><w:p><w:r><w:{mark}/></w:r></w:p></w:footnote>'
-    for id, (kind, mark) in enumerate([("separator", "separator"), ("continuationSeparator", "continuationSeparator")])
+    f'<w:footnote w:type="{kind}" w:id="{id}"><w:p><w:r><w:{kind}/></w:r></w:p></w:footnote>'
+    for id, kind in enumerate(("separator", "continuationSeparator"))
 )
 
 
@@ -44,7 +44,7 @@ class WordWriter:
         self._file.add_heading(_clean(title), 0)
         self._link = link
         self._notes: list[str] = []
-        self._links: list[str] = []
+        self._links: dict[str, str] = {}
         self._reader = MarkdownIt("commonmark").enable("table")
 
     def add_question(self, text: str, about: str) -> None:
@@ -133,9 +133,7 @@ class WordWriter:
         id, address = len(self._notes) + 2, self._link(citation)
         place = [citation["section"], f"page {citation['page']}" if citation["page"] else ""]
         text = escape(_clean(", ".join(filter(None, [citation["title"], *place]))))
-        if address not in self._links:
-            self._links.append(address)
-        link = f"rId{self._links.index(address) + 1}"
+        link = self._links.setdefault(address, f"rId{len(self._links) + 1}")
         raised = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
         self._notes.append(
             f'<w:footnote w:id="{id}"><w:p><w:r>{raised}<w:footnoteRef/></w:r>'
