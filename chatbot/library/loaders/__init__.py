@@ -102,6 +102,7 @@ LOADERS: Registry[FileLoader] = Registry(
         "html": "chatbot.library.loaders.html:HtmlLoader",
         **({"image": "chatbot.library.loaders.pdf:ImageLoader"} if INSTALLED else {}),
         "json": "chatbot.library.loaders.records:JsonLoader",
+        "legacy": "chatbot.library.loaders.office:LegacyOfficeLoader",
         "markdown": "chatbot.library.loaders.markdown:MarkdownLoader",
         "odf": "chatbot.library.loaders.odf:OdfLoader",
         "pdf": "chatbot.library.loaders.pdf:PdfLoader",
@@ -116,16 +117,15 @@ HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 1024 * 1024
 """Bytes read from the end of a ZIP archive. The list of parts of an Office file is far smaller."""
 MAX_OLE_BYTES = 256 * 1024 * 1024
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OLE_STREAMS = {
     "EncryptedPackage": "is protected with a password. Remove the password in Office (File, Info) and try again.",
-    "WordDocument": "is an old Word document (.doc). Save it as .docx and try again.",
-    "Workbook": "is an old Excel workbook (.xls). Save it as .xlsx and try again.",
-    "Book": "is an old Excel workbook (.xls). Save it as .xlsx and try again.",
-    "PowerPoint Document": "is an old PowerPoint presentation (.ppt). Save it as .pptx and try again.",
     "__properties_version1.0": "is an Outlook message. Save it as .eml or HTML and try again.",
 }
 """Names of streams that identify an OLE2 file. An encrypted file has other streams too, so it comes first."""
+OFFICE_STREAMS = {"WordDocument": "docx", "Workbook": "xlsx", "Book": "xlsx", "PowerPoint Document": "pptx"}
+"""Names of streams of old Office files, with the present format of each."""
 _PICTURES = {"a PNG image", "a JPEG image"}
 _MAGIC = (
     (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"),
@@ -164,7 +164,8 @@ def detect(path: Path) -> str:
         raise unreadable(path, error) from error
     if not head:
         raise LoadError(f"{path.name} is empty: there is nothing to read in it.")
-    sample = Sample(path, head, decode_sample(head), _zip_parts(path) if head.startswith(_ZIP) else [])
+    parts = _zip_parts(path) if head.startswith(_ZIP) else ole_streams(path)[:1] if head.startswith(_OLE) else []
+    sample = Sample(path, head, decode_sample(head), parts)
     loaders = all_loaders()
     fits = {name: loader.fit(sample) for name, loader in loaders.items()}
     best = max(fits, key=fits.__getitem__)
@@ -183,15 +184,9 @@ def _refuse_foreign(sample: Sample, expected: str) -> None:
     path, head = sample.path, sample.head
     if head.startswith(_ZIP):
         problem = "is a ZIP archive, not a document. Unpack it and add the files in it one by one."
-    elif head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        with path.open("rb") as file:
-            content = file.read(MAX_OLE_BYTES)
-        problem = "is an old Office file or damaged. Save it in a present format and try again."
-        for name, advice in reversed(_OLE_STREAMS.items()):
-            # A directory entry: 128 bytes, which begin with the name, padded with zeros to 64.
-            entry = re.escape(name.encode("utf-16-le").ljust(64, b"\0"))
-            if any(match.start() % 128 == 0 for match in re.finditer(entry, content)):
-                problem = advice
+    elif head.startswith(_OLE):
+        damaged = "is an old Office file or damaged. Save it in a present format and try again."
+        problem = _OLE_STREAMS.get(next(iter(sample.parts), ""), damaged)
     elif head.startswith(b"{\\rtf"):
         problem = "is an RTF document, which is not read. Save it as .docx and try again."
     elif head.startswith(b"%!PS"):
@@ -207,6 +202,19 @@ def _refuse_foreign(sample: Sample, expected: str) -> None:
     else:
         return
     raise LoadError(f"{path.name} {problem}")
+
+
+def ole_streams(path: Path) -> list[str]:
+    """Return the names of streams that identify an OLE2 file, the one that says most first."""
+    with path.open("rb") as file:
+        content = file.read(MAX_OLE_BYTES)
+    found: list[str] = []
+    for name in (*_OLE_STREAMS, *OFFICE_STREAMS):
+        # A directory entry: 128 bytes, which begin with the name, padded with zeros to 64.
+        entry = re.escape(name.encode("utf-16-le").ljust(64, b"\0"))
+        if any(match.start() % 128 == 0 for match in re.finditer(entry, content)):
+            found.append(name)
+    return found
 
 
 def _zip_parts(path: Path) -> list[str]:

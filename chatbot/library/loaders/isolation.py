@@ -135,7 +135,7 @@ class IsolatedLoader:
 
     def _discard(self) -> None:
         if self._child is not None:
-            self._child.kill()
+            _kill(self._child)
             self._child.communicate()  # closes the pipes, and ignores a request that it did not read
             self._child = None
 
@@ -272,7 +272,7 @@ class _Watch:
         with self._lock:
             if self._child is not None and self._error is None:
                 self._error = error
-                self._child.kill()
+                _kill(self._child)
 
     def finish(self) -> ChatbotError | None:
         self._timer.cancel()
@@ -281,10 +281,17 @@ class _Watch:
             return self._error
 
 
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """End a child and the programs that it started."""
+    child.kill()
+    with contextlib.suppress(ProcessLookupError, AttributeError):  # they ended before; Windows has no groups
+        os.killpg(child.pid, signal.SIGKILL)
+
+
 def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
     # None of the server's variables, which include its keys. One BLAS thread: each takes address space.
     environment = {
-        "PATH": os.defpath,
+        "PATH": os.pathsep.join([os.defpath, "/usr/local/bin"]),
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, sys.path)]),
         "PYTHONUTF8": "1",
         "LC_ALL": "C.UTF-8",

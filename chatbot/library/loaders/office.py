@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import stat
 import struct
+import subprocess
 import warnings
 import zlib
 from abc import abstractmethod
@@ -12,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import IO, Any, ClassVar
 from xml.etree.ElementTree import ParseError
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -21,7 +24,7 @@ from lxml import etree
 from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
 from ...language import count_of
-from . import ArchiveLoader
+from . import OFFICE_STREAMS, ArchiveLoader, all_loaders, ole_streams
 from .sections import one_line
 from .text import unreadable
 
@@ -220,3 +223,38 @@ def _check_contents(path: Path, archive: ZipFile, entries: list[ZipInfo]) -> Non
 
 def _refused(path: Path, reason: str) -> LoadError:
     return LoadError(f"{path.name} {reason}. It is refused.")
+
+
+_SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting">
+<prop oor:name="DisableMacrosExecution" oor:op="fuse"><value>true</value></prop>
+<prop oor:name="BlockUntrustedRefererLinks" oor:op="fuse"><value>true</value></prop></item></oor:items>
+"""
+"""A document may neither run its macros nor fetch what it links to."""
+
+
+class LegacyOfficeLoader(ArchiveLoader):
+    noun = "an old Office file"
+    suffixes = (".doc", ".xls", ".ppt")
+    parts = tuple(OFFICE_STREAMS)
+    isolated = True
+
+    def load(self, path: Path) -> Loaded:
+        kind = next((OFFICE_STREAMS[stream] for stream in ole_streams(path) if stream in OFFICE_STREAMS), "")
+        if not kind:
+            raise LoadError(f"{path.name} is damaged or is not {self.noun}. Save it in a present format and try again.")
+        program = shutil.which("soffice")
+        if program is None:
+            advice = f"Save it as .{kind}, or install LibreOffice on the server, and try again."
+            raise LoadError(f"{path.name} is {self.noun}. {advice}")
+        with TemporaryDirectory(prefix="report-chat-") as folder:
+            Path(folder, "user").mkdir()
+            Path(folder, "user", "registrymodifications.xcu").write_text(_SETTINGS, encoding="utf-8")
+            options = ["--headless", "--norestore", "--convert-to", kind, "--outdir", folder]
+            command = [program, f"-env:UserInstallation={Path(folder).as_uri()}", *options, str(path)]
+            subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
+            converted = Path(folder, f"{path.stem}.{kind}")
+            if not converted.exists():
+                raise LoadError(f"LibreOffice cannot read {path.name}. Save it as .{kind} and try again.")
+            return all_loaders()[kind].load(converted)

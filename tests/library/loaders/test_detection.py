@@ -55,6 +55,11 @@ BY_CONTENT = {
     "docx with a workbook in it": ("a", archive("word/document.xml", "word/embeddings/a.xlsx", content=XLSX), "docx"),
     "html in utf-16": ("page", "<html>é".encode("utf-16"), "html"),
     "long json without a name": ("data", b'[{"a": "' + b"x" * HEAD_BYTES + b'"}]', "json"),
+    "a document about encryption": (
+        "a.doc",
+        ole("WordDocument") + b"x" + "EncryptedPackage".encode("utf-16-le").ljust(64, b"\0"),
+        "legacy",
+    ),
     "text without a name": ("notes", "Über".encode(), "text"),
 }
 
@@ -83,16 +88,7 @@ REFUSED = {
         "a.docx is protected with a password. Remove the password",
     ),
     "encrypted before anything else": ("a.xlsx", ole("Workbook", "EncryptedPackage"), "a.xlsx is protected with"),
-    "old Word": ("a.doc", ole("WordDocument"), "a.doc is an old Word document (.doc). Save it as .docx and try again."),
-    "old Excel": ("a.xls", ole("Workbook"), "a.xls is an old Excel workbook (.xls). Save it as .xlsx"),
-    "older Excel": ("a.xls", ole("Book"), "a.xls is an old Excel workbook"),
-    "old PowerPoint": ("a.ppt", ole("PowerPoint Document"), "a.ppt is an old PowerPoint presentation (.ppt)."),
     "old and unknown": ("a.doc", ole(), "a.doc is an old Office file or damaged."),
-    "a document about encryption": (
-        "a.doc",
-        ole("WordDocument") + b"x" + "EncryptedPackage".encode("utf-16-le").ljust(64, b"\0"),
-        "a.doc is an old",
-    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""E-mails and archives: what is read of them, and what their notes and errors say."""
+"""E-mails, old Office files and archives: what is read of them, and what their notes and errors say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from chatbot.domain.errors import LoadError
 from chatbot.library.archives import unpack
 from chatbot.library.loaders import loader_for
 from tests.library.loaders.damage import zipped
-from tests.library.loaders.test_detection import written
+from tests.library.loaders.samples import good_files
+from tests.library.loaders.test_detection import ole, written
 
 
 def load(tmp_path: Path, name: str, content: bytes) -> Loaded:
@@ -32,6 +33,25 @@ def test_a_mail_is_its_text_below_its_head(tmp_path: Path, kind: str, charset: s
     assert [section.text for section in loaded.sections] == [head, "Größe wächst."]
     assert (loaded.title, loaded.properties["created"]) == ("Prices in Mali", "Wed, 01 May 2024 10:00:00 +0000")
     assert loaded.notes == ("Left out: 1 attachment. Add them as files: r.pdf.",)
+
+
+class TestOldOffice:
+    def test_without_libreoffice_it_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        for stream, suffix in (("WordDocument", "doc"), ("Book", "xls"), ("PowerPoint Document", "ppt")):
+            with pytest.raises(LoadError, match=rf"^a\.{suffix} is an old Office file\. .*install LibreOffice"):
+                load(tmp_path, f"a.{suffix}", ole(stream))
+
+    def test_with_libreoffice_it_is_converted(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The arguments are those of `soffice --convert-to` (LibreOffice 7.4 Help, "Starting LibreOffice")."""
+        (tmp_path / "made.docx").write_bytes(good_files()["a.docx"])
+        script = f'#!/bin/sh\n[ "$2 $4" = "--headless --convert-to" ] && /bin/cp {tmp_path}/made.docx "$7/a.$5"\n'
+        program = written(tmp_path, "soffice", script.encode())
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert load(tmp_path, "a.doc", ole("WordDocument")).sections[0].text.startswith("Many people live in Kenya.")
+        with pytest.raises(LoadError, match=r"^LibreOffice cannot read b\.doc\. Save it as \.docx"):
+            load(tmp_path, "b.doc", ole("WordDocument"))
 
 
 class TestArchives:
