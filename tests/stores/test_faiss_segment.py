@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from chatbot.config import WARM_CACHE
 from chatbot.domain import Matrix, Scope, Values
 from chatbot.stores.faiss import index, snapshot
 from chatbot.stores.faiss.index import ChunkIndex, Segment
@@ -117,6 +118,8 @@ def test_clusters_are_deterministic_and_need_structure(clustered: Segment, vecto
     assert (again.codes == clustered.clusters.codes).all()
     made = np.random.default_rng(1).normal(size=(2000, 128)).astype(np.float32)
     assert Clusters.build(made / np.linalg.norm(made, axis=1, keepdims=True)) is None
+    with np.load(WARM_CACHE, allow_pickle=False) as samples:
+        assert Clusters.build(samples["vectors"].astype(np.float32)) is not None  # as a model makes them of real texts
 
 
 @pytest.mark.parametrize("scope", [Scope(), HALF, NARROW])

@@ -98,7 +98,11 @@ class FaissStore(MongoChunks):
     def ping(self) -> str:
         """Ask only the database; the next question updates the index."""
         rows = sum(collection.estimated_count() for collection in self._collections())
-        return f"in-process FAISS and BM25, {rows} passages in the database"
+        index = self._state.index
+        return (
+            f"in-process FAISS and BM25, {rows} passages in the database; "
+            f"{index.approximate} of {len(index)} that are loaded are searched approximately"
+        )
 
     def close(self) -> None:
         """Wait for clusters and a snapshot that are being made."""
@@ -207,7 +211,10 @@ class FaissStore(MongoChunks):
         """Make clusters and the snapshot where they are due, beside the searches; ``turn`` ends with it."""
         with turn:
             while waiting := [segment for segment in self._state.index.segments if segment.awaits_clusters]:
-                self._exchange([(waiting[0], waiting[0].clustered())])
+                segment = waiting[0].clustered()
+                self._exchange([(waiting[0], segment)])
+                way = f"approximately ({segment.clusters.share:.0%} of a scope)" if segment.clusters else "exactly"
+                log.info("%d passages are searched %s from now on.", len(segment), way)
             self._save()
 
     def _save(self) -> None:

@@ -211,6 +211,11 @@ class ChunkIndex:
     def __len__(self) -> int:
         return sum(map(len, self.segments))
 
+    @property
+    def approximate(self) -> int:
+        """Passages of segments that have clusters."""
+        return sum(len(segment) for segment in self.segments if segment.clusters)
+
     def term_ids(self, terms: Iterable[str]) -> list[int]:
         """Return the ids of index terms; new terms get one."""
         vocabulary = self.vocabulary

@@ -31,7 +31,7 @@ from .rows import ARRAYS, Column, Rows
 from .vectors import Clusters, ShortVectors, WholeVectors, faiss, shortened
 
 log = logging.getLogger(__name__)
-FORMAT = 7
+FORMAT = 8
 CURRENT = "current"
 ALIGNMENT = 64
 POSTINGS = ("starts", "rows", "counts")
