@@ -19,8 +19,10 @@ from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
 from ..domain.protocols import ChatModel, Quoter, RerankingStore
 from ..domain.request import RequestContext
 from ..language import count_of, estimate_tokens
+from ..language.countries import resolve_country
 from ..library.description import unread_language
 from ..models.replies.stream import Reply
+from ..questions.reading import COUNTRY
 from ..stores.atlas.indexes import LEFT_OVER, IndexStatus, SearchTarget, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
 from ..stores.chunks import chunk_from_json, is_retired
@@ -76,6 +78,10 @@ def check_access(services: Services) -> Iterator[Finding]:
     yield _ok("rule", f"ACCESS is {settings.rule}; {count_of(valid, 'key')}")
     if settings.rule == "open" and not is_loopback(settings.host):
         yield _found("open_to_all", host=settings.host, port=settings.port)
+    spelled = [str(value) for value in services.storage.documents.values(COUNTRY)]
+    for name in services.groups.countries():
+        if resolve_country(name, spelled)[0] not in spelled:
+            yield _found("group_without_reports", country=name)
 
 
 def check_database(services: Services) -> Iterator[Finding]:

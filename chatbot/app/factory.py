@@ -63,7 +63,9 @@ def create_app(settings: Settings | None = None) -> Flask:
     )
     register_request_hooks(app, settings)
     if settings.trusted_proxies:
-        app.wsgi_app = BehindProxies(app.wsgi_app, settings.trusted_proxies)  # type: ignore[method-assign]
+        app.wsgi_app = BehindProxies(  # type: ignore[method-assign]
+            app.wsgi_app, settings.trusted_proxies, settings.sign_in_headers
+        )
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
     startup.run()
     return app

@@ -70,7 +70,13 @@ class Settings(BaseModel):
     # Access
     access: Literal["auto", "open", "read", "keys"] = "auto"
     """What callers without an API key may do: open (everything), read (ask and look), keys (nothing). auto: open if
-    only this machine can reach the server (HOST, ALLOWED_HOSTS, TRUSTED_PROXIES), else read."""
+    only this machine can reach the server (HOST, ALLOWED_HOSTS, TRUSTED_PROXIES), else read; keys with SIGN_IN_GROUPS.
+    """
+    sign_in_groups: Path | None = None
+    """Path of the table of groups (groups.toml): role and limits of people who sign in. Not set: nobody signs in."""
+    sign_in_headers: types.HeaderNames = ()
+    """Headers in which TRUSTED_PROXIES name the person, the groups and, if wanted, a name to show, comma separated:
+    Remote-User, Remote-Groups, Remote-Name."""
     allowed_hosts: types.HostNames = ()
     """Host names that the server accepts, comma separated; *.example.org includes all names below it. localhost, HOST
     and bare addresses are always accepted."""
@@ -300,6 +306,10 @@ class Settings(BaseModel):
             size, overlap = (getattr(self, f"{name}_{part}".lower()) for part in ("size", "overlap"))
             if overlap >= size:
                 raise ValueError(f"{name}_OVERLAP={overlap} must be below {name}_SIZE={size}")
+        if self.sign_in_headers and not self.trusted_proxies:
+            raise ValueError("SIGN_IN_HEADERS are believed from TRUSTED_PROXIES only: set both")
+        if self.sign_in_headers and not self.sign_in_groups:
+            raise ValueError("SIGN_IN_HEADERS needs SIGN_IN_GROUPS: without a group nobody has access")
         if self.schema and (self.mongodb_uri is None or self.sample_data == "on"):
             raise ValueError("SCHEMA reads a collection of MongoDB: set MONGODB_URI, and SAMPLE_DATA not to on")
         names = [name for name, _ in self.collections]
@@ -322,6 +332,8 @@ class Settings(BaseModel):
         """The rights of callers without a key: ACCESS, with `auto` decided by where the server listens."""
         if self.access != "auto":
             return self.access
+        if self.sign_in_groups:
+            return "keys"
         local = all(map(is_loopback, (self.host, *self.allowed_hosts))) and not self.trusted_proxies
         return "open" if local else "read"
 
@@ -396,8 +408,8 @@ SEED_NAMES = {
 }
 """Variables that seed 000 reads, the settings that they mean, and the embedding provider that they are of."""
 ACCESS_FIELDS = (
-    "access", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller",
-    "daily_tokens_per_caller", "keep_conversations_days",
+    "access", "sign_in_groups", "sign_in_headers", "allowed_hosts", "trusted_proxies", "secret_key",
+    "requests_per_minute", "questions_per_caller", "daily_tokens_per_caller", "keep_conversations_days",
 )  # fmt: skip
 NOT_IN_FINGERPRINT = {
     "host", "port", "threads", "questions", "log_level", "log_format", "traces", "cors_origins", "embed_origins",

@@ -83,6 +83,12 @@ def _check_key(key: SecretStr) -> SecretStr:
     return key
 
 
+def check_header_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(names) not in {0, 2, 3}:
+        raise ValueError("it should be two or three names: of the person, of the groups, of a name to show")
+    return names
+
+
 def _check_index_options(text: str) -> str:
     options = json.loads(text or "{}")
     if not isinstance(options, dict) or options.keys() - INDEX_OPTIONS:
@@ -129,6 +135,11 @@ FilterFields = Annotated[
     ),
 ]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+HeaderNames = Annotated[
+    CommaSeparated,
+    _each(r"[A-Za-z][A-Za-z0-9-]*", "the name of a header: Remote-User"),
+    AfterValidator(check_header_names),
+]
 Host = Annotated[str, BeforeValidator(lambda host: host.strip("[]"))]
 HostNames = Annotated[
     CommaSeparated,

@@ -21,6 +21,8 @@ Need = Literal["nothing", "feed", "read", "write", "admin"]
 """The role that a route needs; each role may do what those before it may."""
 KEY_ROLES: tuple[KeyRole, ...] = get_args(KeyRole)
 NEEDS: tuple[Need, ...] = get_args(Need)
+PERSON = "person:"
+"""Before the id of a person who signed in; they get a key of their groups, which no database stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,13 @@ class ApiKey:
     revoked_at: str = ""
     parent: str = ""
     """The id of the key that made it, and with which it ends; "" = none."""
+    groups: tuple[str, ...] = ()
+    """The groups of the person for whom it stands; they decide its role and limits."""
 
     @property
     def owner(self) -> str:
         """The owner of conversations and reports that are made with this key."""
-        return f"key:{self.id}"
+        return self.id if self.id.startswith(PERSON) else f"key:{self.id}"
 
     @property
     def limit(self) -> Scope:

@@ -25,10 +25,12 @@ from ...models.chat.extractive import ExtractiveChatModel
 from ...models.embed import EMBEDDERS
 from ...models.rerank import RERANKERS
 from ...questions.follow_ups import FollowUps
+from ...questions.reading import COUNTRY
 from ...search import RETRIEVAL_METHODS
 from ...search.indicators import Glossary
 from ...search.ranking import fusion_named
 from ...stores import STORES
+from .groups import Groups
 from .library import Ingesting
 from .runtime import Runtime
 from .storage import Retention, Storage, close_lazy, lazy
@@ -49,6 +51,7 @@ class Services:
         self.answering = Answering(self)
         self.ingesting = Ingesting(self)
         self.retention = Retention(self.storage)
+        self.groups = Groups(settings, lambda: self.storage.documents.values(COUNTRY))
         self._lock = threading.RLock()
         self._runtime: Runtime | None = None
         self._has_served = False

@@ -10,9 +10,11 @@ import hashlib
 import hmac
 import ipaddress
 import logging
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from flask import Blueprint, Response, g, jsonify, request
@@ -23,7 +25,7 @@ from ...database.repositories.access import PREFIX
 from ...domain import Scope
 from ...domain.errors import DatabaseError, ForbiddenError, TooManyRequestsError, UnauthorizedError
 from ...domain.json import NOT_BLANK
-from ...domain.request import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
+from ...domain.request import KEY_ROLES, NEEDS, PERSON, ApiKey, Caller, KeyRole, Need
 from ..services import AFTER_BUDGET_SECONDS, Services
 from ..services.library import Library
 from .routes import COLLECTIONS, Body, ScopeQuery, current_route, query_filters, route, services
@@ -33,6 +35,8 @@ sessions = Blueprint("sessions", __name__)
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
 """The role of callers without a key, by ACCESS."""
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
+PROXY_PERSON = "report_chat.person"
+"""The key of the WSGI environment with the headers of a trusted proxy: person, groups, name."""
 COOKIE_SECONDS = 400 * 86_400
 """The maximum that browsers allow."""
 
@@ -66,9 +70,13 @@ def require_role() -> None:
     route = current_route()
     if route is None or route.need == "nothing" or (who := caller()).may(route.need):
         return
+    if (person := g.get("person")) is not None and who.key is None:
+        raise ForbiddenError(f"You are signed in as {person.name}, but none of your groups has access here.")
     if who.key is None:
         remedy = "send Authorization: Bearer KEY, or sign in on the page."
         raise UnauthorizedError(f"This action needs a key with the role {route.need}: {remedy}")
+    if person is not None:
+        raise ForbiddenError(f"You have the role {who.role}; this action needs the role {route.need}.")
     raise ForbiddenError(f"This key has the role {who.role}; this action needs the role {route.need}.")
 
 
@@ -90,7 +98,7 @@ def caller() -> Caller:
     """Return the caller of the current request. Raises UnauthorizedError: the key is unknown."""
     if "caller" not in g:
         key = sent_key()
-        g.caller = stranger() if key is None else caller_with(key)
+        g.caller = without_key() if key is None else caller_with(key)
     who: Caller = g.caller
     return who
 
@@ -114,11 +122,28 @@ def caller_with(key: ApiKey) -> Caller:
     return Caller(role, key.owner, key.owner, key, key.daily_tokens, key.limit)
 
 
-def stranger() -> Caller:
-    """Return the caller of the current request as one without a key."""
+def without_key() -> Caller:
+    """Return the caller of the current request as one without a key: the person who signed in, else a stranger."""
     settings = services().settings
+    person = g.person = signed_in() if settings.sign_in_groups else None
+    if person is not None:
+        key = services().groups.limited(person)
+        return Caller("nothing", person.owner, person.owner) if key is None else caller_with(key)
     most = settings.daily_tokens_per_caller
     return Caller(STRANGERS[settings.rule], owner_of_cookie(), address(), daily_tokens=most)
+
+
+def signed_in() -> ApiKey | None:
+    """Return the person whom a trusted proxy names, as a key with their groups but no role of its own yet."""
+    stated = (
+        text.encode("latin-1").decode("utf-8", "backslashreplace").strip()
+        for text in request.environ.get(PROXY_PERSON, ())
+    )
+    user, groups, name = (*stated, "", "", "")[:3]
+    if not user or "," in user:  # two headers: one of them may be the client's
+        return None
+    parts = tuple(part.strip() for part in re.split("[,|]", groups) if part.strip())
+    return ApiKey(f"{PERSON}{user}", name or user, "feed", "", groups=parts)
 
 
 def sent_key() -> ApiKey | None:
@@ -132,13 +157,17 @@ def sent_key() -> ApiKey | None:
     secret = token.strip() if scheme.lower() == "bearer" else request.cookies.get(KEY_COOKIE, "")
     if not secret:
         return None
-    if request.blueprint == "openai" and not secret.startswith(PREFIX):
-        return None  # its clients must send something, even "none"
+    others = request.blueprint == "openai" or request.environ.get(PROXY_PERSON)
+    if others and not secret.startswith(PREFIX):
+        return None  # OpenAI's clients must send something, even "none"; proxies may pass on a token of their own
     return find_key(secret)
 
 
 def find_key(secret: str) -> ApiKey:
     key = services().storage.keys.find(secret)
+    if key is not None and key.groups:  # the feed of a person: as their groups are now
+        limited = services().groups.limited(key)
+        key = limited and replace(limited, role=key.role)
     if key is None:
         raise UnauthorizedError("Unknown or revoked key. Create one: python -m chatbot keys create NAME.")
     return key
@@ -220,6 +249,14 @@ class KeyInfo(TypedDict):
     role: KeyRole
 
 
+class PersonInfo(TypedDict):
+    """Who signed in, with the role and the groups that count here; the role is "nothing" if no group does."""
+
+    name: str
+    role: Need
+    groups: list[str]
+
+
 class Session(TypedDict):
     """The caller, and the roles it has."""
 
@@ -227,6 +264,7 @@ class Session(TypedDict):
     may: list[KeyRole]
     owner: str
     key: KeyInfo | None
+    person: PersonInfo | None
 
 
 @sessions.get("/api/session")
@@ -256,12 +294,16 @@ def delete_session() -> Response:
 
 
 def _without_key() -> Response:
-    response = jsonify(_session(stranger()))
+    response = jsonify(_session(without_key()))
     set_cookie(response, KEY_COOKIE, "", seconds=0)
     return response
 
 
 def _session(who: Caller) -> Session:
-    key: KeyInfo | None = {"id": who.key.id, "name": who.key.name, "role": who.key.role} if who.key else None
-    may = [role for role in KEY_ROLES if who.may(role)]
-    return {"access": services().settings.rule, "may": may, "owner": who.owner, "key": key}
+    may, owner = [role for role in KEY_ROLES if who.may(role)], who.owner
+    key, person = who.key, g.get("person")
+    named: KeyInfo | None = None if key is None or person else {"id": key.id, "name": key.name, "role": key.role}
+    shown: PersonInfo | None = None
+    if person is not None:
+        shown = {"name": person.name, "role": who.role, "groups": list(key.groups if key else ())}
+    return {"access": services().settings.rule, "may": may, "owner": owner, "key": named, "person": shown}

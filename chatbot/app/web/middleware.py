@@ -23,7 +23,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 from ...config.settings import Settings
 from ...database.core import begin_request, end_request
 from ...domain.errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
-from .access import count_request, finish_request, require_role
+from .access import PROXY_PERSON, count_request, finish_request, require_role
 from .monitoring import ObservedRequest, body_of, error_body
 
 FRAMED_BY = "frame-ancestors {}"
@@ -157,8 +157,10 @@ def _respond(body: dict[str, Any], status: int) -> Response:
 class BehindProxies:
     """A WSGI application that gets the client's address, scheme and path, not those of the last proxy."""
 
-    def __init__(self, app: Application, trusted: Sequence[str]) -> None:
+    def __init__(self, app: Application, trusted: Sequence[str], sign_in: Sequence[str] = ()) -> None:
+        """``sign_in``: the headers of trusted proxies that name who signed in."""
         self._app = app
+        self._sign_in = [f"HTTP_{name.upper().replace('-', '_')}" for name in sign_in]
         self._trusted: Networks = [ip_network(one, strict=False) for one in trusted]
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -174,6 +176,7 @@ class BehindProxies:
                 environ["wsgi.url_scheme"] = scheme
             if PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "")):
                 environ["SCRIPT_NAME"] = environ["HTTP_X_FORWARDED_PREFIX"]
+            environ[PROXY_PERSON] = [environ.get(name, "") for name in self._sign_in]
         return self._app(environ, start_response)
 
 

@@ -44,12 +44,14 @@ class KeyRepository:
         daily_tokens: int | None = None,
         requests_per_minute: int | None = None,
         parent: str = "",
+        groups: Sequence[str] = (),
     ) -> tuple[ApiKey, str]:
         """Create a key and return it with its secret, which is not stored."""
         secret = PREFIX + secrets.token_urlsafe(32)
         limits = (dict(filters or {}), tuple(collections), daily_tokens, requests_per_minute)
-        key = ApiKey(secret[:ID_CHARACTERS], name, role, now("seconds"), *limits, parent=parent)
-        row = {"_id": key.id, "digest": _digest(secret), **asdict(key), "collections": list(collections)}
+        key = ApiKey(secret[:ID_CHARACTERS], name, role, now("seconds"), *limits, parent=parent, groups=tuple(groups))
+        lists = {"collections": list(collections), "groups": list(groups)}
+        row = {"_id": key.id, "digest": _digest(secret), **asdict(key), **lists}
         del row["id"]
         self._keys.insert_one(row)
         return key, secret
@@ -57,8 +59,8 @@ class KeyRepository:
     def create_feed(self, key: ApiKey) -> str:
         """Create the key of the feed of changes for another one, in place of a former; return its secret."""
         self._keys.delete_many({"parent": key.id})
-        name, seen = f"Feed of {key.name}", key.collections
-        return self.create(name, "feed", filters=key.filters, collections=seen, parent=key.id)[1]
+        limits: dict[str, Any] = {"filters": key.filters, "collections": key.collections, "groups": key.groups}
+        return self.create(f"Feed of {key.name}", "feed", **limits, parent=key.id)[1]
 
     def all(self) -> list[ApiKey]:
         """Return all keys, revoked ones too, oldest first."""
@@ -72,7 +74,9 @@ class KeyRepository:
     def find(self, secret: str) -> ApiKey | None:
         """Return the key with this secret, and note its use; None where there is none or it is revoked."""
         row = self._keys.find_one({"digest": _digest(secret), "revoked_at": ""})
-        if row is None or (row.get("parent") and self.get(row["parent"]) is None):
+        if row is None:
+            return None
+        if row.get("parent") and not row.get("groups") and self.get(row["parent"]) is None:
             return None
         seconds = time.monotonic()
         if seconds - self._noted.get(row["_id"], -NOTE_SECONDS) >= NOTE_SECONDS:

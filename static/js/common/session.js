@@ -1,7 +1,7 @@
-/** The dialog to sign in with a key. */
+/** The dialog to sign in with a key, and to see who is signed in. */
 import { getJson, KEY_NEEDED, sendJson } from "./api.js";
 import { byId, onSubmit, showError, showText, wireDialog } from "./dom.js";
-import { t } from "./words.js";
+import { comma, t } from "./words.js";
 
 const dialog = byId("session-dialog");
 const WITHOUT_KEY = {
@@ -12,24 +12,32 @@ const WITHOUT_KEY = {
 let session = null;
 
 function show() {
-  const { access, key, may, owner } = session;
+  const { access, key, person, may, owner } = session;
+  const who = key ?? person;
   document.body.dataset.may = may.join(" ");
   // Where everything is open to everyone there is no reason to sign in.
-  byId("session-button").hidden = access === "open" && !key;
-  byId("session-label").textContent = key ? key.name : t("Sign in");
-  byId("session-title").textContent = key ? t("Signed in as {name}", key) : t("Sign in with a key");
-  byId("session-text").textContent = key ? t("This key ({id}…) has the role {role}.", key) : WITHOUT_KEY[access];
-  byId("session-field").hidden = Boolean(key);
+  byId("session-button").hidden = access === "open" && !who;
+  byId("session-label").textContent = who ? who.name : t("Sign in");
+  byId("session-title").textContent = who ? t("Signed in as {name}", who) : t("Sign in with a key");
+  byId("session-text").textContent = person ? personText(person)
+    : key ? t("This key ({id}…) has the role {role}.", key) : WITHOUT_KEY[access];
+  byId("session-field").hidden = Boolean(who);
+  byId("session-submit").hidden = Boolean(person);
   byId("session-submit").textContent = key ? t("Sign out") : t("Sign in");
   showText(byId("session-owner"), owner && may.length
     && t("Your conversations are stored under {owner}. Give this name to have them deleted.", { owner }));
+}
+
+function personText({ role, groups }) {
+  if (!groups.length) return t("None of your groups has access here. Ask the administrator.");
+  return t("Your role is {role}, by your groups: {groups}", { role, groups: groups.join(comma) });
 }
 
 function open() {
   if (!session || dialog.open) return;
   showError(byId("session-error"), null);
   dialog.showModal();
-  if (!session.key) byId("session-key").focus();
+  if (!session.key && !session.person) byId("session-key").focus();
 }
 
 async function submit() {
