@@ -82,6 +82,9 @@ def check_access(services: Services) -> Iterator[Finding]:
     for name in services.groups.countries():
         if resolve_country(name, spelled)[0] not in spelled:
             yield _found("group_without_reports", country=name)
+    if (provider := services.identity) is not None:
+        provider.check()
+        yield _ok("sign_in", f"{provider.issuer} answers")
 
 
 def check_database(services: Services) -> Iterator[Finding]:

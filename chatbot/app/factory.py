@@ -28,6 +28,7 @@ from .web.openapi import openapi
 from .web.pages import assets, pages
 from .web.routes import PAGE, check_routes
 from .web.server import Startup
+from .web.sign_in import sign_in
 from .web.streaming import ActiveStreams
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,8 @@ def create_app(settings: Settings | None = None) -> Flask:
         monitoring, sessions, openapi,
     ):  # fmt: skip
         app.register_blueprint(views)
+    if settings.oidc_issuer:
+        app.register_blueprint(sign_in)
     app.view_functions["static"] = PAGE(app.view_functions["static"])
     check_routes(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)

@@ -19,6 +19,7 @@ from importlib.resources import files
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from dotenv import find_dotenv, load_dotenv
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
@@ -77,6 +78,10 @@ class Settings(BaseModel):
     sign_in_headers: types.HeaderNames = ()
     """Headers in which TRUSTED_PROXIES name the person, the groups and, if wanted, a name to show, comma separated:
     Remote-User, Remote-Groups, Remote-Name."""
+    oidc_issuer: types.Url | None = None
+    """Address of the identity provider where people sign in (OpenID Connect); needs the extra `oidc`."""
+    oidc_client_id: str = ""
+    """The name of this server at the identity provider."""
     allowed_hosts: types.HostNames = ()
     """Host names that the server accepts, comma separated; *.example.org includes all names below it. localhost, HOST
     and bare addresses are always accepted."""
@@ -308,8 +313,13 @@ class Settings(BaseModel):
                 raise ValueError(f"{name}_OVERLAP={overlap} must be below {name}_SIZE={size}")
         if self.sign_in_headers and not self.trusted_proxies:
             raise ValueError("SIGN_IN_HEADERS are believed from TRUSTED_PROXIES only: set both")
-        if self.sign_in_headers and not self.sign_in_groups:
-            raise ValueError("SIGN_IN_HEADERS needs SIGN_IN_GROUPS: without a group nobody has access")
+        if (self.sign_in_headers or self.oidc_issuer) and not self.sign_in_groups:
+            raise ValueError("SIGN_IN_HEADERS and OIDC_ISSUER need SIGN_IN_GROUPS: without a group nobody has access")
+        if self.oidc_issuer and (self.sign_in_headers or not self.oidc_client_id):
+            raise ValueError("OIDC_ISSUER needs OIDC_CLIENT_ID, and no SIGN_IN_HEADERS: people sign in at one place")
+        issuer = urlsplit(self.oidc_issuer or "https:")
+        if issuer.scheme != "https" and not is_loopback(issuer.hostname or ""):
+            raise ValueError("OIDC_ISSUER must begin with https://, unless it runs on this machine")
         if self.schema and (self.mongodb_uri is None or self.sample_data == "on"):
             raise ValueError("SCHEMA reads a collection of MongoDB: set MONGODB_URI, and SAMPLE_DATA not to on")
         names = [name for name, _ in self.collections]
@@ -408,8 +418,9 @@ SEED_NAMES = {
 }
 """Variables that seed 000 reads, the settings that they mean, and the embedding provider that they are of."""
 ACCESS_FIELDS = (
-    "access", "sign_in_groups", "sign_in_headers", "allowed_hosts", "trusted_proxies", "secret_key",
-    "requests_per_minute", "questions_per_caller", "daily_tokens_per_caller", "keep_conversations_days",
+    "access", "sign_in_groups", "sign_in_headers", "oidc_issuer", "oidc_client_id", "allowed_hosts",
+    "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller", "daily_tokens_per_caller",
+    "keep_conversations_days",
 )  # fmt: skip
 NOT_IN_FINGERPRINT = {
     "host", "port", "threads", "questions", "log_level", "log_format", "traces", "cors_origins", "embed_origins",

@@ -218,5 +218,9 @@ class ContextLengthError(ChatModelError, code="context_too_long"):
     """The prompt is longer than the model reads."""
 
 
+class IdentityProviderError(DependencyError, code="sign_in_unavailable", dependency="identity_provider"):
+    """OIDC_ISSUER failed."""
+
+
 class MissingPackageError(DependencyError, code="missing_package", dependency="python_package"):
     """An optional package is not installed."""

@@ -31,6 +31,7 @@ from ...search.indicators import Glossary
 from ...search.ranking import fusion_named
 from ...stores import STORES
 from .groups import Groups
+from .identity import IdentityProvider
 from .library import Ingesting
 from .runtime import Runtime
 from .storage import Retention, Storage, close_lazy, lazy
@@ -58,6 +59,11 @@ class Services:
         """True if the database had an embedding model before, which another one then replaces."""
         self._replaced: list[tuple[Runtime, threading.Timer]] = []
 
+    @lazy
+    def identity(self) -> IdentityProvider | None:
+        """Where people sign in; None without OIDC_ISSUER. Raises MissingPackageError."""
+        return IdentityProvider(self.settings) if self.settings.oidc_issuer else None
+
     @property
     def runtime(self) -> Runtime:
         """The runtime of the embedding model that the database has now; `reembed` in another process may change it.
@@ -82,7 +88,7 @@ class Services:
     def check(self) -> None:
         """Build what a question needs, so that a wrong setting stops the start. Raises SettingsError, UnknownNameError,
         EmbedderMismatchError: a setting is wrong; DatabaseError: the database does not answer."""
-        settings = self.settings
+        settings, _ = self.settings, self.identity
         analyzer(settings.language)
         RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
         fusion_named(settings.fusion)

@@ -15,15 +15,23 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, g, jsonify, request
+from flask import Blueprint, Response, g, jsonify, request, url_for
+from itsdangerous import BadSignature, URLSafeTimedSerializer
 from pydantic import StrictStr, StringConstraints
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+from werkzeug.wrappers import Response as BaseResponse
 
 from ...database.repositories.access import PREFIX
 from ...domain import Scope
-from ...domain.errors import DatabaseError, ForbiddenError, TooManyRequestsError, UnauthorizedError
+from ...domain.errors import (
+    DatabaseError,
+    ForbiddenError,
+    IdentityProviderError,
+    TooManyRequestsError,
+    UnauthorizedError,
+)
 from ...domain.json import NOT_BLANK
 from ...domain.request import KEY_ROLES, NEEDS, PERSON, ApiKey, Caller, KeyRole, Need
 from ..services import AFTER_BUDGET_SECONDS, Services
@@ -35,6 +43,7 @@ sessions = Blueprint("sessions", __name__)
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
 """The role of callers without a key, by ACCESS."""
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
+PERSON_COOKIE, PERSON_SECONDS = "report_chat_person", 12 * 3600
 PROXY_PERSON = "report_chat.person"
 """The key of the WSGI environment with the headers of a trusted proxy: person, groups, name."""
 COOKIE_SECONDS = 400 * 86_400
@@ -98,7 +107,7 @@ def caller() -> Caller:
     """Return the caller of the current request. Raises UnauthorizedError: the key is unknown."""
     if "caller" not in g:
         key = sent_key()
-        g.caller = without_key() if key is None else caller_with(key)
+        g.caller = caller_with(key) if key else without_key(signed_in() if services().settings.sign_in_groups else None)
     who: Caller = g.caller
     return who
 
@@ -122,10 +131,9 @@ def caller_with(key: ApiKey) -> Caller:
     return Caller(role, key.owner, key.owner, key, key.daily_tokens, key.limit)
 
 
-def without_key() -> Caller:
-    """Return the caller of the current request as one without a key: the person who signed in, else a stranger."""
-    settings = services().settings
-    person = g.person = signed_in() if settings.sign_in_groups else None
+def without_key(person: ApiKey | None) -> Caller:
+    """Return the caller of the current request without a key: the person who signed in, a stranger without one."""
+    settings, g.person = services().settings, person
     if person is not None:
         key = services().groups.limited(person)
         return Caller("nothing", person.owner, person.owner) if key is None else caller_with(key)
@@ -134,7 +142,10 @@ def without_key() -> Caller:
 
 
 def signed_in() -> ApiKey | None:
-    """Return the person whom a trusted proxy names, as a key with their groups but no role of its own yet."""
+    """Return the person whom a cookie of `sign_in` or a trusted proxy names, as a key with their groups but no role."""
+    if services().settings.oidc_issuer:
+        kept = unsealed(PERSON_COOKIE, PERSON_SECONDS)
+        return ApiKey(kept["id"], kept["name"], "feed", "", groups=tuple(kept["groups"])) if kept else None
     stated = (
         text.encode("latin-1").decode("utf-8", "backslashreplace").strip()
         for text in request.environ.get(PROXY_PERSON, ())
@@ -206,7 +217,22 @@ def with_owner(response: Response) -> Response:
     return response
 
 
-def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_SECONDS) -> None:
+def sealed(cookie: str, value: Mapping[str, Any]) -> str:
+    """Return the value of a cookie that only this server can have made, and when."""
+    return str(URLSafeTimedSerializer(services().storage.cookie_secret, salt=cookie).dumps(value))
+
+
+def unsealed(cookie: str, seconds: int) -> dict[str, Any] | None:
+    """Return the value of such a cookie of the current request; None if it has none, or an older one."""
+    serializer = URLSafeTimedSerializer(services().storage.cookie_secret, salt=cookie)
+    try:
+        found: dict[str, Any] = serializer.loads(request.cookies.get(cookie, ""), max_age=seconds)
+    except BadSignature:
+        return None
+    return found
+
+
+def set_cookie(response: BaseResponse, name: str, value: str, seconds: int = COOKIE_SECONDS) -> None:
     """Set a cookie that no script reads and no other site sends along."""
     path = f"{request.root_path.rstrip('/')}/"  # a proxy may serve other applications under the same name
     secure = request.is_secure
@@ -265,6 +291,10 @@ class Session(TypedDict):
     owner: str
     key: KeyInfo | None
     person: PersonInfo | None
+    sign_in: str
+    """The address where people sign in; "" without an identity provider."""
+    sign_out: str
+    """After a person signed out: the address that ends their session at the provider; "" if there is none."""
 
 
 @sessions.get("/api/session")
@@ -274,7 +304,7 @@ def get_session() -> Response:
     try:
         return jsonify(_session(caller()))
     except UnauthorizedError:
-        return _without_key()
+        return _signed_out(KEY_COOKIE)
 
 
 @sessions.post("/api/session")
@@ -290,20 +320,32 @@ def create_session(body: SignIn) -> Response:
 @route(need="nothing", returns=Session)
 def delete_session() -> Response:
     """Sign out in this browser; the key stays valid."""
-    return _without_key()
+    address, provider = "", services().identity
+    if provider is not None and unsealed(PERSON_COOKIE, PERSON_SECONDS):
+        with suppress(IdentityProviderError):  # here they are signed out all the same
+            address = provider.sign_out_address(url_for("pages.chat", _external=True))
+    return _signed_out(KEY_COOKIE, PERSON_COOKIE, sign_out=address)
 
 
-def _without_key() -> Response:
-    response = jsonify(_session(without_key()))
-    set_cookie(response, KEY_COOKIE, "", seconds=0)
+def _signed_out(*cookies: str, sign_out: str = "") -> Response:
+    settings = services().settings
+    stays = settings.sign_in_headers or (settings.oidc_issuer and PERSON_COOKIE not in cookies)
+    response = jsonify(_session(without_key(signed_in() if stays else None), sign_out))
+    for cookie in cookies:
+        set_cookie(response, cookie, "", seconds=0)
     return response
 
 
-def _session(who: Caller) -> Session:
+def _session(who: Caller, sign_out: str = "") -> Session:
     may, owner = [role for role in KEY_ROLES if who.may(role)], who.owner
     key, person = who.key, g.get("person")
     named: KeyInfo | None = None if key is None or person else {"id": key.id, "name": key.name, "role": key.role}
     shown: PersonInfo | None = None
     if person is not None:
         shown = {"name": person.name, "role": who.role, "groups": list(key.groups if key else ())}
-    return {"access": services().settings.rule, "may": may, "owner": owner, "key": named, "person": shown}
+    settings = services().settings
+    sign_in = url_for("sign_in.begin") if settings.oidc_issuer else ""
+    return {
+        "access": settings.rule, "may": may, "owner": owner, "key": named, "person": shown, "sign_in": sign_in,
+        "sign_out": sign_out,
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-/** The dialog to sign in with a key, and to see who is signed in. */
+/** The dialog to sign in, and to see who is signed in. */
 import { getJson, KEY_NEEDED, sendJson } from "./api.js";
 import { byId, onSubmit, showError, showText, wireDialog } from "./dom.js";
 import { comma, t } from "./words.js";
@@ -12,18 +12,23 @@ const WITHOUT_KEY = {
 let session = null;
 
 function show() {
-  const { access, key, person, may, owner } = session;
+  const { access, key, person, may, owner, sign_in: signIn } = session;
   const who = key ?? person;
   document.body.dataset.may = may.join(" ");
   // Where everything is open to everyone there is no reason to sign in.
   byId("session-button").hidden = access === "open" && !who;
   byId("session-label").textContent = who ? who.name : t("Sign in");
-  byId("session-title").textContent = who ? t("Signed in as {name}", who) : t("Sign in with a key");
+  byId("session-title").textContent = who ? t("Signed in as {name}", who)
+    : signIn ? t("Sign in") : t("Sign in with a key");
   byId("session-text").textContent = person ? personText(person)
-    : key ? t("This key ({id}…) has the role {role}.", key) : WITHOUT_KEY[access];
+    : key ? t("This key ({id}…) has the role {role}.", key)
+    : signIn ? t("With your organisation, or with a key.") : WITHOUT_KEY[access];
+  const provider = byId("session-provider");
+  provider.hidden = Boolean(who) || !signIn;
+  provider.firstElementChild.href = `${signIn}?next=${encodeURIComponent(location.pathname + location.search)}`;
   byId("session-field").hidden = Boolean(who);
-  byId("session-submit").hidden = Boolean(person);
-  byId("session-submit").textContent = key ? t("Sign out") : t("Sign in");
+  byId("session-submit").hidden = Boolean(person) && !signIn;
+  byId("session-submit").textContent = who ? t("Sign out") : t("Sign in");
   showText(byId("session-owner"), owner && may.length
     && t("Your conversations are stored under {owner}. Give this name to have them deleted.", { owner }));
 }
@@ -42,13 +47,15 @@ function open() {
 
 async function submit() {
   const secret = byId("session-key").value.trim();
-  if (!session.key && !secret) return byId("session-key").focus();
+  const who = session.key ?? session.person;
+  if (!who && !secret) return byId("session-key").focus();
   byId("session-submit").disabled = true;
   try {
-    await (session.key ? sendJson("DELETE", "/api/session") : sendJson("POST", "/api/session", { key: secret }));
+    const left = await (who ? sendJson("DELETE", "/api/session") : sendJson("POST", "/api/session", { key: secret }));
     byId("session-key").value = "";
     // Everything on the page was loaded for another identity.
-    location.reload();
+    if (left.sign_out) location.assign(left.sign_out);
+    else location.reload();
   } catch (error) {
     showError(byId("session-error"), error);
     byId("session-submit").disabled = false;

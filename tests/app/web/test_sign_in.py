@@ -66,6 +66,16 @@ def test_a_wrong_table_stops_the_start(settings: Settings, table: Path, text: st
     assert problem in str(raised.value)
 
 
+def test_a_provider_needs_a_secure_address_and_groups(settings: Settings, table: Path) -> None:
+    provider = {"oidc_issuer": "https://login.example.org", "oidc_client_id": "reports", "sign_in_groups": table}
+    assert Settings(**provider).rule == "keys"
+    for wrong in ({"oidc_issuer": "http://login.example.org"}, {"sign_in_groups": None}, {"oidc_client_id": ""}):
+        with pytest.raises(ValueError, match="OIDC_ISSUER"):
+            Settings(**(provider | wrong))
+    with pytest.raises(SettingsError, match="at one place"):
+        settings.override(**provider)
+
+
 def test_nobody_is_believed_who_is_no_trusted_proxy(app: Flask) -> None:
     """Nor two names, of which the client may have sent one; and without a group there is no access."""
     for who in (

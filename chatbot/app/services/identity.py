@@ -1,0 +1,115 @@
+"""An identity provider (OIDC_ISSUER): OpenID Connect by Authlib, the code flow with PKCE, found by discovery."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ...config.settings import Settings
+from ...domain.errors import ForbiddenError, IdentityProviderError, MissingPackageError
+from ...domain.request import PERSON, ApiKey
+
+DISCOVERY = "/.well-known/openid-configuration"
+SCOPES = ("openid", "profile", "email")
+OPTIONAL_SCOPES = frozenset({"groups"})
+"""Asked for where the provider knows them."""
+SIGNATURES = ("RS", "PS", "ES", "Ed")
+"""The algorithms of public keys: not "none", and none that shares a secret."""
+TIMEOUT_SECONDS = 10.0
+NAMES = ("name", "preferred_username", "email", "sub")
+"""The claims of which the first gives the name to show."""
+
+
+class IdentityProvider:
+    """The provider of the settings; it is asked when somebody signs in, and not before."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises MissingPackageError: Authlib is not installed."""
+        try:
+            from authlib.integrations.base_client import OAuth2Mixin, OpenIDMixin
+            from authlib.integrations.httpx_client import OAuth2Client
+        except ImportError as error:
+            raise MissingPackageError(
+                "OIDC_ISSUER needs the Python package Authlib.",
+                remedy="Install it: pip install -r requirements-oidc.txt",
+            ) from error
+        self.issuer, self._client_id = (settings.oidc_issuer or "").rstrip("/"), settings.oidc_client_id
+        self._claim = "groups"
+        kind: Any = type("Client", (OAuth2Mixin, OpenIDMixin), {"client_cls": OAuth2Client})
+        self._client = kind(
+            None, client_id=self._client_id, server_metadata_url=f"{self.issuer}{DISCOVERY}",
+            client_kwargs={"code_challenge_method": "S256", "timeout": TIMEOUT_SECONDS},
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Raises IdentityProviderError: it does not answer, or its metadata is not that of this issuer."""
+        with _translated():
+            metadata = self._client.load_server_metadata()
+            endpoints = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+            if str(metadata.get("issuer")).rstrip("/") != self.issuer or not all(map(metadata.get, endpoints)):
+                raise ValueError(f"the metadata at {self.issuer}{DISCOVERY} is not that of this issuer")
+            stated = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
+            metadata["id_token_signing_alg_values_supported"] = [one for one in stated if one.startswith(SIGNATURES)]
+
+    def begin(self, callback: str) -> dict[str, str]:
+        """Return the ``url`` where somebody signs in, and the ``state``, ``nonce`` and ``code_verifier`` of it.
+        Raises IdentityProviderError."""
+        self.check()
+        with _translated():
+            more = OPTIONAL_SCOPES.intersection(self._client.server_metadata.get("scopes_supported", ()))
+            started: dict[str, str] = self._client.create_authorization_url(callback, scope=" ".join((*SCOPES, *more)))
+            return started
+
+    def finish(self, callback: str, code: str, started: Mapping[str, str]) -> ApiKey:
+        """Return who signed in, as a key with their groups. Raises ForbiddenError: the provider says no, or what it
+        says is not valid; IdentityProviderError."""
+        self.check()
+        with _translated():
+            client, issuer = self._client, self._client.server_metadata["issuer"]
+            token = client.fetch_access_token(callback, code=code, code_verifier=started["code_verifier"])
+            expected = {
+                "iss": {"essential": True, "value": issuer},
+                "aud": {"essential": True, "value": self._client_id},
+            }
+            claims = dict(client.parse_id_token(token, started["nonce"], claims_options=expected) or {})
+            if self._groups(claims) is None and client.server_metadata.get("userinfo_endpoint"):
+                more = client.userinfo(token=token)
+                claims = {**more, **claims} if more.get("sub") == claims["sub"] else claims
+            digest = hashlib.sha256(f"{self.issuer} {claims['sub']}".encode()).hexdigest()
+            name = next(str(claims[one]) for one in NAMES if claims.get(one))
+            return ApiKey(f"{PERSON}{digest[:32]}", name, "feed", "", groups=tuple(self._groups(claims) or ()))
+
+    def _groups(self, claims: Mapping[str, Any]) -> list[str] | None:
+        """Return the groups of the claim, whose name may be a path (realm_access.roles); None where it is missing."""
+        found: Any = claims
+        for part in [self._claim] if self._claim in claims else self._claim.split("."):
+            found = found.get(part) if isinstance(found, dict) else None
+        return None if found is None else [str(one) for one in ([found] if isinstance(found, str) else found)]
+
+    def sign_out_address(self, back: str) -> str:
+        """Return the address that ends the session at the provider and leads ``back``; "" where it has none."""
+        self.check()
+        if not self._client.server_metadata.get("end_session_endpoint"):
+            return ""
+        address: str = self._client.create_logout_url(back, client_id=self._client_id)["url"]
+        return address
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    import httpx2
+    from authlib.common.errors import AuthlibBaseError
+    from joserfc.errors import JoseError
+
+    try:
+        yield
+    except (AuthlibBaseError, JoseError) as error:
+        raise ForbiddenError(f"The identity provider did not sign you in: {error.error}.") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, KeyError, TypeError, ValueError) as error:
+        raise IdentityProviderError(
+            "The identity provider (OIDC_ISSUER) does not answer as it should.",
+            remedy="Check its address, and whether this server reaches it.",
+            said=str(error),
+        ) from error
