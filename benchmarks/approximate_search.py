@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("bench", type=Path, metavar="BENCH")
     parser.add_argument("rows", type=int, nargs="*", default=[20_000, 40_000, 100_000])
     parser.add_argument("--vectors", type=Path, metavar="FILE", help="keeps the vectors; made if missing")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.vectors and options.vectors.exists():
         vectors = np.load(options.vectors)
     else:

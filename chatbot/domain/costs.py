@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, computed_field
@@ -20,8 +21,9 @@ class Addable:
     __slots__ = ()
 
     def __add__(self, other: Self) -> Self:
-        pairs = ((getattr(self, part.name), getattr(other, part.name)) for part in fields(self))  # type: ignore[arg-type]
-        return type(self)(*(one if isinstance(one, str) else one + more for one, more in pairs))
+        values = attrgetter(*type(self).__match_args__)  # type: ignore[attr-defined]
+        pairs = zip(values(self), values(other), strict=True)
+        return type(self)(*[one if isinstance(one, str) else one + more for one, more in pairs])
 
     @classmethod
     def total(cls, several: Iterable[Self]) -> Self:

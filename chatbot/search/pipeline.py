@@ -256,7 +256,8 @@ def settled_search(
     before, visible = position(), (known or unsettled)()
     for _ in range(TRIES):
         matches, dropped = _widened(search, count, visible) if visible else (search(count), False)
-        versions = {Chunk.version_of(match.chunk_id) for match in (*matches[0], *matches[1])}
+        one_each = {match.chunk_id.rpartition("-")[0]: match.chunk_id for match in (*matches[0], *matches[1])}
+        versions = set(map(Chunk.version_of, one_each.values()))
         after, now = unsettled(), position()
         # What was dropped may have been all there was: replaced twice during the search, to the same version again.
         unchanged = after == visible and not (dropped and now != before)

@@ -4,6 +4,7 @@ takes it as a worker class (`gunicorn_worker.LoopWorker`)."""
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import socket
 import sys
@@ -31,6 +32,9 @@ IDLE_SECONDS = 20.0
 STOP_SECONDS = 3
 """Time limit for open requests when the server stops."""
 BACKLOG = 2048
+NEW_OBJECTS = 20_000
+"""Objects between two looks for cycles. A question makes some ten thousand that go by themselves: with Python's 700 the
+looks took a sixth of its time."""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 """Seconds between two attempts."""
 
@@ -65,6 +69,7 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=stop_seconds, timeout_keep_alive=int(IDLE_SECONDS),
             )
         )  # fmt: skip
+        gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
         self._limit = connection_limit()
         self._waiting: dict[Any, tuple[object, float]] = {}
 
