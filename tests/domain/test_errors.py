@@ -27,7 +27,8 @@ def test_codes_are_unique_stable_words() -> None:
     assert codes.items() >= expected.items()
     direct = [kind for kind in classes() if kind.__bases__[0] is DependencyError]
     names = [kind.dependency for kind in direct]  # type: ignore[attr-defined]
-    assert sorted(names) == ["chat_model", "database", "embedder", "python_package", "vector_search"]
+    dependencies = ["chat_model", "database", "embedder", "identity_provider", "python_package", "vector_search"]
+    assert sorted(names) == dependencies
 
 
 def test_an_error_about_a_field_names_it_and_its_valid_values() -> None:
