@@ -82,6 +82,10 @@ class Settings(BaseModel):
     """Address of the identity provider where people sign in (OpenID Connect); needs the extra `oidc`."""
     oidc_client_id: str = ""
     """The name of this server at the identity provider."""
+    oidc_client_secret: SecretStr | None = None
+    """The secret of that name. Not set: the provider asks for none (a public client)."""
+    oidc_groups_claim: str = "groups"
+    """The claim with the groups of a person: groups, roles, or a path like realm_access.roles."""
     allowed_hosts: types.HostNames = ()
     """Host names that the server accepts, comma separated; *.example.org includes all names below it. localhost, HOST
     and bare addresses are always accepted."""
@@ -418,9 +422,9 @@ SEED_NAMES = {
 }
 """Variables that seed 000 reads, the settings that they mean, and the embedding provider that they are of."""
 ACCESS_FIELDS = (
-    "access", "sign_in_groups", "sign_in_headers", "oidc_issuer", "oidc_client_id", "allowed_hosts",
-    "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller", "daily_tokens_per_caller",
-    "keep_conversations_days",
+    "access", "sign_in_groups", "sign_in_headers", "oidc_issuer", "oidc_client_id", "oidc_client_secret",
+    "oidc_groups_claim", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute",
+    "questions_per_caller", "daily_tokens_per_caller", "keep_conversations_days",
 )  # fmt: skip
 NOT_IN_FINGERPRINT = {
     "host", "port", "threads", "questions", "log_level", "log_format", "traces", "cors_origins", "embed_origins",

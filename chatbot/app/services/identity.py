@@ -28,7 +28,7 @@ class IdentityProvider:
     def __init__(self, settings: Settings) -> None:
         """Raises MissingPackageError: Authlib is not installed."""
         try:
-            from authlib.integrations.base_client import OAuth2Mixin, OpenIDMixin
+            from authlib.integrations.base_client import BaseApp, OAuth2Mixin, OpenIDMixin
             from authlib.integrations.httpx_client import OAuth2Client
         except ImportError as error:
             raise MissingPackageError(
@@ -36,10 +36,11 @@ class IdentityProvider:
                 remedy="Install it: pip install -r requirements-oidc.txt",
             ) from error
         self.issuer, self._client_id = (settings.oidc_issuer or "").rstrip("/"), settings.oidc_client_id
-        self._claim = "groups"
-        kind: Any = type("Client", (OAuth2Mixin, OpenIDMixin), {"client_cls": OAuth2Client})
+        self._claim, secret = settings.oidc_groups_claim, settings.oidc_client_secret
+        kind: Any = type("Client", (OAuth2Mixin, OpenIDMixin, BaseApp), {"client_cls": OAuth2Client})
         self._client = kind(
-            None, client_id=self._client_id, server_metadata_url=f"{self.issuer}{DISCOVERY}",
+            None, client_id=self._client_id, client_secret=secret.get_secret_value() if secret else None,
+            server_metadata_url=f"{self.issuer}{DISCOVERY}",
             client_kwargs={"code_challenge_method": "S256", "timeout": TIMEOUT_SECONDS},
         )  # fmt: skip
 
