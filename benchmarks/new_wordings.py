@@ -38,7 +38,7 @@ def main() -> None:
 def last_answer(base: str, turns: list[str]) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     for turn in turns:
-        body = {"query": turn} | ({"conversation_id": answer["conversation_id"]} if answer else {})
+        body = {"query": turn, "cache": False} | ({"conversation_id": answer["conversation_id"]} if answer else {})
         request = Request(f"{base}/query", json.dumps(body).encode(), {"Content-Type": "application/json"})
         with urlopen(request, timeout=60) as reply:
             answer = json.load(reply)

@@ -166,6 +166,12 @@ class IndicatorIndex:
         best = max(near, key=lambda label: (near[label], labels[label]))
         return best if near[best] > near[default] + LABEL_LEAD else default
 
+    def sure_headings(self, topic: str, request: RequestContext | None = None) -> list[str]:
+        """Return the headings that a question surely means by their phrases in the glossary. Raises EmbeddingError."""
+        every = [(name, None) for name in sorted(self._current().headings)]
+        compared = self._compared(topic, every, request)[1] if every else {}
+        return [name for (name, _), near in compared.items() if near.score >= SURE]
+
     def names_one(self, words: str, headings: Iterable[str], beside: str = "") -> bool:
         """Return whether words surely mean a heading, and none of the labels below the heading ``beside``. Raises
         EmbeddingError."""

@@ -123,6 +123,13 @@ class Refiner:
         """Best first. Raises EmbeddingError."""
         return by_edition(self.by_heading(text, hits, request), text, scope, analyzer(self.language).terms)
 
+    def missing_headings(self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None) -> str:
+        """Return the glossary's headings that the question surely means and no hit has. Their passages are found by
+        these words: the question's own may stand in none of them. Raises EmbeddingError."""
+        sure = self._index.sure_headings(text.topic, request) if self._index else ()
+        present = {hit.chunk.heading for hit in hits}
+        return " ".join(name for name in sure if name not in present)
+
     def by_heading(
         self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None
     ) -> list[SearchHit]:

@@ -165,10 +165,15 @@ class _Search:
         vector = self.embedder.embed_query(text.question, request=self.request)
         self.clock.lap("embed", Usage(embedding_tokens=self.embedder.count_tokens(text.question)))
         considered = max(self.top_k, PAGE_CANDIDATES if self.page else DEPTH if self.refiner else 0)
+        searched = text
         for _ in range(TRIES):
-            near, worded = self.settled(partial(self._matches, text, vector, scope), self.method.candidates(considered))
+            matches = partial(self._matches, searched, vector, scope)
+            near, worded = self.settled(matches, self.method.candidates(considered))
             hits, threshold, complete = self._ranked(vector, near, worded, considered)
-            if complete:
+            meant = self.refiner.missing_headings(text, hits, self.request) if self.refiner and searched is text else ""
+            if meant:
+                searched = replace(text, topic=f"{text.topic} {meant}")
+            elif complete:
                 break  # else a report was replaced during the search, and its new passages are there now
         if self.page is not None:
             hits = [hit for hit in hits if hit.chunk.page == self.page]

@@ -11,8 +11,10 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Chunk, Match, Scope, Threshold, Usage, Values, Vector
+from chatbot.domain.figures import GlossaryEntry
 from chatbot.search import pipeline
 from chatbot.search.pipeline import TRIES, Retrieval, settled_search
+from chatbot.search.ranking import HYBRID_CANDIDATES
 
 QUESTION = "zebra crossing"
 Fill = Callable[..., None]
@@ -170,6 +172,21 @@ def test_nothing_outside_the_scope_and_never_too_few(services: Services, fill: F
     fill(**others, **{f"in{n}": (0.9, "zebra crossing", 2023) for n in range(3)})
     scope = Scope.of({"year": Values((2023,))})
     assert sorted(ids(retrieve(services, method, top_k=3, scope=scope))) == ["in0", "in1", "in2"]
+
+
+def test_a_heading_that_the_glossary_names_is_found_by_its_own_words(settings: Settings) -> None:
+    """Of "Is it safe?" no passage on armed groups has a word, and none is near."""
+    rows = {f"near-{number}": ("Roads", "a zebra", 0.6 + number / 300) for number in range(HYBRID_CANDIDATES)}
+    rows["far"] = ("Armed groups", "nothing in common", 0.59)
+    with Services(settings) as services:
+        services.storage.glossary.put("own", [GlossaryEntry(QUESTION, "What is dangerous.", (), "Armed groups")])
+        asked = services.runtime.embedder.embed_query(QUESTION)
+        chunks = [Chunk(name, "d", "Report", "", text, section) for name, (section, text, _) in rows.items()]
+        vectors = [with_cosine(asked, 2 * score - 1, seed) for seed, (_, _, score) in enumerate(rows.values())]
+        services.runtime.store.upsert(chunks, np.vstack(vectors))
+        assert ids(retrieve(services))[0] == "far"
+        services.storage.glossary.put("own", (), replace_all=True)
+        assert "far" not in ids(retrieve(services))
 
 
 def test_the_steps_are_named_in_their_order_and_timed(services: Services, fill: Fill) -> None:
