@@ -52,7 +52,13 @@ def real_vectors(bench: Path) -> Matrix:
     return vectors
 
 
-def make_segment(real: Matrix, rows: int) -> Segment:
+def held_out(vectors: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the others, and some to ask with."""
+    held = np.sort(np.random.default_rng(1).choice(len(vectors), min(QUERIES, len(vectors) // 10), replace=False))
+    return np.delete(vectors, held, axis=0), vectors[held]
+
+
+def make_vectors(real: Matrix, rows: int) -> Matrix:
     """Return ``rows`` of the vectors: some of them, or all and noisy copies."""
     rng, count = np.random.default_rng(0), len(real)
     parts = [real] if rows >= count else [real[np.sort(rng.choice(count, rows, replace=False))]]
@@ -60,12 +66,18 @@ def make_segment(real: Matrix, rows: int) -> Segment:
         parts.append(real + rng.normal(scale=0.02, size=real.shape).astype(np.float32))
     vectors = np.concatenate(parts)[:rows]
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
+
+
+def make_segment(real: Matrix, rows: int) -> Segment:
+    count = len(real)
     ids = np.asarray([f"{row:08d}".encode() for row in range(rows)], dtype=np.bytes_)
     none, place = np.zeros(rows, dtype=np.int32), np.arange(rows) % count / min(rows, count)
     values = {
         "half": Column((0, 1), (place * 2).astype(np.int32)),
         "fiftieth": Column(tuple(range(FIFTIETHS)), (place * FIFTIETHS).astype(np.int32)),
     }
+    vectors = make_vectors(real, rows)
     return Segment.build(Rows(ids, Column(("d",), none), values, vectors, none == 0, none[:0], none))
 
 
@@ -88,9 +100,8 @@ def main() -> None:
         vectors = real_vectors(options.bench)
         if options.vectors:
             np.save(options.vectors, vectors)
-    held = np.sort(np.random.default_rng(1).choice(len(vectors), QUERIES, replace=False))
-    queries, real = vectors[held], np.delete(vectors, held, axis=0)
-    print(f"{len(real)} sentences, {QUERIES} held out")
+    real, queries = held_out(vectors)
+    print(f"{len(real)} sentences, {len(queries)} held out")
     print(f"{'rows':>8}{'scope':>7}{'top_k':>7}{'exact':>10}{'clusters':>10}{'ratio':>8}{'recall':>8}")
     for rows in options.rows:
         exact = make_segment(real, rows)

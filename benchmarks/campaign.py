@@ -47,4 +47,5 @@ def main() -> None:
     sys.exit(subprocess.call(command, cwd=ROOT, env=environment))
 
 
-main()
+if __name__ == "__main__":
+    main()

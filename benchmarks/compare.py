@@ -25,6 +25,7 @@ import venv
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -33,7 +34,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from benchmarks import ingest_throughput
-from benchmarks.approximate_search import make_vectors
+from benchmarks.approximate_search import held_out, make_vectors, real_vectors
 from chatbot.app.services import Services
 from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
@@ -152,9 +153,10 @@ def workers(stack: ExitStack, peers: Sequence[str], kind: str, data: Path) -> It
         yield worker
 
 
-def search(peers: Sequence[str], rounds: int, size: int) -> list[Row]:
-    """Milliseconds and recall of each peer under each filter; vectors of the sample reports, repeated with noise."""
-    vectors, queries = make_vectors(size)
+def search(peers: Sequence[str], rounds: int, size: int, bench: Path) -> list[Row]:
+    """Milliseconds and recall of each peer under each filter; vectors of real sentences (`approximate_search`)."""
+    real, queries = held_out(real_vectors(bench))
+    vectors = make_vectors(real, size)
     rows = np.arange(size)
     keeps = {name: np.flatnonzero(rows % MODULO[f[0]] == f[1]) if f else rows for name, f in FILTERS.items()}
     with ExitStack() as stack:
@@ -344,9 +346,14 @@ def main() -> None:
     parser.add_argument("what", choices=KINDS)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000], help="passages, for search")
+    parser.add_argument("--bench", type=Path, help="the folder of data sets, for search")
     parser.add_argument("--peers", nargs="+", help="default: all")
     asked = parser.parse_args()
     measure, peers = KINDS[asked.what]
+    if asked.what == "search":
+        if asked.bench is None:
+            parser.error("search needs --bench")
+        measure = partial(search, bench=asked.bench)
     for size in asked.sizes if asked.what == "search" else [0]:
         before = os.getloadavg()[0]
         rows = measure([OURS, *(asked.peers or peers)], asked.rounds, size)

@@ -1,11 +1,14 @@
 """In-process search against raw FAISS, at 100,000 passages of 384 dimensions, in one run and with the same threads.
 
-The vectors are those of the sample reports, repeated with noise; with --random they have no structure, which no
-approximate search can use. Run: python -m benchmarks inprocess_search [rows] [--random]
+The vectors are those of real sentences of the data sets in BENCH (`approximate_search`); without it they are random and
+have no structure, which no approximate search can use.
+
+Run: python -m benchmarks inprocess_search [rows] [--bench BENCH]
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import subprocess
@@ -27,7 +30,7 @@ from chatbot.domain.request import RequestContext
 from chatbot.search.pipeline import Retriever
 from chatbot.stores.faiss import FaissStore, build
 
-from .approximate_search import make_vectors
+from .approximate_search import held_out, make_vectors, real_vectors
 
 DIMENSIONS = 384
 QUERIES = 60
@@ -60,11 +63,11 @@ def unit(rows: int, seed: int) -> Matrix:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
 
-def rows_and_questions(rows: int, *, random: bool) -> tuple[Matrix, Matrix]:
-    if random:
+def rows_and_questions(rows: int, bench: Path | None) -> tuple[Matrix, Matrix]:
+    if bench is None:
         return unit(rows, 2), unit(QUERIES, 3)
-    vectors, questions = make_vectors(rows)
-    return vectors, questions[:QUERIES]
+    real, questions = held_out(real_vectors(bench))
+    return make_vectors(real, rows), questions[:QUERIES]
 
 
 def words(rng: np.random.Generator, count: int) -> str:
@@ -132,9 +135,9 @@ def memory_mb(name: str) -> float:
     return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(name))
 
 
-def main(rows: int, *, random: bool) -> None:
+def main(rows: int, bench: Path | None) -> None:
     faiss.omp_set_num_threads(1)
-    vectors, questions = rows_and_questions(rows, random=random)
+    vectors, questions = rows_and_questions(rows, bench)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         fill(make_store(folder), vectors)
@@ -189,5 +192,8 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--first-answer"]:
         first_answer(Path(sys.argv[2]))
     else:
-        sizes = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
-        main(sizes[0] if sizes else 100_000, random="--random" in sys.argv)
+        parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("rows", type=int, nargs="?", default=100_000)
+        parser.add_argument("--bench", type=Path, help="a folder of data sets")
+        options = parser.parse_args()
+        main(options.rows, options.bench)

@@ -6,6 +6,7 @@
   request to the arrival of its first `token` event, `page` the rest: what the page itself adds.
 - conversation: from a click on a link to a conversation of so many turns to its last answer in the page; what can be
   reached with the Tab key then.
+- far away: until all modules of the page are there, where each request takes 100 ms more.
 - scripts: bytes of the page's own scripts at opening, each packed by gzip.
 
 Medians, and the load of the machine before and after.
@@ -61,6 +62,9 @@ PRESS = """() => {
 }"""
 STOPS = """() => [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")]
   .filter((node) => node.tabIndex >= 0 && !node.disabled && node.checkVisibility()).length"""
+LATENCY = 100
+LAST_MODULE = """() => Math.max(...performance.getEntriesByType("resource")
+  .filter((one) => one.name.endsWith(".js")).map((one) => one.responseEnd))"""
 TOPICS = ("population", "inflation rate", "birth rate", "unemployment rate", "literacy", "exports", "capital", "area")
 COUNTRIES = ("Kenya", "Somalia", "Mali", "Haiti", "Egypt", "Colombia")
 
@@ -122,6 +126,19 @@ def scripts(page: Page, address: str) -> int:
     return sum(len(asset_bytes(name)) for name in names if not name.startswith("vendor/"))
 
 
+def far_away(browser: Browser, address: str) -> float:
+    """Milliseconds, the median of five visits with an empty cache."""
+    seen = []
+    for _ in range(5):
+        with browser.new_context() as context:
+            page = context.new_page()
+            network = {"offline": False, "latency": LATENCY, "downloadThroughput": -1, "uploadThroughput": -1}
+            context.new_cdp_session(page).send("Network.emulateNetworkConditions", network)
+            page.goto(address, wait_until="networkidle")
+            seen.append(page.evaluate(LAST_MODULE))
+    return statistics.median(seen)
+
+
 def measure(browser: Browser, data: Path, questions: int, turns: int) -> dict[str, Any]:
     """All of it, on one server."""
     loads = [os.getloadavg()[0]]
@@ -130,6 +147,7 @@ def measure(browser: Browser, data: Path, questions: int, turns: int) -> dict[st
         context.add_init_script(f"({WATCH})()")
         found: dict[str, Any] = {"first word": first_words(context.new_page(), address, questions)}
         found["conversation"] = {"turns": turns, **long_conversation(context.new_page(), address, data, turns)}
+        found["far away"] = far_away(browser, address)
         found["scripts"] = scripts(context.new_page(), address)
     return {**found, "load": [*loads, os.getloadavg()[0]]}
 
@@ -152,6 +170,7 @@ def main() -> None:
     print(f"first word     {word['all']:7.1f} ms, of the server {word['server']:.1f}, of the page {word['page']:.1f}")
     about = f"{opened['turns']} answers, {opened['shown']} turns in the page, {opened['stops']} stops of the Tab key"
     print(f"conversation   {opened['opened']:7.1f} ms to the last of {about}")
+    print(f"far away       {found['far away']:7.1f} ms until all modules are there, {LATENCY} ms for each request")
     print(f"scripts        {found['scripts']:7,} bytes")
     print(f"load           {found['load'][0]:.1f} before, {found['load'][1]:.1f} after")
 

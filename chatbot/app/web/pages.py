@@ -6,6 +6,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mimetypes
+import posixpath
+import re
 import tomllib
 from functools import cache
 from pathlib import PurePosixPath
@@ -29,6 +31,7 @@ TEXTS = (".css", ".js", ".json", ".svg")
 COMPRESSED = frozenset({"text/html", "application/json", "text/csv", "text/markdown"})
 """Media types of the responses that are compressed for each request, from MIN_COMPRESSED_BYTES on."""
 MIN_COMPRESSED_BYTES = 1_000
+_IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*"(\.{1,2}/[^"]+)"', re.MULTILINE)
 LANGUAGE_COOKIE = "language"
 """Set by the switch (static/js/common/choices.js)."""
 
@@ -158,6 +161,20 @@ def asset(version: str, filename: str) -> Response:
 def address_of(filename: str) -> str:
     """Return the address of a file for templates; scripts import each other by paths below the same version."""
     return url_for("assets.asset", version=version_of_files(), filename=filename)
+
+
+@assets.app_template_global("imported")
+@cache
+def imported(filename: str) -> list[str]:
+    """Return the scripts that a script imports, and those that they import: named in the page, they all load at once
+    instead of one level after the other."""
+    found = [filename]
+    for name in found:
+        folder = posixpath.dirname(name)
+        for own in _IMPORT.findall((STATIC / name).read_text("utf-8")):
+            if (path := posixpath.normpath(posixpath.join(folder, own))) not in found:
+                found.append(path)
+    return found[1:]
 
 
 @cache
