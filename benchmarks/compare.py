@@ -73,9 +73,15 @@ class PersistentConnection:
         Raises OSError or HTTPException.
         """
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {} if data is None else {"Content-Type": kind}
         try:
-            self._http.request(method, path, data, {} if data is None else {"Content-Type": kind})
-            response = self._http.getresponse()
+            try:
+                self._http.request(method, path, data, headers)
+                response = self._http.getresponse()
+            except ConnectionError:  # closed by the server meanwhile, as it was idle: opened again, as browsers do
+                self._http.close()
+                self._http.request(method, path, data, headers)
+                response = self._http.getresponse()
             content = response.read(read)
         except (OSError, http.client.HTTPException):
             self._http.close()
