@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
@@ -13,6 +14,7 @@ from typing_extensions import TypedDict
 from ...answering.guide import topics
 from ...config.settings import MEGABYTE
 from ...database.core import Json
+from ...database.repositories.documents import SEVERAL
 from ...domain import Report, Scope, ScopeSummary, SearchHit, Value
 from ...domain.errors import InvalidRequestError
 from ...domain.figures import GlossaryEntry, ReportedFigure
@@ -90,8 +92,9 @@ def list_facets(query: FacetQuery) -> Json:
         one["code"] = numeric_code(str(one["value"]))
     facets["next"] = query.next(max(facets["total"].values(), default=0))
     if not query.field:
+        in_one = Counter(record.collection for record in storage.documents.index().inside(scope.within(())))
         names = [one.name for one in storage.collections if limit.holds(one.name)]
-        counts = [(name, storage.documents.holdings(scope.within([name])).documents) for name in names]
+        counts = [(name, in_one[name] + in_one[SEVERAL]) for name in names]
         facets[COLLECTIONS] = [{"value": name, "documents": count} for name, count in counts if count]
     return facets
 

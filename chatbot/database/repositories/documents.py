@@ -50,7 +50,9 @@ class ReportIndex:
         old = [self.records[id] for id in changes if id in self.records]
         new = [record for record in changes.values() if record is not None]
         after = ReportIndex(self._ids)
-        after.records = {id: record for id, record in {**self.records, **changes}.items() if record is not None}
+        after.records = self.records | {id: record for id, record in changes.items() if record is not None}
+        for id in [id for id, record in changes.items() if record is None]:
+            after.records.pop(id, None)
         if set(map(_sort_key, old)) != set(map(_sort_key, new)):  # nearly sorted already, so sorting is linear
             after.records = dict(sorted(after.records.items(), key=lambda item: _sort_key(item[1])))
         unchanged = {id: version for id, version in self.unsettled.items() if id not in changes}
@@ -77,11 +79,10 @@ class ReportIndex:
 
         def count() -> dict[Value, int]:
             if not scope and field in self._ids:
-                numbers = {value: len(ids) for value, ids in self._ids[field].items() if value is not None}
-            else:
-                inside = self.inside(scope)
-                numbers = Counter(value for record in inside for value in values_inside(record, field, scope))
-            return {value: numbers[value] for value in sorted((one for one in numbers if one is not None), key=str)}
+                return {value: len(ids) for value, ids in self._ids[field].items() if value is not None}
+            inside = self.inside(scope)
+            numbers = Counter(value for record in inside for value in values_inside(record, field, scope))
+            return {value: numbers[value] for value in sorted(numbers, key=str)}
 
         return keep(self._kept, (f"counts {field}", scope), count)
 
@@ -125,7 +126,7 @@ def _sort_key(record: DocumentRecord) -> tuple[str, str]:
 
 
 def _updated(before: ByValue, field: str, old: Sequence[DocumentRecord], new: Sequence[DocumentRecord]) -> ByValue:
-    """Return the ids of reports by their values of a field, after some reports have changed."""
+    """Return the ids of reports by their values of a field, sorted as text, after some reports have changed."""
     removed, added = _by_value(field, old), _by_value(field, new)
     if removed == added:
         return before
@@ -134,7 +135,7 @@ def _updated(before: ByValue, field: str, old: Sequence[DocumentRecord], new: Se
         after[value] = before.get(value, Ids()) - removed[value] | added[value]
         if not after[value]:
             del after[value]
-    return after
+    return after if after.keys() <= before.keys() else dict(sorted(after.items(), key=lambda item: str(item[0])))
 
 
 def _by_value(field: str, records: Iterable[DocumentRecord]) -> defaultdict[Value | None, set[str]]:
@@ -272,7 +273,7 @@ class DocumentRepository:
         total: dict[str, int] = {}
         for name in tuple(fields) or self._fields:
             counts = index.counts(name, scope.without(name))
-            values = [value for value in counts if q.casefold() in str(value).casefold()]
+            values = [value for value in counts if not q or q.casefold() in str(value).casefold()]
             total[name] = len(values)
             facets[name] = [{"value": value, "documents": counts[value]} for value in values[offset:end]]
         holdings = index.holdings(scope)
