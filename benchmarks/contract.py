@@ -93,7 +93,7 @@ def with_examples(description: dict[str, Any], url: str, headers: Mapping[str, s
         "chunk_id": lambda: ask("GET", f"/api/documents/{documents[0]}/chunks")["chunks"][0]["chunk_id"],
         "ingestion_id": lambda: ask("POST", "/api/documents", {"url": "http://nowhere.invalid/"})["ingestion_id"],
     }
-    made |= {"name": lambda: "report-chat"}
+    made |= {"name": lambda: "report-chat", "key_id": lambda: ask("POST", "/api/keys", {"name": "Spare"})["key"]["id"]}
     question = {"query": "What is the population growth rate?"}
     for name in ("conversation_id", "message_id"):
         made[name] = lambda name=name: ask("POST", "/query", question)[name]

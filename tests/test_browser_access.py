@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 from flask import Flask
@@ -96,6 +99,42 @@ def test_signing_in_and_out(context: BrowserContext, app: Flask, port: int) -> N
     expect(page.locator("#session-text")).to_contain_text(key.id)
     page.locator("#session-submit").click()
     expect(button).to_have_text("Sign in")
+
+
+def test_an_administrator_creates_and_revokes_a_key(context: BrowserContext, app: Flask, port: int) -> None:
+    _, secret = app.extensions["services"].storage.keys.create("Boss", "admin")
+    page, reports = context.new_page(), f"http://127.0.0.1:{port}/api/usage"
+    page.goto(f"http://127.0.0.1:{port}/documents")
+    sign_in(page, secret)
+    expect(page.locator("#session-button")).to_have_text("Boss")
+    page.goto(f"http://127.0.0.1:{port}/operator")
+    expect(page.locator("#settings tbody tr", has_text="SECRET_KEY")).to_be_visible()
+    page.get_by_role("button", name="Create a key").click()
+    page.get_by_label("Collections").fill("nowhere")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.locator('[data-field="name"] .field-error')).to_have_text("must not be empty.")
+    page.get_by_label("Name", exact=True).fill("Mombasa office")
+    page.get_by_label("Role", exact=True).select_option("admin")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.locator('[data-field="collections"] .field-error')).to_contain_text("report_chatting")
+    page.get_by_label("Collections").fill("report_chatting")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.get_by_label("Keep this key")).to_have_value(re.compile("rck_"))
+    made = page.get_by_label("Keep this key").input_value()
+    row = page.locator("#keys tbody tr", has_text="Mombasa office")
+    expect(row).to_contain_text(made[:12])
+    page.keyboard.press("Escape")
+    expect(page.locator("#key-secret")).to_have_value("")
+    by_key = {"Authorization": f"Bearer {made}"}
+    with urlopen(Request(reports, headers=by_key), timeout=30) as answered:
+        assert answered.status == 200
+    row.get_by_role("button", name="Revoke Mombasa office").click()
+    page.get_by_role("button", name="Revoke", exact=True).click()
+    expect(row).to_contain_text("Revoked")
+    with pytest.raises(HTTPError, match="401"):
+        urlopen(Request(reports, headers=by_key), timeout=30)
+    page.get_by_role("button", name="Run the check").click()
+    expect(page.locator("#findings")).to_contain_text("ACCESS is read")
 
 
 def test_a_name_that_is_there_is_asked_about(context: BrowserContext, app: Flask, port: int, tmp_path: Path) -> None:

@@ -119,7 +119,20 @@ def library_views(page: Page, address: str) -> Iterator[str]:
     yield "edit"
     page.goto(f"{address}/operator")
     expect(page.locator("#jobs-none")).to_be_visible()
+    page.locator("#check").click()
+    expect(page.locator("#findings tbody tr").first).to_be_visible()
     yield "operator"
+    page.locator("#key-new").click()
+    page.locator("#key-submit").click()
+    expect(page.locator("#key-error")).to_be_visible()
+    yield "create a key"
+    page.locator("#key-name").fill("Nairobi")
+    page.locator("#key-submit").click()
+    expect(page.locator("#key-made")).to_be_visible()
+    yield "the new key"
+    page.keyboard.press("Escape")
+    page.locator("#keys .danger").first.click()
+    yield "revoke a key"
     page.goto(f"{address}/none")
     yield "no such page"
 

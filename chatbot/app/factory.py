@@ -14,6 +14,7 @@ from ..domain.errors import ChatbotError, SearchEngineError
 from ..stores.atlas.indexes import Polling, ensure_indexes
 from .services import Services
 from .web.access import sessions
+from .web.administration import administration
 from .web.asking import asking
 from .web.catalog import catalog
 from .web.changes import changes
@@ -49,7 +50,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["active_streams"] = ActiveStreams(services)
     for views in (
         assets, pages, asking, openai_protocol, mcp, conversations, catalog, changes, documents, jobs,
-        monitoring, sessions, openapi,
+        monitoring, sessions, administration, openapi,
     ):  # fmt: skip
         app.register_blueprint(views)
     if settings.oidc_issuer:

@@ -1,11 +1,13 @@
-/** Usage by day, as plots and a table, and the questions and jobs that failed. */
+/** Usage by day, as plots and a table; questions and jobs that failed; keys, the check of the doctor, and the settings. */
 import { REASONS } from "../chat/after.js";
 import { shape } from "../chat/charts.js";
 import { getJson } from "../common/api.js";
-import { byId, element, showError } from "../common/dom.js";
+import { byId, element, showError, showText } from "../common/dom.js";
 import { cost, decimal, scopeNames, when } from "../common/format.js";
 import { stateText } from "../common/states.js";
-import { comma, t } from "../common/words.js";
+import { comma, count, t, translated } from "../common/words.js";
+import { showKeys, wireKeys } from "./keys.js";
+import { fill } from "./tables.js";
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;
@@ -15,7 +17,7 @@ const HEIGHT = 100;
 const MEASURES = [
   { name: t("Questions"), of: ({ questions }) => questions, text: decimal },
   { name: t("Tokens"), of: ({ metered_tokens: tokens }) => tokens, text: decimal },
-  { name: t("Cost"), of: (day) => day.cost ?? 0, text: cost },
+  { name: t("Cost"), of: ({ cost: sum }) => sum, text: (sum) => (sum === null ? t("unknown") : cost(sum)) },
 ];
 
 /** Return the last days, including those without usage. */
@@ -29,7 +31,7 @@ function everyDay(days) {
 }
 
 function plot({ name, of, text }, days) {
-  const values = days.map(of);
+  const values = days.map((day) => of(day) ?? 0);
   const highest = Math.max(...values, 0);
   if (!highest) return [];
   const label = t("{name} per day (peak: {highest})", { name, highest: text(highest) });
@@ -43,17 +45,6 @@ function plot({ name, of, text }, days) {
   return [element("figure", {}, element("figcaption", { text: label }), drawn)];
 }
 
-/** @param {[string, (row: any) => any, string?][]} columns for each its name, its value and the class of its cells */
-function fill(id, rows, columns) {
-  byId(`${id}-none`).hidden = rows.length > 0;
-  byId(id).closest(".operator-table").hidden = !rows.length;
-  byId(id).replaceChildren(
-    element("thead", {}, element("tr", {}, ...columns.map(([name, , kind = ""]) =>
-      element("th", { scope: "col", className: kind, text: name })))),
-    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map(([, of, kind = ""]) =>
-      element("td", { className: kind, text: of(row) }))))));
-}
-
 function showQuestions(id, rows, more = []) {
   fill(id, rows, [
     [t("Question"), ({ question }) => question], ...more,
@@ -62,10 +53,30 @@ function showQuestions(id, rows, more = []) {
   ]);
 }
 
+const SEVERITY = { ok: t("Fine"), warning: t("Warning"), error: t("Error") };
+
+async function check() {
+  const button = byId("check");
+  button.disabled = true;
+  showText(byId("check-state"), t("Checking …"));
+  try {
+    const { findings } = await getJson("/api/doctor");
+    const wrong = findings.filter(({ severity }) => severity !== "ok").length;
+    showText(byId("check-state"), wrong ? count(wrong, "finding") : t("Nothing is wrong."));
+    fill("findings", findings, [
+      [t("Result"), ({ severity }) => SEVERITY[severity], "severity"], [t("Area"), ({ area }) => area.replaceAll("_", " ")],
+      [t("Finding"), ({ message }) => message], [t("What to do"), ({ remedy }) => remedy],
+    ]);
+  } catch (error) {
+    showText(byId("check-state"), translated(error.message));
+  }
+  button.disabled = false;
+}
+
 async function show() {
-  const [usage, unanswered, negative, jobs, session] = await Promise.all([
+  const [usage, unanswered, negative, jobs, { settings }, session] = await Promise.all([
     getJson(`/api/usage?days=${DAYS}`), getJson("/api/unanswered"), getJson("/api/feedback?rating=down"),
-    getJson("/api/ingestions?limit=50"), getJson("/api/session"),
+    getJson("/api/ingestions?limit=50"), getJson("/api/settings"), getJson("/api/session"), showKeys(),
   ]);
   const days = everyDay(usage.days);
   byId("plots").replaceChildren(...MEASURES.flatMap((measure) => plot(measure, days)));
@@ -80,10 +91,16 @@ async function show() {
     [t("Progress"), ({ progress }) => `${decimal(100 * (progress ?? 0), 0)} %`, "number"],
     [t("When"), ({ created_at: at }) => when(at, true)],
   ]);
-  byId("own-only").hidden = session.key?.role === "admin";
+  fill("settings", settings, [
+    [t("Setting"), ({ name }) => element("code", { text: name })],
+    [t("Value"), ({ value, is_default: isDefault }) => element(isDefault ? "span" : "strong", { text: value })],
+  ]);
+  byId("own-only").hidden = (session.key ?? session.person)?.role === "admin";
   byId("operation").hidden = false;
 }
 
+wireKeys();
+byId("check").addEventListener("click", check);
 try {
   await show();
 } catch (error) {

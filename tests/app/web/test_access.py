@@ -100,13 +100,13 @@ ROUTES: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     (method, rule): (kind, {"json": body[0]} if body else {}) for method, rule, kind, *body in cases(__file__)["routes"]
 }
 """What each is for, and what is sent. In the order in which they are tried: what is deleted is asked for before."""
-OWN = {"own": 404, "own change": 404}
+OWN = {"own": 404, "own change": 404, "own admin": 404}
 STRANGER: dict[str, dict[str, int]] = {
     "open": OWN,
-    "read": {**dict.fromkeys(("own change", "upload", "change", "admin"), 401), "own": 404},
-    "keys": dict.fromkeys(("library", "own", "own change", "upload", "change", "admin"), 401),
+    "read": {**dict.fromkeys(("own change", "upload", "change", "admin", "own admin"), 401), "own": 404},
+    "keys": dict.fromkeys(("library", "own", "own change", "upload", "change", "admin", "own admin"), 401),
 }
-KEYED = {**OWN, "change": 403, "admin": 403}
+KEYED = {**OWN, "change": 403, "admin": 403, "own admin": 403}
 OTHER = {"open": OWN, "read": KEYED, "keys": KEYED}
 """What is not here succeeds."""
 
