@@ -10,6 +10,8 @@ const dialog = byId("evidence");
 const hasRoom = matchMedia("(min-width: 60rem)");
 let opener = null;
 let pending = null;
+/** What the answer says with this citation. */
+let said = "";
 
 const factsOf = (source) => ({
   [t("Country")]: source.country_name,
@@ -21,10 +23,25 @@ const factsOf = (source) => ({
   [t("Stored")]: isAttachment(source) && t("no (attached to this question)"),
 });
 
+/** Return what an answer says before a citation, back to the one before; a point of a chart has it in its name. */
+function saidBefore(button) {
+  const same = `.answer-body [data-citation="${button.dataset.citation}"]`;
+  const citation = button.closest(".answer-body") ? button : button.matches(".source") && button.closest(".turn")?.querySelector(same);
+  const block = citation && citation.closest("li, p, td, th");
+  if (!block) return button.getAttribute("aria-label") ?? "";
+  const range = new Range();
+  range.setStart(block, 0);
+  range.setEndBefore(citation);
+  const own = range.cloneContents();
+  for (const other of own.querySelectorAll(".citation")) other.replaceWith("\0");
+  // One statement may have several citations at its end.
+  return own.textContent.split("\0").findLast((part) => part.trim()) ?? "";
+}
+
 function showPassage(text, widerText) {
   const passage = byId("evidence-passage");
-  passage.replaceChildren(...passageNodes(text, widerText));
-  const mark = passage.querySelector("mark");
+  passage.replaceChildren(...passageNodes(text, widerText, said));
+  const mark = passage.querySelector(".cited") ?? passage.querySelector("mark");
   passage.scrollTop = mark.offsetTop - (passage.clientHeight - mark.offsetHeight) / 3;
 }
 
@@ -47,7 +64,7 @@ async function loadWiderText(source) {
     button.hidden = false;
     button.onclick = async () => {
       const { openOriginal } = await import("../original/original.js");
-      openOriginal({ ...chunk, snippet: source.snippet }, chunk.file);
+      openOriginal(chunk, chunk.file, said);
     };
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -61,6 +78,7 @@ async function loadWiderText(source) {
 export function openEvidence(source, button) {
   opener?.removeAttribute("aria-current");
   opener = button;
+  said = saidBefore(button);
   button.setAttribute("aria-current", "true");
   byId("evidence-number").textContent = source.number ? t("Source {number}", { number: source.number }) : t("Found while searching");
   byId("evidence-title").textContent = sourceTitle(source);
@@ -118,7 +136,8 @@ function hidePeek() {
 /** Show the preview above the citation, or below it where there is no room. */
 function showPeek(button, source) {
   const text = (source.text ?? source.snippet ?? "").trim().replaceAll("**", "");
-  if (!text || !button.isConnected) return;
+  // This module may arrive after the pointer has left, or the click has opened the panel.
+  if (!text || !button.matches(":hover, :focus-visible") || button.hasAttribute("aria-current")) return;
   hidePeek();
   const beginning = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS).replace(/\s+\S*$/, "")} …` : text;
   peek.replaceChildren(

@@ -2,7 +2,7 @@
 import { at, getJson } from "../common/api.js";
 import { byId, element, showText, wireDialog } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
-import { formatText, isPdf } from "../common/passage.js";
+import { formatText, isPdf, markedPassage, splitAtCited } from "../common/passage.js";
 import { comma, t } from "../common/words.js";
 
 const STEP = 40;
@@ -22,8 +22,9 @@ class ReportText {
   #total = 0;
   #section = "";
 
-  constructor(source, signal) {
+  constructor(source, said, signal) {
     this.source = source;
+    this.said = said;
     this.signal = signal;
   }
 
@@ -33,7 +34,7 @@ class ReportText {
     box.replaceChildren(this.#button(t("Show earlier text"), "earlier"), ...this.#nodes(parts),
       this.#button(t("Show later text"), "later"));
     this.#showButtons();
-    box.querySelector("mark")?.scrollIntoView({ block: "center" });
+    (box.querySelector(".cited") ?? box.querySelector("mark"))?.scrollIntoView({ block: "center" });
     position.textContent = t("Extracted text, with the passage marked.");
   }
 
@@ -45,7 +46,7 @@ class ReportText {
     return parts.flatMap(({ section, text, chunk_id: id }) => {
       const isNew = section && section !== this.#section;
       this.#section = section;
-      const nodes = id === this.source.chunk_id ? [element("mark", {}, ...formatText(text))] : formatText(text);
+      const nodes = id === this.source.chunk_id ? [markedPassage(text, this.said)] : formatText(text);
       return [...(isNew ? [element("p", { className: "eyebrow", text: section })] : []),
         element("div", { className: "read-part" }, ...nodes)];
     });
@@ -80,8 +81,8 @@ class ReportText {
   }
 }
 
-/** Open the report of a passage. `file`: the name of the stored file, if any. */
-export async function openOriginal(source, file) {
+/** Open the report of a passage. `file`: the name of the stored file, if any. `said`: what an answer says with it. */
+export async function openOriginal(source, file, said = "") {
   pending?.abort();
   const { signal } = pending = new AbortController();
   const url = at(`/api/documents/${encodeURIComponent(source.document_id)}/file`);
@@ -98,10 +99,11 @@ export async function openOriginal(source, file) {
   if (!dialog.open) dialog.showModal();
   box.focus({ preventScroll: true });
   try {
-    if (!isPdf(file)) return await new ReportText(source, signal).show();
+    if (!isPdf(file)) return await new ReportText(source, said, signal).show();
     const { Pages } = await import("./pages.js");
     pages ??= new Pages(box, showPosition);
-    await pages.open(`${url}?disposition=inline`, { page: source.page ?? 1, passage: source.text ?? "", quoted: source.snippet ?? "" });
+    const [, quoted] = splitAtCited(source.text ?? "", said);
+    await pages.open(`${url}?disposition=inline`, { page: source.page ?? 1, passage: source.text ?? "", quoted });
     showPosition(pages.page);
   } catch (error) {
     if (error.name === "AbortError" || !dialog.open) return;

@@ -84,7 +84,7 @@ export class Pages {
   /** @param {string} url @param {{page: number, passage: string, quoted: string}} source `quoted`: the cited words */
   async open(url, { page, passage, quoted }) {
     this.#passage = passage;
-    this.#quoted = letters(quoted) === letters(passage) ? "" : quoted;
+    this.#quoted = quoted;
     this.#loading = getDocument({ url, isEvalSupported: false, enableXfa: false });
     this.#pdf = await this.#loading.promise;
     const first = Math.min(page, this.#pdf.numPages);
