@@ -50,6 +50,7 @@ class IdentityProvider:
             metadata = self._client.load_server_metadata()
             endpoints = ("authorization_endpoint", "token_endpoint", "jwks_uri")
             if str(metadata.get("issuer")).rstrip("/") != self.issuer or not all(map(metadata.get, endpoints)):
+                del metadata["_loaded_at"]  # Authlib's: it is loaded again next time
                 raise ValueError(f"the metadata at {self.issuer}{DISCOVERY} is not that of this issuer")
             stated = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
             metadata["id_token_signing_alg_values_supported"] = [one for one in stated if one.startswith(SIGNATURES)]

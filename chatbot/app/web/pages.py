@@ -113,7 +113,8 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
 @PAGE
 def operator() -> Response:
     """Show the page of administrators; the data that it loads need the role admin."""
-    return with_owner(make_response(render_template("operator.html")))
+    has_sources = "jobs.list_sources" in current_app.view_functions
+    return with_owner(make_response(render_template("operator.html", has_sources=has_sources)))
 
 
 @pages.get("/documents")

@@ -42,7 +42,7 @@ function open() {
   if (!session || dialog.open) return;
   showError(byId("session-error"), null);
   dialog.showModal();
-  if (!session.key && !session.person) byId("session-key").focus();
+  if (!session.key && !session.person) (session.sign_in ? byId("session-provider").firstElementChild : byId("session-key")).focus();
 }
 
 async function submit() {

@@ -53,6 +53,24 @@ function showQuestions(id, rows, more = []) {
   ]);
 }
 
+const OUTCOMES = {
+  added: t("added"), replaced: t("replaced"), unchanged: t("unchanged"), removed: t("removed"), failed: t("failed"),
+  deleted: t("deleted by a person"), gone: t("no longer there"),
+};
+
+async function showSources() {
+  if (!byId("sources")) return;
+  const { sources } = await getJson("/api/sources");
+  fill("sources", sources, [
+    [t("Source"), ({ name }) => name],
+    [t("Last run"), ({ started_at: from, finished_at: to }) => (to ? when(to, true) : from ? t("not finished") : t("never"))],
+    [t("Files"), ({ counts }) =>
+      Object.entries(counts).map(([outcome, number]) => `${decimal(number)} ${OUTCOMES[outcome] ?? outcome}`).join(comma)],
+    [t("Problem"), ({ problem, failures }) =>
+      [problem, ...failures.map(({ name, detail }) => `${name}: ${detail}`)].filter(Boolean).map(translated).join(" · ")],
+  ]);
+}
+
 const SEVERITY = { ok: t("Fine"), warning: t("Warning"), error: t("Error") };
 
 async function check() {
@@ -76,7 +94,7 @@ async function check() {
 async function show() {
   const [usage, unanswered, negative, jobs, { settings }, session] = await Promise.all([
     getJson(`/api/usage?days=${DAYS}`), getJson("/api/unanswered"), getJson("/api/feedback?rating=down"),
-    getJson("/api/ingestions?limit=50"), getJson("/api/settings"), getJson("/api/session"), showKeys(),
+    getJson("/api/ingestions?limit=50"), getJson("/api/settings"), getJson("/api/session"), showKeys(), showSources(),
   ]);
   const days = everyDay(usage.days);
   byId("plots").replaceChildren(...MEASURES.flatMap((measure) => plot(measure, days)));
