@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import compress, count, pairwise
+from typing import NamedTuple
 
 from ..domain import Mark, Passage
 from ..language import analyzer, sentences
@@ -45,8 +45,7 @@ MIN_SHARED_WORDS = 2
 """Words that a clause shares with a sentence that it is taken from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """``text`` includes the numbers, ``words`` does not.
 
     ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there. ``following``: the numbers that
@@ -82,7 +81,7 @@ def clauses(response: str) -> Iterator[Clause]:
         following, of_line = tuple[int, ...](), list[Clause]()
         for sentence in reversed(sentences(line)):
             parts = list(_clauses(sentence.replace(_KEPT, " ")))
-            of_line += [replace(one, following=following) for one in reversed(parts)]
+            of_line += [one._replace(following=following) for one in reversed(parts)]
             following = parts[0].numbers or following
         yield from reversed(of_line)
     for cell in cells:
@@ -147,8 +146,7 @@ def marks_in(response: str, findings: Sequence[tuple[Clause, Defect]]) -> tuple[
     marked."""
     if not findings:
         return ()
-    places = [place for place, sign in enumerate(response) if sign.isalnum()]
-    letters = "".join(response[place] for place in places)
+    places, letters = list(compress(count(), map(str.isalnum, response))), "".join(filter(str.isalnum, response))
 
     def locate(part: str, start: int, end: int) -> tuple[int, int] | None:
         """Return where ``part`` is between two places, as whole words and numbers, with any signs between them."""

@@ -47,15 +47,15 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
 
     ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction.
     """
-    least = max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
-    near = [  # those with so many of its words in any order: to align all would cost ten times as much
-        source
-        for source in nearest(clause, evidence)
-        for keys in [{one.key for one in source.tokens}]
-        if sum(one.key in keys for one in clause.tokens) >= least
-    ]
-    names = frozenset[str]().union(*(one.names for one in evidence if near))
-    about = frozenset[str]().union(*(one.about for one in evidence if near))
+    if len(clause.tokens) < MIN_REPEATED_WORDS:
+        return []
+    keys, least = [one.key for one in clause.tokens], max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
+    # Those with so many of its words in any order: to align all would cost ten times as much.
+    near = [one for one in nearest(clause, evidence) if sum(map(one.token_keys.__contains__, keys)) >= least]
+    if not near:
+        return []
+    names = frozenset[str]().union(*(one.names for one in evidence))
+    about = frozenset[str]().union(*(one.about for one in evidence))
     aligned = [align(clause.tokens, source.tokens, supported, (names | about, names - about)) for source in near]
     close = [one for one in aligned if one.share >= MIN_REPETITION_SHARE]
     if not close or not all(one.differences for one in close):

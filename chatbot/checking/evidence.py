@@ -80,16 +80,20 @@ class Sentence:
         shown = (one for one in self.amounts if one.figure.start >= place and not (one.figure.word and one.figure.bare))
         for amount in (*shown, None):
             until = amount.figure.start if amount else len(self.text)
-            for match in WORD.finditer(self.text, place, max(place, until)):
-                word, key = match[0], stem(match[0])
-                is_capital = word[0].isupper() and key not in _SMALL_WORDS
-                tokens.append(Token(key, word, is_capital=is_capital, is_first=not tokens))
+            for word in WORD.findall(self.text, place, max(place, until)):
+                key = stem(word)
+                tokens.append(Token(key, word, word[0].isupper() and key not in _SMALL_WORDS, not tokens))
             if amount is None or len(tokens) >= MAX_TOKENS:
                 break
             year = amount.figure.year is not None and amount.figure.bare
             tokens.append(Token("#y" if year else "#", self.text[amount.figure.start : amount.end], amount=amount))
             place = amount.end
         return tokens[:MAX_TOKENS]
+
+    @cached_property
+    def token_keys(self) -> frozenset[str]:
+        """The keys of its tokens."""
+        return frozenset(one.key for one in self.tokens)
 
     @cached_property
     def countries(self) -> tuple[NamedCountry, ...]:
@@ -184,12 +188,18 @@ class Evidence:
         """Return whether it has these words without the stems ``but``, their abbreviation, or what they abbreviate."""
         if self.keys.issuperset({stem(word) for word in name} - but):
             return True
-        initials, short = "".join(word[0] for word in name).upper(), name[0].replace(".", "")
-        if initials in {word.replace(".", "") for word in _ABBREVIATION.findall(self.full)}:
+        if "".join(word[0] for word in name).upper() in self._abbreviations:
             return True
-        words = (word for word in WORD.findall(self.full) if word.lower() not in _SMALL_WORDS)
-        is_short = len(name) == 1 and short.isupper() and len(short) >= MIN_ABBREVIATION
-        return is_short and short in "".join(word[0] for word in words).upper()
+        short = name[0].replace(".", "")
+        return len(name) == 1 and short.isupper() and len(short) >= MIN_ABBREVIATION and short in self._initials
+
+    @cached_property
+    def _abbreviations(self) -> frozenset[str]:
+        return frozenset(word.replace(".", "") for word in _ABBREVIATION.findall(self.full))
+
+    @cached_property
+    def _initials(self) -> str:
+        return "".join(word[0] for word in WORD.findall(self.full) if word.lower() not in _SMALL_WORDS).upper()
 
     def __contains__(self, number: Decimal) -> bool:
         """Return whether the text, the title, the section or the metadata has this number, with any unit."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from ..domain import Question
 from ..domain.figures import GlossaryEntry
@@ -78,10 +78,8 @@ class Foreign:
         self.query = normalise(query)
         self._countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
         self._given = frozenset(stem(word)[:BEGINNING] for word in WORD.findall(f"{query} {scope}"))
-        of_headings = (headings.words(heading) for one in evidence.values() for heading in one.headings)
-        named = frozenset(key[:BEGINNING] for words in of_headings for key in words)
         self._all = self._given.union(*(one.beginnings for one in evidence.values()))
-        self._beginnings = self._all | named
+        self._headings = headings
         languages = (language_of(response), *(language_of(one.full) for one in evidence.values()))
         self._is_english = set(languages) == {"english"}
 
@@ -97,11 +95,14 @@ class Foreign:
 
     def names(self, sentence: Sentence, cited: Sequence[Evidence] | None = None) -> Iterator[str]:
         """Yield the names in an English sentence that neither ``cited`` (else any passage) nor the question have."""
+        names = list(CAPITAL.finditer(sentence.text)) if self._is_english else ()
+        if not names:
+            return
         known = self._all if cited is None else self._given.union(*(one.beginnings for one in cited))
         cited = list(self._evidence.values()) if cited is None else cited
         skipped = [(one.figure.start, one.end) for one in sentence.amounts]
         skipped += [quote.span() for quote in QUOTATION.finditer(sentence.text)]
-        for match in CAPITAL.finditer(sentence.text) if self._is_english else ():
+        for match in names:
             name, key = match[0], stem(match[0])
             if key in _NO_NAMES or any(start <= match.start() < end for start, end in skipped):
                 continue
@@ -117,8 +118,14 @@ class Foreign:
             return False
         countries = {stem(word) for country in sentence.countries for word in WORD.findall(country.text)}
         keys = {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()} - GENERAL - countries
-        foreign = sum(key[:BEGINNING] not in self._beginnings for key in keys)
-        return foreign >= MIN_FOREIGN_WORDS and foreign >= FOREIGN_SHARE * len(keys)
+        least = max(MIN_FOREIGN_WORDS, FOREIGN_SHARE * len(keys))
+        foreign = [key[:BEGINNING] for key in keys if key[:BEGINNING] not in self._all]
+        return len(foreign) >= least and sum(key not in self._in_headings for key in foreign) >= least
+
+    @cached_property
+    def _in_headings(self) -> frozenset[str]:
+        of_headings = (self._headings.words(heading) for one in self._evidence.values() for heading in one.headings)
+        return frozenset(key[:BEGINNING] for words in of_headings for key in words)
 
 
 def foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -54,6 +55,8 @@ _FIGURE = re.compile(
     rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?"
 )
 _YEARS = {str(year): year for year in range(1000, 2100)}
+KEPT_NUMBERS = 4096
+"""Numbers whose readings are kept: answers repeat those of their passages."""
 RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?")
 _COMMA_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)")
 _POINT_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
@@ -109,14 +112,14 @@ def figures(text: str, *, comma: bool = False) -> list[Figure]:
         scale, unit = _scale(match), "%" if match["percent"] else ""
         negative = bool(match["sign"] or match["inner"])
         if scale is not None or negative:
-            values = [value * (scale or 1) * (-1 if negative else 1) for value in values]
+            values = frozenset(_normal(value * (scale or 1) * (-1 if negative else 1)) for value in values)
         if not unit and (money := (match["before"] or match["after"] or "").strip(f" {GAP}-")):
             unit = next((one for one, names in CURRENCIES.items() if re.match(names, money)), "")
         written = text[match.start() : match.end()].strip()
         in_text.append(
             Figure(
-                written, match.start(), match.end(), frozenset(map(_normal, values)), unit, scale is not None,
-                number[0].isalpha(), tuple(map(_normal, parts)), _YEARS.get(written),
+                written, match.start(), match.end(), values, unit, scale is not None, number[0].isalpha(), parts,
+                _YEARS.get(written),
             )
         )  # fmt: skip
         if len(in_text) > 1:
@@ -134,14 +137,20 @@ def _scale(match: re.Match[str]) -> Decimal | None:
     return None
 
 
-def _readings(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
+@lru_cache(KEPT_NUMBERS)
+def _readings(number: str, comma: bool) -> tuple[frozenset[Decimal], tuple[Decimal, ...]]:
     """Return what the digits may mean as one number, and as several."""
+    values, parts = _values(number, comma)
+    return frozenset(map(_normal, values)), tuple(map(_normal, parts))
+
+
+def _values(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
     if number[0].isalpha():
         tens, _, ones = number.replace("-", " ").partition(" ")
         return [Decimal(TENS.get(tens, 0) + ONES.get(ones or tens, 0))], []
     if " " in number:
-        whole, _ = _readings(number.replace(" ", GAP), comma)
-        return whole, [value for part in number.split(" ") for value in _readings(part, comma)[0]]
+        whole, _ = _values(number.replace(" ", GAP), comma)
+        return whole, [value for part in number.split(" ") for value in _values(part, comma)[0]]
     number = number.replace(GAP, "").replace("'", "")
     if number.isdigit():
         return [Decimal(number)], []
