@@ -16,7 +16,7 @@ from ..database.repositories.documents import SEVERAL
 from ..database.rows import TEXT_FIELD, WITHOUT_EMBEDDING, embedding_field, text_value, usable_vector
 from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
 from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
-from ..domain.protocols import ChatModel, Quoter, RerankingStore
+from ..domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
 from ..domain.request import RequestContext
 from ..language import count_of, estimate_tokens
 from ..language.countries import resolve_country
@@ -149,9 +149,12 @@ def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Ite
     searched = {SEVERAL, *services.settings.chunk_collections}
     registered = sum(r.chunks for r in records if r.status == "ready" and r.collection in searched)
     elsewhere = not engine.traits.in_database
-    stored = services.runtime.store.count(Scope()) if registered or elsewhere else 0
+    store = services.runtime.store
+    stored = store.count(Scope()) if registered or elsewhere else 0
     if elsewhere:
         yield _ok("count", f"{engine.store}: {count_of(stored, 'passage')}")
+        if isinstance(store, CountingStore) and (count := store.without_vector()):
+            yield _found("rows_without_vector", collection=engine.store, count=count, total=stored)
         if stored > registered and all(r.status == "ready" and not r.replacing for r in records):
             yield _found("passages_of_another_database", store=engine.store, stored=stored, registered=registered)
     if stored < registered:

@@ -188,6 +188,14 @@ class RerankingStore(Store, Protocol):
 
 
 @runtime_checkable
+class CountingStore(Store, Protocol):
+    """A store that may hold passages without a vector."""
+
+    def without_vector(self) -> int:
+        """Count the passages without a vector, or with one of zeros."""
+
+
+@runtime_checkable
 class LateStore(Store, Protocol):
     """An eventually consistent store: documents become visible, and deleted rows are removed, once its indexes have
     caught up."""

@@ -336,7 +336,7 @@ def answer_general(
     """Answer from the model's general knowledge, where ON_EMPTY and the budget allow it. Return False where they do
     not, or where it writes nothing. A model that fails is an error if it was not called before, unless it ``may_fail``.
     """
-    if run.settings.on_empty != "general" or not run.has_model or run.spending.stops_answer():
+    if not run.is_general or run.spending.stops_answer():
         return False
     yield run.step("generate", "Writing the answer")
     above, started = f"{run.say(GENERAL)}\n\n", time.perf_counter()

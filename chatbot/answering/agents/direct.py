@@ -81,7 +81,7 @@ class DirectAgent(BaseAgent):
             return
         empty = is_empty(run, hits)
         verdict = "nothing" if empty else run.judge.verdict(run.reading, hits)
-        if verdict == "nothing" and not empty and run.has_model and run.settings.on_empty != "general":
+        if verdict == "nothing" and not empty and run.has_model and not run.is_general:
             verdict = "closest"  # a doubt, which a model can tell from a fact
         if verdict == "nothing" and (run.settings.on_empty != "relax" or not hits):
             yield from answer_empty(run, scope, hits)

@@ -147,6 +147,8 @@ class AgentRun:
             question.budget, reserve=self.settings.deep_context_tokens + self.settings.max_answer_tokens
         )
         self.has_model = resources.chat_model.is_language_model
+        self.is_general = self.has_model and self.settings.on_empty == "general"
+        """True if the model answers from general knowledge where the reports hold nothing."""
         self.is_mode_chosen = False
         """True if another agent has chosen the mode."""
         self.choice_stopped_by: Stopper = ""

@@ -104,8 +104,7 @@ class Understanding:
             return Understood(partial(self._agent.run, question, request=request))
         question = replace(question, language=CODES.get(language_of(question.query), question.language))
         run, catalog, scope = AgentRun(self._resources, question, request), self._catalog, question.scope
-        on_empty = run.settings.on_empty
-        if is_small_talk(question.search_text) and on_empty != "general":
+        if is_small_talk(question.search_text) and not run.is_general:
             summary = summarise(catalog, scope)
             text = run.say(NOTHING_ASKED, reports=counted(run.say, summary.documents, "report"))
             return Understood(partial(answer_text, run, text, summary))
@@ -130,7 +129,7 @@ class Understanding:
             editions=tuple(dict.fromkeys(years.condition for years in reading.editions)),
         )
         missing = missing_subject(reading, scope, catalog, run.say)
-        if missing is not None and missing.everything and on_empty != "relax":
+        if missing is not None and missing.everything and run.settings.on_empty != "relax":
             return Understood(partial(self._not_there, run, missing.text), subjects=subjects)
         suggestion, taken = suggest_scope(asked, scope, catalog), Scope()
         if topic:

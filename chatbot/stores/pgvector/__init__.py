@@ -298,6 +298,11 @@ class PgvectorStore:
         condition, parameters = self._table.scope_condition(scope)
         return int(self._rows(f"SELECT count(*) FROM {TABLE} WHERE {condition}", parameters)[0][0])
 
+    def without_vector(self) -> int:
+        of_zeros = f"({self._table.embedding} <#> {self._table.embedding}) >= 0"
+        query = f"SELECT count(*) FROM {TABLE} WHERE {self._table.embedding} IS NULL OR {of_zeros}"
+        return int(self._rows(query, {})[0][0])
+
     def ping(self) -> str:
         """Reads the table too, and so fails where that does not work."""
         server, extension, filled = self._rows(_STATUS, {})[0]

@@ -9,15 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import SecretStr
 from pymongo.errors import OperationFailure
 
 from chatbot.app import doctor
-from chatbot.app.doctor import Finding, check_access, diagnose
+from chatbot.app.doctor import Finding, check_access, check_data, diagnose
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain import Chunk
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
+from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
@@ -261,6 +263,22 @@ def test_embedded_database_needs_no_indexes(tmp_path: Path) -> None:
     assert "indexes" not in {finding.area for finding in findings}
     (database,) = (finding.message for finding in findings if finding.area == "database")
     assert database == f"embedded database report-chat.sqlite in {tmp_path}"
+
+
+def test_passages_in_postgresql_that_no_vector_finds(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, embedding_provider="hashing", chat_model="echo", sample_data="off")
+    settings = settings.override(vector_search="pgvector", postgres_uri=SecretStr(postgres.empty_database()))
+    with Services(settings) as services:
+        vectors = np.ones((3, services.runtime.embedder.dimensions), np.float32)
+        vectors[0] = 0
+        chunks = [Chunk(f"{n}", "d", "d.md", "D", "Coffee.", ordinal=n) for n in range(3)]
+        services.runtime.store.upsert(chunks, vectors)
+        with postgres.connect() as other_program:  # which takes zeros for a vector
+            columns = "SELECT column_name FROM information_schema.columns WHERE udt_name = 'vector'"
+            [(name,)] = other_program.execute(columns).fetchall()
+            other_program.execute(f"UPDATE chunks SET {name} = {name} - {name} WHERE id = '1'")
+        messages = {finding.name: finding.message for finding in check_data(services)}
+    assert "pgvector: 2 of 3 rows" in messages["rows_without_vector"]
 
 
 @pytest.mark.parametrize(("host", "found"), [("127.0.0.1", set()), ("0.0.0.0", {"open_to_all"})])
