@@ -4,6 +4,8 @@ The answers, with the headings of the sample reports that they cite, are in `tes
 Run: python -m benchmarks model_answers [--show]
 
 `--time`: processor time of checking the right answers as one, and of 200,000 characters made to be slow.
+`--prompts FOLDER`: why, how and overview questions refused without a call, and passages in the prompts of all questions
+of the `wordings` whose first line is not under their heading in the report. A server of its own and a scripted model.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from benchmarks.recorded import fetch, server
+from benchmarks.recorded_requests import Request
 from chatbot.checking import evidence
 from chatbot.checking.citations import CheckedAnswer, check
 from chatbot.domain import Chunk, Context, Passage, Question, Scope, SearchHit
@@ -27,10 +31,24 @@ from chatbot.domain.figures import GlossaryEntry
 from chatbot.language import language_of, reported_figures
 from chatbot.library.derived import read_glossary
 from chatbot.questions import names
+from tests.fakes.openai_server import CHAT, FakeOpenAI
 
 ROOT = Path(__file__).parent.parent
 ANSWERS = sorted((ROOT / "tests" / "checking" / "data").glob("*_answers.json"))
 REPORTS = ROOT / "sample_data" / "country_reports"
+OWN = (
+    "How is the government of Yemen organised and who controls what?", "What went wrong in Haiti?",
+    "How is Madagascar's government organised and who leads it?", "What happened in Sudan in 2019?",
+    "Why is Haiti in a security crisis?", "What does Peru live on?", "How safe is it in Mozambique's north?",
+    "Why do people leave Honduras?", "Give me an overview of Jordan's economy.", "How did Somalia fall apart?",
+)  # fmt: skip
+"""Why, how and overview questions besides those of the `wordings` in prose."""
+PASSAGE = re.compile(
+    r"^Report: (?P<country>[^\n:]*): Country Report (?P<year>\d{4}).*\nSection: (?P<section>.+)\n(?P<line>.+)",
+    re.MULTILINE,
+)
+SHOWN = 60
+"""Characters of a passage's first line that are looked for."""
 
 
 @lru_cache(maxsize=32)
@@ -115,12 +133,54 @@ def pieces_of(n: int) -> tuple[str, ...]:
             "1,234 ", "“")  # fmt: skip
 
 
+def prompts(folder: Path) -> None:
+    """Print how many questions of the folder were refused without a call, and how many passages were torn."""
+    sets = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))}
+    torn, seen, refused = list[str](), 0, list[str]()
+    settings = {"CACHE_SECONDS": "0", "EMBEDDING_PROVIDER": "minilm", "LOG_LEVEL": "ERROR"}
+    with FakeOpenAI() as model, server(ROOT, {**model.as_environment, **settings}) as url:
+        prose = [*(item["question"] for item in sets["prose"]), *OWN]
+        others = [turn for name, items in sets.items() if name != "prose" for item in items for turn in turns(item)]
+        for place, question in enumerate(prose + others):
+            before = model.calls(CHAT)
+            fetch(url, Request("question", "POST", "/query", {"query": question, "mode": "direct"}))
+            if place < len(prose) and model.calls(CHAT) == before:
+                refused.append(question)
+        for request in model.received(CHAT):
+            for shown in PASSAGE.finditer(request.body["messages"][-1]["content"]):
+                if (
+                    REPORTS / f"{report_of(shown)}.md"
+                ).exists():  # the reports that are PDFs have no headings to compare
+                    seen += 1
+                    torn += [] if stands(shown) else [shown[0]]
+    print(f"refused without a call: {len(refused)} of {len(prose)}", *refused, sep="\n    ")
+    print(f"passages that begin under another heading: {len(torn)} of {seen}", *torn, sep="\n    ")
+
+
+def turns(item: dict[str, Any]) -> list[str]:
+    return item.get("turns") or [item["question"]]
+
+
+def report_of(shown: re.Match[str]) -> str:
+    return f"{shown['country'].lower().replace(' ', '-')}-{shown['year']}"
+
+
+def stands(shown: re.Match[str]) -> bool:
+    """Return whether the first line of a passage is under its heading in the report."""
+    _, text = sections(report_of(shown)).get(shown["section"].rpartition(" › ")[2], ("", ""))
+    return " ".join(shown["line"].split())[:SHOWN] in " ".join(text.split())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", type=Path, nargs="*", default=ANSWERS)
     parser.add_argument("--show", action="store_true", help="print the mistakes")
     parser.add_argument("--time", action="store_true", help="measure the time instead")
+    parser.add_argument("--prompts", type=Path, metavar="FOLDER", help="ask the questions of FOLDER instead")
     arguments = parser.parse_args()
+    if arguments.prompts:
+        prompts(arguments.prompts)
+        return
     if arguments.time:
         times(json.loads((ROOT / "tests/checking/data/model_answers.json").read_text(encoding="utf-8"))["right"])
         return

@@ -158,7 +158,13 @@ class _ClauseChecker:
         foreign = [
             q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._foreign.query)
         ]
-        is_quotation = bool(quoted) and not foreign and _is_quotation(clause.words, quoted, cited)
+        is_quotation = False
+        if quoted and not foreign:
+            # Behind a label there is nothing but the title and the heading that the quotation is from.
+            label = QUOTATION.sub("", clause.words).strip(" .,;")
+            label_words = set(map(stem, WORD.findall(label))) - _LABEL_WORDS
+            is_labelled = label.endswith(":") and any(label_words <= one.about for one in cited)
+            is_quotation = is_labelled or 2 * sum(map(len, quoted)) > len(clause.words)
         # What is quoted as the passage has it is right, also its decimal marks.
         words = QUOTATION.sub(lambda quote: " " * len(quote[0]), clause.words) if is_quotation else clause.words
         claimed = amounts(words, comma=self._comma)
@@ -254,14 +260,6 @@ class _ClauseChecker:
         if any(self._foreign.names(sentence, following)):
             return True
         return not _ADDRESSES.search(lowered(words)) and self._foreign.is_all(sentence)
-
-
-def _is_quotation(words: str, quoted: Sequence[str], cited: Sequence[Evidence]) -> bool:
-    """Return whether words are hardly more than what they quote, and where from: its title and heading as a label."""
-    label = QUOTATION.sub("", words).strip(" .,;")
-    label_words = set(map(stem, WORD.findall(label))) - _LABEL_WORDS
-    is_labelled = label.endswith(":") and any(label_words <= one.about for one in cited)
-    return is_labelled or 2 * sum(map(len, quoted)) > len(words)
 
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:

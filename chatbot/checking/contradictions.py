@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
 from difflib import SequenceMatcher
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..domain import MarkKind
@@ -35,13 +36,6 @@ class Defect(NamedTuple):
     text: str
 
 
-class Alignment(NamedTuple):
-    """A clause beside a sentence. ``share`` of it is in the sentence; ``differences`` change the meaning."""
-
-    share: float
-    differences: list[Defect]
-
-
 def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: Collection[str]) -> list[Defect]:
     """Return what of the clause its passages contradict.
 
@@ -51,16 +45,21 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
         return []
     keys, least = [one.key for one in clause.tokens], max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
     # Those with so many of its words in any order: to align all would cost ten times as much.
-    near = [one for one in nearest(clause, evidence) if sum(map(one.token_keys.__contains__, keys)) >= least]
+    near = [
+        source
+        for source in nearest(clause, evidence)
+        for of_source in [{one.key for one in source.tokens}]
+        if sum(key in of_source for key in keys) >= least
+    ]
     if not near:
         return []
     names = frozenset[str]().union(*(one.names for one in evidence))
     about = frozenset[str]().union(*(one.about for one in evidence))
     aligned = [align(clause.tokens, source.tokens, supported, (names | about, names - about)) for source in near]
-    close = [one for one in aligned if one.share >= MIN_REPETITION_SHARE]
-    if not close or not all(one.differences for one in close):
+    close = [(share, differences) for share, differences in aligned if share >= MIN_REPETITION_SHARE]
+    if not all(differences for _, differences in close):
         return []
-    return max(close, key=lambda one: one.share).differences
+    return max(close, key=itemgetter(0), default=(0.0, []))[1]
 
 
 def nearest(clause: Sentence, evidence: Sequence[Evidence]) -> Iterator[Sentence]:
@@ -71,8 +70,8 @@ def nearest(clause: Sentence, evidence: Sequence[Evidence]) -> Iterator[Sentence
 
 def align(
     clause: Sequence[Token], source: Sequence[Token], supported: Collection[str], proper: tuple[Set[str], Set[str]]
-) -> Alignment:
-    """Compare a clause with a sentence word by word.
+) -> tuple[float, list[Defect]]:
+    """Return the share of a clause that is in a sentence in the same order, and what changes the meaning.
 
     ``proper``: stems of the passage's names, and of those that are not of its title, section and metadata.
     """
@@ -82,7 +81,7 @@ def align(
     words, of = sum(token.amount is None for token in same), sum(token.amount is None for token in clause)
     share = min(len(same) / len(clause), words / of) if len(same) >= MIN_REPEATED_WORDS and of else 0.0
     if share < MIN_REPETITION_SHARE:
-        return Alignment(share, [])
+        return share, []
     amounts, years, differences = list[tuple[Amount, Amount]](), list[tuple[Amount, Amount]](), list[Defect]()
     figures, turns, negations = list[Defect](), list[Defect](), 0
     for place, (kind, start, end, *part) in enumerate(changes):
@@ -114,7 +113,7 @@ def align(
         differences += turns
     elif not turns:  # "did not fall" is no fall
         differences.append(Defect("negation", next((t.text for t in (*clause, *source) if t.key in NEGATORS), "")))
-    return Alignment(share, differences)
+    return share, differences
 
 
 def _is_moved(pairs: Sequence[tuple[Amount, Amount]]) -> bool:

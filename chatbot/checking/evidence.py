@@ -91,11 +91,6 @@ class Sentence:
         return tokens[:MAX_TOKENS]
 
     @cached_property
-    def token_keys(self) -> frozenset[str]:
-        """The keys of its tokens."""
-        return frozenset(one.key for one in self.tokens)
-
-    @cached_property
     def countries(self) -> tuple[NamedCountry, ...]:
         """The countries that it names."""
         return find_countries(self.text, misspelt=False)
@@ -188,17 +183,19 @@ class Evidence:
         """Return whether it has these words without the stems ``but``, their abbreviation, or what they abbreviate."""
         if self.keys.issuperset({stem(word) for word in name} - but):
             return True
-        if "".join(word[0] for word in name).upper() in self._abbreviations:
+        if "".join(word[0] for word in name).upper() in self.abbreviations:
             return True
         short = name[0].replace(".", "")
-        return len(name) == 1 and short.isupper() and len(short) >= MIN_ABBREVIATION and short in self._initials
+        return len(name) == 1 and short.isupper() and len(short) >= MIN_ABBREVIATION and short in self.initials
 
     @cached_property
-    def _abbreviations(self) -> frozenset[str]:
+    def abbreviations(self) -> frozenset[str]:
+        """Its abbreviations without full stops."""
         return frozenset(word.replace(".", "") for word in _ABBREVIATION.findall(self.full))
 
     @cached_property
-    def _initials(self) -> str:
+    def initials(self) -> str:
+        """The initials of its words without the small ones, in order."""
         return "".join(word[0] for word in WORD.findall(self.full) if word.lower() not in _SMALL_WORDS).upper()
 
     def __contains__(self, number: Decimal) -> bool:

@@ -120,10 +120,11 @@ class Foreign:
         keys = {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()} - GENERAL - countries
         least = max(MIN_FOREIGN_WORDS, FOREIGN_SHARE * len(keys))
         foreign = [key[:BEGINNING] for key in keys if key[:BEGINNING] not in self._all]
-        return len(foreign) >= least and sum(key not in self._in_headings for key in foreign) >= least
+        return len(foreign) >= least and sum(key not in self.words_of_headings for key in foreign) >= least
 
     @cached_property
-    def _in_headings(self) -> frozenset[str]:
+    def words_of_headings(self) -> frozenset[str]:
+        """The beginnings of the words that name the passages' headings."""
         of_headings = (self._headings.words(heading) for one in self._evidence.values() for heading in one.headings)
         return frozenset(key[:BEGINNING] for words in of_headings for key in words)
 

@@ -112,14 +112,14 @@ def figures(text: str, *, comma: bool = False) -> list[Figure]:
         scale, unit = _scale(match), "%" if match["percent"] else ""
         negative = bool(match["sign"] or match["inner"])
         if scale is not None or negative:
-            values = frozenset(_normal(value * (scale or 1) * (-1 if negative else 1)) for value in values)
+            values = [value * (scale or 1) * (-1 if negative else 1) for value in values]
         if not unit and (money := (match["before"] or match["after"] or "").strip(f" {GAP}-")):
             unit = next((one for one, names in CURRENCIES.items() if re.match(names, money)), "")
         written = text[match.start() : match.end()].strip()
         in_text.append(
             Figure(
-                written, match.start(), match.end(), values, unit, scale is not None, number[0].isalpha(), parts,
-                _YEARS.get(written),
+                written, match.start(), match.end(), frozenset(map(_normal, values)), unit, scale is not None,
+                number[0].isalpha(), tuple(map(_normal, parts)), _YEARS.get(written),
             )
         )  # fmt: skip
         if len(in_text) > 1:
@@ -138,32 +138,27 @@ def _scale(match: re.Match[str]) -> Decimal | None:
 
 
 @lru_cache(KEPT_NUMBERS)
-def _readings(number: str, comma: bool) -> tuple[frozenset[Decimal], tuple[Decimal, ...]]:
+def _readings(number: str, comma: bool) -> tuple[Sequence[Decimal], Sequence[Decimal]]:
     """Return what the digits may mean as one number, and as several."""
-    values, parts = _values(number, comma)
-    return frozenset(map(_normal, values)), tuple(map(_normal, parts))
-
-
-def _values(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
     if number[0].isalpha():
         tens, _, ones = number.replace("-", " ").partition(" ")
-        return [Decimal(TENS.get(tens, 0) + ONES.get(ones or tens, 0))], []
+        return (Decimal(TENS.get(tens, 0) + ONES.get(ones or tens, 0)),), ()
     if " " in number:
-        whole, _ = _values(number.replace(" ", GAP), comma)
-        return whole, [value for part in number.split(" ") for value in _values(part, comma)[0]]
+        whole, _ = _readings(number.replace(" ", GAP), comma)
+        return whole, tuple(value for part in number.split(" ") for value in _readings(part, comma)[0])
     number = number.replace(GAP, "").replace("'", "")
     if number.isdigit():
-        return [Decimal(number)], []
+        return (Decimal(number),), ()
     pieces, marks = re.split(r"[.,]", number), re.findall(r"[.,]", number)
-    parts = [Decimal(piece) for piece in pieces]
-    whole, decimal = [Decimal("".join(pieces))], [Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}")]
+    parts = tuple(Decimal(piece) for piece in pieces)
+    whole, decimal = (Decimal("".join(pieces)),), (Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}"),)
     head, *middle, last = pieces  # in groups: 1,234 and, as in India, 12,34,567; not 0,123
     grouped = 1 <= len(head) <= 3 and head[0] != "0" and len(last) == 3 and all(len(part) in (2, 3) for part in middle)
     if marks.count(marks[-1]) == 1 and (len(marks) > 1 or not grouped):
-        return decimal, parts if marks[-1] == "," else []
+        return decimal, parts if marks[-1] == "," else ()
     if len(marks) == 1 and (marks[0] == ",") == comma:
-        return decimal, []
-    return (whole, []) if len(set(marks)) == 1 and grouped else ([], parts)
+        return decimal, ()
+    return (whole, ()) if len(set(marks)) == 1 and grouped else ((), parts)
 
 
 def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
