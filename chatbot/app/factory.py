@@ -93,6 +93,9 @@ def _start(app: Flask, services: Services) -> None:
         samples.start()
     startup.background("figures", lambda stop: _derive_figures(services, stop))
     startup.background("retention", services.retention.run)
+    if (every := services.settings.sync_every) is not None:
+        sync, sources = services.ingesting.synchroniser, services.ingesting.read_sources
+        startup.background("sync", lambda stop: sync.follow(stop, sources, every))
     if (foreign := storage.foreign_changes) is not None:
         startup.background("foreign-changes", foreign.follow)
 

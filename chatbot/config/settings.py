@@ -290,6 +290,11 @@ class Settings(BaseModel):
     """Keep the originals in the database, to open them and to ingest them again."""
     fetch_private_urls: bool = False
     """Allow web addresses in private networks. Only safe if everybody who can ask may see all of them."""
+    sources: Path = Path("sources.toml")
+    """Table of the folders, web pages and buckets that `sync` and SYNC_EVERY keep the library current with."""
+    sync_every: types.Duration | None = None
+    """Time between two looks at the SOURCES by the server: 30m, 1h, 1d. Not set: only `python -m chatbot sync` looks.
+    """
     similarity_threshold: float = Field(0.35, ge=-1, le=1)
     """Lowest cosine between the question and a passage of an attached file or page."""
     attachment_chunk_size: int = Field(1000, ge=100)
@@ -428,7 +433,7 @@ ACCESS_FIELDS = (
 )  # fmt: skip
 NOT_IN_FINGERPRINT = {
     "host", "port", "threads", "questions", "log_level", "log_format", "traces", "cors_origins", "embed_origins",
-    "data_dir", "model_prices", *ACCESS_FIELDS,
+    "data_dir", "model_prices", "sources", "sync_every", *ACCESS_FIELDS,
 }  # fmt: skip
 
 

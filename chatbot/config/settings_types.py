@@ -26,7 +26,7 @@ INDEX_OPTIONS = {"hnswOptions", "indexingMethod", "numPartitions"}
 OWN_COLLECTIONS = frozenset({
     "audit", "batch_items", "batches", "cache", "conversations", "counters", "documents", "feedback", "file_pieces",
     "figure_changes", "figure_versions", "figures", "files", "glossary", "ingestion_items", "ingestions", "keys",
-    "message_events", "messages", "meta", "usage",
+    "message_events", "messages", "meta", "source_files", "sources", "usage",
 })  # fmt: skip
 """The program's own collections, which cannot hold passages."""
 MAX_COLLECTION_NAME = 120
@@ -83,6 +83,14 @@ def _check_key(key: SecretStr) -> SecretStr:
     return key
 
 
+def read_duration(value: object) -> object:
+    """Read 90s, 30m, 1h or 1d as seconds."""
+    match = re.fullmatch(r"(\d{1,6})\s*([smhd])", value.strip().lower()) if isinstance(value, str) else None
+    if match is None or int(match[1]) == 0:
+        raise ValueError("it should be a time like 30m, 1h or 1d")
+    return int(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[match[2]]
+
+
 def check_header_names(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(names) not in {0, 2, 3}:
         raise ValueError("it should be two or three names: of the person, of the groups, of a name to show")
@@ -127,6 +135,8 @@ def check_collection_names(names: Iterable[str], taken: AbstractSet[str] | tuple
 CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Collections = Annotated[tuple[tuple[str, str], ...], BeforeValidator(read_collections)]
 DatabaseName = Annotated[str, AfterValidator(_check_database_name)]
+Duration = Annotated[int, BeforeValidator(read_duration)]
+"""Seconds."""
 FilterFields = Annotated[
     CommaSeparated,
     _each(

@@ -366,6 +366,10 @@ class IngestionService:
             return Ingested(known.id, "unchanged", known.chunks, known.proposed, known.notes)
         return stated, ingestor, fingerprint
 
+    def reading_key(self) -> str:
+        """Return what changes when known files have to be read again, as after an upgrade."""
+        return f"{READING}:{self.ingestors({}).settings_key}:{self.summary.kind}"
+
     def abandon(self, identity: str) -> None:
         """Undo an ingestion that nobody continues. Raises DependencyError."""
         self._undo(document_id(identity), longest=None)

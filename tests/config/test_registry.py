@@ -17,6 +17,7 @@ from chatbot.config.registry import Registry
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import MissingPackageError, UnknownNameError
 from chatbot.library.chunkers import CHUNKERS
+from chatbot.library.connectors import CONNECTORS
 from chatbot.library.loaders import LOADERS
 from chatbot.models.chat import CHAT_MODELS
 from chatbot.models.embed import EMBEDDERS
@@ -26,7 +27,7 @@ from chatbot.stores import STORES
 
 REGISTRIES = {
     registry.kind: registry
-    for registry in (AGENTS, CHAT_MODELS, CHUNKERS, EMBEDDERS, LOADERS, RETRIEVAL_METHODS, STORES)
+    for registry in (AGENTS, CHAT_MODELS, CHUNKERS, CONNECTORS, EMBEDDERS, LOADERS, RETRIEVAL_METHODS, STORES)
 }
 
 

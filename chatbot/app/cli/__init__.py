@@ -21,6 +21,7 @@ USAGE, FAILED = 2, 1
 COMMANDS = {
     "serve": ("operation", "Serve the chat page and the API."),
     "ingest": ("documents", "Read files, folders, web pages (https://...) or standard input..."),
+    "sync": ("documents", "Keep the library as the folders, web pages and buckets of..."),
     "ask": ("ask", "Answer QUESTION from the reports, or the questions of a table."),
     "chat": ("ask", "Ask one question after the other, each with the ones before as..."),
     "documents": ("documents", "The reports in the database."),

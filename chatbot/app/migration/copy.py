@@ -16,7 +16,7 @@ from .schema import require_known, set_version
 
 OTHERS = (
     "file_pieces", "files", "documents", "conversations", "messages", "feedback",
-    "ingestions", "ingestion_items",
+    "ingestions", "ingestion_items", "sources", "source_files",
     "glossary", "figures", "figure_versions", "figure_changes", "usage", "keys", "audit",
 )  # fmt: skip
 """The collections copied after those of passages, so that a registered report has its passages."""

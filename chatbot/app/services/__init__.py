@@ -101,6 +101,8 @@ class Services:
         runtime.reranker(settings.reranker)
         _ = runtime.understanding
         self.ingesting.check()
+        if settings.sync_every is not None:
+            self.ingesting.read_sources()
         if (verify := getattr(runtime.embedder.uncached, "verify", None)) is not None:
             verify()
 

@@ -19,8 +19,10 @@ from ...domain import Chunk, Chunking, DocumentRecord, Scope, Values
 from ...domain.errors import ConflictError, ForbiddenError, InvalidRequestError, NotFoundError
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.request import Caller
+from ...jobs.sync import Synchroniser
 from ...jobs.worker import IngestionWorker, Originals
 from ...library.chunkers import CHUNKERS
+from ...library.connectors import Connector, read_sources
 from ...library.control import JobControl, lease
 from ...library.derived import EXTRACTIVE, NONE, ModelSummary, Summary
 from ...library.loaders import loader_for
@@ -199,6 +201,21 @@ class Ingesting:
             tidy=self.originals.tidy,
             idle=self.finish_deletions,
         )
+
+    @lazy
+    def synchroniser(self) -> Synchroniser:
+        def delete(record: DocumentRecord) -> None:
+            self.delete_document(record)
+            self._storage.audit.record("sync prune", record.source)
+
+        return Synchroniser(
+            self._storage.database, service=self.service, download=self.originals.download, delete=delete,
+            originals=self._storage.files if self.settings.keep_files else None, tidy=self.originals.tidy,
+        )  # fmt: skip
+
+    def read_sources(self) -> Mapping[str, Connector]:
+        """Return the sources of SOURCES by name. Raises SettingsError: naming what is wrong and what is valid."""
+        return read_sources(self.settings.sources, self.check_overrides)
 
     def close(self) -> None:
         close_lazy(self, "_loader")

@@ -31,6 +31,7 @@ from ...domain.errors import (
 from ...domain.json import parse, to_json
 from ...domain.request import Cancellation, RequestContext
 from ...jobs.queue import Ingestion, IngestionFile
+from ...jobs.sync import SourceState
 from ...library.control import JobControl, lease
 from ...library.description import language_notes
 from ...library.sources import METADATA, UPLOADS, Cutting, Overrides, Source, document_id, uploaded_name
@@ -228,6 +229,13 @@ class IngestionQuery(Query):
 def list_ingestions(query: IngestionQuery) -> Json:
     """List the caller's latest jobs."""
     return {"ingestions": services().storage.ingestions.latest(query.limit, whose())}
+
+
+@jobs.get("/api/sources")
+@route(need="admin", returns=answer_type("Sources", sources=list[SourceState]))
+def list_sources() -> Json:
+    """List the sources that the library is kept current with, and what their latest run did."""
+    return {"sources": services().ingesting.synchroniser.states()}
 
 
 @jobs.get("/api/ingestions/<ingestion_id>")

@@ -1,0 +1,95 @@
+"""The places that a library is kept current with (`sources.toml`), and the files that they hold now.
+
+A kind of place is one file and one line here. Its `Connector` names the keys of its tables in the file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ...config.registry import Registry
+from ...domain import Value
+from ...domain.errors import InvalidRequestError, SettingsError, UnknownNameError
+from ...domain.json import parse
+from ..sources import METADATA, Description, Kind, Labels, Overrides, Source, Text, Year
+
+EVERY_FILE = "**/*"
+Download = Callable[..., Path]
+"""``download(url, folder, also={})`` fetches a web address as `fetching.fetch` does. Raises LoadError."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a source. ``fetch(folder)`` puts it into a folder; None: it lies at ``source.path`` already.
+
+    ``stamp`` changes with its content; "" = unknown, so that it is fetched and compared every time.
+    """
+
+    source: Source
+    stamp: str = ""
+    fetch: Callable[[Path], Path] | None = None
+
+
+class Connector(BaseModel, ABC):
+    """A table of `sources.toml`. Its metadata fill what a file, its name or a manifest do not state."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    glob: str = Field(EVERY_FILE, min_length=1)
+    prune: bool = False
+    collection: Text | None = None
+    country_name: Text | None = None
+    year: Year | None = None
+    type: Kind | None = None
+    labels: Labels = Field(default_factory=list)
+    description: Description | None = None
+
+    @abstractmethod
+    def files(self, download: Download) -> Iterator[SourceFile]:
+        """Yield the files that are there now. Raises LoadError: the place cannot be read."""
+
+    def matches(self, name: str) -> bool:
+        """Return whether a name that is no path of this machine matches ``glob``; its * also stands for /."""
+        return any(fnmatchcase(name, pattern) for pattern in (self.glob, self.glob.removeprefix("**/")))
+
+    def metadata(self) -> dict[str, Value]:
+        return self.model_dump(include=set(METADATA), exclude_none=True)
+
+
+CONNECTORS: Registry[Connector] = Registry(
+    "kind of source", {"folder": "chatbot.library.connectors.folder"}, group="connectors"
+)
+
+
+def read_sources(path: Path, check: Callable[[Overrides], object]) -> Mapping[str, Connector]:
+    """Return the sources of a file by name. ``check`` raises InvalidRequestError for metadata that no report can have.
+    Raises SettingsError: the file cannot be read, or a table is wrong; the message lists what is valid."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"SOURCES: {path} cannot be read: {error.strerror}. See docs/sources.md.") from error
+    except ValueError as error:  # also of text that is not UTF-8
+        raise SettingsError(f"SOURCES: {path} is not TOML: {error}") from error
+    sources: dict[str, Connector] = {}
+    for name, stated in tables.items():
+        place = f"SOURCES: the source {name!r} of {path}"
+        if not isinstance(stated, dict):
+            valid = ", ".join(CONNECTORS.names())
+            raise SettingsError(f"{place}: it should be a table, [{name}], with a kind: {valid}.")
+        try:
+            kind = cast("type[Connector]", CONNECTORS.builder(str(stated.get("kind", ""))))
+            connector = sources[name] = parse(kind, stated)
+            about = connector.model_dump(include=set(Overrides.model_fields), exclude_defaults=True)
+            check(parse(Overrides, about))
+        except (InvalidRequestError, UnknownNameError) as error:
+            raise SettingsError(f"{place}: {error.message}") from None
+    return sources

@@ -1,0 +1,161 @@
+"""`sync`: the library is as the places of sources.toml are, whatever fails or is interrupted."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from tests.app.cli.conftest import Result, Run
+from tests.app.cli.processes import started
+from tests.conftest import write_report
+
+FOLDER = '[reports]\nkind = "folder"\npath = "{}"\ncountry_name = "KE"\nyear = 2024\nlabels = ["kept"]\nprune = {}\n'
+
+
+@pytest.fixture
+def place(tmp_path: Path, environment: dict[str, str]) -> Path:
+    """A folder of ten reports, and a sources.toml that names it."""
+    folder = tmp_path / "place"
+    for number in range(10):
+        write_report(folder, f"# Report {number}\n\n## Water\n\nWell {number}.", f"r{number}")
+    write(environment, tmp_path, FOLDER.format(folder, "true"))
+    return folder
+
+
+def write(environment: dict[str, str], tmp_path: Path, text: str) -> None:
+    (tmp_path / "sources.toml").write_text(text, encoding="utf-8")
+    environment["SOURCES"] = str(tmp_path / "sources.toml")
+
+
+def changes(result: Result) -> list[str]:
+    """Outcome and file of each line but the unchanged ones."""
+    lines = re.findall(r"^(\w+) +\w+  (\S+)", result.err, re.MULTILINE)
+    return [f"{outcome} {Path(name).name}" for outcome, name in lines if outcome != "unchanged"]
+
+
+def test_one_changed_and_one_gone_are_two_changes(run: Run, place: Path) -> None:
+    first = run("sync")
+    assert (first.status, first.out) == (0, "reports: 10 added\n")
+    assert (again := run("sync")).out == "reports: 10 unchanged\n", again.err
+    write_report(place, "# Report 3\n\n## Water\n\nA deeper well.", "r3")
+    (place / "r4.md").unlink()
+    (place / "r5.md").touch()  # another time, the same content
+    assert changes(run("sync")) == ["replaced r3.md", "removed r4.md"]
+    listed = run("documents", "list", "--country", "Kenya", "--year", "2024").out
+    assert "9 reports" in listed
+    assert "Report 4" not in listed
+    assert "A deeper well." in run("ask", "How deep is the well?", CHAT_MODEL="extractive").out
+
+
+def test_what_a_person_did_stays(run: Run, place: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    run("sync")
+    by_title = {line.split("  ")[-2]: line.split()[0] for line in run("documents", "list").out.splitlines()[:-1]}
+    with Services(Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")) as services:
+        services.ingesting.service.edit(by_title["Report 1"], {"country_name": "Mali"})
+    run("documents", "delete", by_title["Report 2"])
+    assert run("sync").out == "reports: 9 unchanged, 1 deleted\n"
+    write(environment, tmp_path, FOLDER.format(place, "false").replace("2024", "2023"))
+    assert run("sync").out == "reports: 9 replaced, 1 deleted\n"
+    assert "1 report," in run("documents", "list", "--country", "Mali", "--year", "2023").out
+    write_report(place, "# Report 2\n\n## Water\n\nNew.", "r2")
+    assert changes(run("sync")) == ["added r2.md"]
+
+
+def test_more_than_a_fifth_needs_a_yes(run: Run, place: Path) -> None:
+    run("sync")
+    for name in ("r1.md", "r2.md", "r3.md"):
+        (place / name).unlink()
+    refused = run("sync")
+    assert (refused.status, refused.out) == (1, "reports: 7 unchanged, 3 gone\n")
+    assert "3 of 10 files are gone, more than a fifth, so none was removed." in refused.err
+    place.rename(place.with_name("unmounted"))
+    absent = run("sync", "--prune", "--yes")
+    assert "is not a folder here" in absent.err
+    assert "10 reports" in run("documents", "list").out
+    place.with_name("unmounted").rename(place)
+    assert run("sync", "--yes").out == "reports: 7 unchanged, 3 removed\n"
+
+
+def test_a_failure_stops_nothing(run: Run, place: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    (place / "r0.md").write_bytes(b"\xff\xfe\x00")
+    absent = '[absent]\nkind = "folder"\npath = "/nowhere"\n'
+    write(environment, tmp_path, absent + FOLDER.format(place, "false"))
+    result = run("sync")
+    assert (result.status, result.out) == (1, "absent: no files\nreports: 1 failed, 9 added\n")
+    assert re.search(r"failed +reports  \S+r0.md  r0.md is damaged", result.err)
+    with Services(Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")) as services:
+        first, second = services.ingesting.synchroniser.states()
+    assert first.problem.startswith("/nowhere is not a folder here.")
+    assert [(one.outcome, Path(one.name).name) for one in second.failures] == [("failed", "r0.md")]
+    assert (len(second.changes), bool(second.finished_at)) == (9, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[a]\nkind = "floder"', "'floder' is not a valid kind of source. Valid: folder"),
+        ('[a]\nkind = "folder"\npath = "x"\ncountry = "Kenya"', "country: unknown field. Valid: collection, c"),
+        ('[a]\nkind = "folder"', "path: is required."),
+        ('[a]\nkind = "folder"\npath = "x"\ncountry_name = "Kenia"', "Did you mean Kenya?"),
+        ('[a]\nkind = "folder"\npath = "x"\ncollection = "none"', "'none' is not searched. Valid: chatbot_data"),
+        ("a = 1", "it should be a table, [a], with a kind: folder"),
+        ("a =", "is not TOML"),
+    ],
+)
+def test_a_wrong_file_names_what_is_valid(
+    run: Run, environment: dict[str, str], tmp_path: Path, text: str, message: str
+) -> None:
+    write(environment, tmp_path, text)
+    result = run("sync")
+    assert result.status == 1
+    assert message in result.err
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_goes_on(
+    run: Run, place: Path, process_environment: dict[str, str], environment: dict[str, str], end: signal.Signals
+) -> None:
+    process_environment |= environment
+    with started(process_environment, "-m", "chatbot", "sync") as process:
+        assert process.stderr is not None
+        seen = [process.stderr.readline() for _ in range(3)]
+        process.send_signal(end)
+        process.wait(60)
+    assert all(line.startswith("added") for line in seen), seen
+    result = run("sync")
+    unchanged, added = (int(re.search(rf"(\d+) {word}", result.out)[1]) for word in ("unchanged", "added"))  # type: ignore[index]
+    assert unchanged >= 3
+    assert unchanged + added == 10
+    assert "10 reports" in run("documents", "list").out
+
+
+def test_the_server_keeps_the_library_current(place: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    settings = Settings.from_env({**environment, "SYNC_EVERY": "1s"})
+    stop = threading.Event()
+    with Services(settings) as services:
+        services.prepare()
+        sync = services.ingesting.synchroniser
+        thread = threading.Thread(target=sync.follow, args=(stop, services.ingesting.read_sources, settings.sync_every))
+        thread.start()
+        try:
+            until(lambda: len(services.storage.documents.all()) == 10)
+            (place / "r9.md").unlink()
+            until(lambda: len(services.storage.documents.all()) == 9)
+        finally:
+            stop.set()
+            thread.join(30)
+        assert not thread.is_alive()
+
+
+def until(holds) -> None:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
