@@ -47,7 +47,7 @@ def add_line(registry: Path, line: str) -> None:
 
 
 def test_there_is_a_recipe_for_each_kind_and_an_example_for_each_recipe() -> None:
-    assert len(RECIPES) == len({kind for kind, *_ in RECIPES}) == 8
+    assert len(RECIPES) == len({kind for kind, *_ in RECIPES}) == 9
     assert {Path(example).name for *_, example in RECIPES} == {
         path.name for path in (ROOT / "docs/examples/adapters").glob("*.py")
     }

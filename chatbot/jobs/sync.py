@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..config.settings import MEGABYTE
 from ..database.core import Database, Json
 from ..database.repositories.files import FileRepository
 from ..database.rows import from_row, now
@@ -95,6 +96,7 @@ class Synchroniser:
         *,
         service: IngestionService,
         originals: FileRepository | None,
+        max_bytes: int,
         download: Download,
         delete: Callable[[DocumentRecord], None],
         tidy: Callable[[], None],
@@ -102,7 +104,7 @@ class Synchroniser:
         """``originals`` keeps fetched files. ``delete`` removes a report, ``tidy`` the originals nothing needs."""
         self._sources, self._files = database["sources"], database["source_files"]
         self._service, self._originals, self._download = service, originals, download
-        self._delete, self._tidy = delete, tidy
+        self._delete, self._tidy, self._max_bytes = delete, tidy, max_bytes
 
     def states(self) -> list[SourceState]:
         """Return the sources of the latest run in the order of their names."""
@@ -219,6 +221,8 @@ class Synchroniser:
             with TemporaryDirectory(prefix="report-chat-") as folder:
                 file_id = ""
                 if file.fetch is not None:
+                    if file.size > self._max_bytes:
+                        raise LoadError(f"It has {file.size // MEGABYTE:,} MB, more than MAX_UPLOAD_MB.")
                     described = replace(described, path=file.fetch(Path(folder)))
                     if self._originals is not None:
                         self._originals.require_space(described.path.stat().st_size)

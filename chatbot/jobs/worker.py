@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from ..domain.errors import (
 )
 from ..domain.request import Cancellation, limit_of
 from ..library.control import JobControl, heartbeat
-from ..library.fetching import fetch
+from ..library.fetching import READABLE, fetch
 from ..library.fetching.transport import ANYWHERE, PUBLIC
 from ..library.pipeline import IngestionService
 from ..library.sources import SAMPLES, WEB, Source
@@ -221,11 +221,13 @@ class Originals:
             return fetched, self.files.put(fetched) if self.settings.keep_files else ""
         return Path(file.identity), ""
 
-    def download(self, url: str, folder: Path, cancel: Cancellation | None = None) -> Path:
-        """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB. Raises LoadError."""
+    def download(
+        self, url: str, folder: Path, cancel: Cancellation | None = None, *, also: Mapping[str, str] = READABLE
+    ) -> Path:
+        """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB; ``also`` as `fetch`. Raises LoadError."""
         rules = ANYWHERE if self.settings.fetch_private_urls else PUBLIC
         limit = self.settings.max_upload_mb * 1024 * 1024
-        return fetch(url, folder, rules=rules, cancel=cancel, max_bytes=limit).path
+        return fetch(url, folder, rules=rules, cancel=cancel, max_bytes=limit, also=also).path
 
     def job_file(self, record: DocumentRecord) -> IngestionFile | None:
         """Return what a job needs to ingest a document again; None when its original is not available."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...answering.context import CONTEXT_MARGIN, wider_text
 from ...config import SAMPLE_DATA
+from ...config.settings import MEGABYTE
 from ...config.settings_types import CHUNKING
 from ...database.repositories.documents import is_inside
 from ...database.repositories.figures import FigurePage
@@ -211,6 +212,7 @@ class Ingesting:
         return Synchroniser(
             self._storage.database, service=self.service, download=self.originals.download, delete=delete,
             originals=self._storage.files if self.settings.keep_files else None, tidy=self.originals.tidy,
+            max_bytes=self.settings.max_upload_mb * MEGABYTE,
         )  # fmt: skip
 
     def read_sources(self) -> Mapping[str, Connector]:

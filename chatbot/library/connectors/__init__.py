@@ -30,12 +30,13 @@ Download = Callable[..., Path]
 class SourceFile:
     """A file of a source. ``fetch(folder)`` puts it into a folder; None: it lies at ``source.path`` already.
 
-    ``stamp`` changes with its content; "" = unknown, so that it is fetched and compared every time.
+    ``stamp`` changes with its content; "" = unknown, so that it is fetched and compared every time. ``size``: bytes.
     """
 
     source: Source
     stamp: str = ""
     fetch: Callable[[Path], Path] | None = None
+    size: int = 0
 
 
 class Connector(BaseModel, ABC):
@@ -66,7 +67,14 @@ class Connector(BaseModel, ABC):
 
 
 CONNECTORS: Registry[Connector] = Registry(
-    "kind of source", {"folder": "chatbot.library.connectors.folder"}, group="connectors"
+    "kind of source",
+    {
+        "folder": "chatbot.library.connectors.folder",
+        "pages": "chatbot.library.connectors.web:PagesConnector",
+        "s3": "chatbot.library.connectors.s3",
+        "sitemap": "chatbot.library.connectors.web:SitemapConnector",
+    },
+    group="connectors",
 )
 
 

@@ -22,7 +22,7 @@ from .transport import PUBLIC, Deadline, FetchProblem, PageResponse, Rules, pars
 MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
 _OFFICE = "application/vnd.openxmlformats-officedocument"
-_SUFFIXES = {
+READABLE = {
     "text/html": ".html",
     "application/xhtml+xml": ".html",
     "application/pdf": ".pdf",
@@ -48,7 +48,7 @@ _GENERIC_TYPES = {
     "application/vnd.ms-excel",
 }
 _SUFFIX_ALIASES = {".htm": ".html", ".xhtml": ".html", ".markdown": ".md", ".text": ".txt"}
-_READABLE = frozenset(_SUFFIXES.values())
+_NAMES = frozenset(READABLE.values())
 _TEXTUAL = frozenset({".html", ".csv", ".json", ".md", ".txt"})
 _READABLE_FORMATS = "HTML, PDF, Word (.docx), Excel (.xlsx), PowerPoint (.pptx), CSV, JSON, Markdown, plain text"
 
@@ -81,9 +81,11 @@ def fetch(
     cancel: Cancellation | None = None,
     max_bytes: int = MAX_BYTES,
     seconds: float = 30.0,
+    also: Mapping[str, str] = READABLE,
 ) -> Fetched:
-    """Download ``url`` into ``folder``, which must exist, in ``seconds`` for all redirects together. Raises LoadError:
-    it was refused, failed or was cancelled; then nothing is left in ``folder``."""
+    """Download ``url`` into ``folder``, which must exist, in ``seconds`` for all redirects together. ``also``: suffixes
+    by media type of what the caller reads besides documents. Raises LoadError: it was refused, failed or was cancelled;
+    then nothing is left in ``folder``."""
     deadline = Deadline(seconds, cancel)
     current = url = url.strip()
     try:
@@ -92,7 +94,7 @@ def fetch(
             with request_page(target, rules, deadline, max_bytes) as response:
                 location = response.redirect_location
                 if location is None:
-                    return _saved(response, target.url, folder, max_bytes)
+                    return _saved(response, target.url, folder, max_bytes, also)
             try:
                 current = urljoin(target.url, location)
             except ValueError as error:
@@ -106,10 +108,10 @@ def fetch(
         raise LoadError(f"{url_for_message(url)}:{redirected} {problem}") from problem
 
 
-def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int) -> Fetched:
+def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int, also: Mapping[str, str]) -> Fetched:
     response.check()
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    stem, suffix = _file_name(response.headers, kind, url)
+    stem, suffix = _file_name(response.headers, kind, url, {**READABLE, **also})
     try:
         for number in count(1):  # an existing file, also of a parallel fetch, is left alone
             path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
@@ -129,7 +131,7 @@ def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int) -> Fe
     return Fetched(path, url, f"{stem}{suffix}")
 
 
-def _file_name(headers: Mapping[str, str], kind: str, url: str) -> tuple[str, str]:
+def _file_name(headers: Mapping[str, str], kind: str, url: str, types: Mapping[str, str]) -> tuple[str, str]:
     """Return a stem that is safe on any file system (at most 100 bytes), and the suffix of the media type ``kind``.
     Raises FetchProblem: no loader reads this type."""
     disposition, parts = headers.get("content-disposition", ""), urlsplit(url)
@@ -143,11 +145,11 @@ def _file_name(headers: Mapping[str, str], kind: str, url: str) -> tuple[str, st
     named = _SUFFIX_ALIASES.get(named, named)
     # Raw files of any text format are often served as plain text.
     by_name = kind in _GENERIC_TYPES or (kind == "text/plain" and named in _TEXTUAL)
-    suffix = named if by_name else _SUFFIXES.get(kind, "")
-    if suffix not in _READABLE:
+    suffix = named if by_name else types.get(kind, "")
+    if suffix not in types.values():
         problem = f"its type is {kind}" if _MEDIA_TYPE.fullmatch(kind) else "the server does not say what it is"
         raise FetchProblem(f"{problem}, which is not read. Readable: {_READABLE_FORMATS}.")
-    stem = name[: name.rindex(".")] if named in _READABLE else name
+    stem = name[: name.rindex(".")] if named in _NAMES else name
     return _safe(stem) or "page", suffix
 
 

@@ -1,0 +1,74 @@
+"""Web pages, and those that a sitemap lists (sitemaps.org), fetched as the pages that people add."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+from lxml import etree
+from pydantic import Field, StrictStr
+
+from ...domain.errors import LoadError
+from ...domain.json import ADDRESS
+from ..sources import Source
+from . import Connector, Download, SourceFile
+
+Url = Annotated[StrictStr, Field(pattern=ADDRESS)]
+SITEMAPS = {"application/xml": ".xml", "text/xml": ".xml", "application/gzip": ".gz", "application/x-gzip": ".gz"}
+MAX_SITEMAP_BYTES = 50 * 1024**2
+"""Unpacked, as the protocol allows."""
+ANY_WINDOW = 47
+"""Makes zlib read gzip, too."""
+
+
+def page(url: str, download: Download, stamp: str = "") -> SourceFile:
+    return SourceFile(Source(Path(), url.partition("#")[0]), stamp, partial(download, url))
+
+
+class PagesConnector(Connector):
+    urls: list[Url] = Field(min_length=1)
+
+    def files(self, download: Download) -> Iterator[SourceFile]:
+        for url in self.urls:
+            yield page(url, download)
+
+
+class SitemapConnector(Connector):
+    """``url``: of a sitemap, or of an index of sitemaps. A page is fetched again when its <lastmod> has changed, or
+    every time if it has none."""
+
+    url: Url
+
+    def files(self, download: Download) -> Iterator[SourceFile]:
+        root, problems = self._read(self.url, download), list[LoadError]()
+        for address in [entry.findtext("{*}loc", "").strip() for entry in root.iterfind("{*}sitemap")]:
+            try:
+                yield from self._pages(self._read(address, download), download)
+            except LoadError as error:  # the other sitemaps are read all the same
+                problems.append(error)
+        yield from self._pages(root, download)
+        if problems:
+            raise problems[0]
+
+    def _pages(self, root: etree._Element, download: Download) -> Iterator[SourceFile]:
+        for entry in root.iterfind("{*}url"):
+            url = entry.findtext("{*}loc", "").strip()
+            if url and self.matches(url):
+                yield page(url, download, entry.findtext("{*}lastmod", "").strip())
+
+    def _read(self, url: str, download: Download) -> etree._Element:
+        with TemporaryDirectory(prefix="report-chat-") as folder:
+            data = download(url, Path(folder), also=SITEMAPS).read_bytes()
+        try:
+            if data.startswith(b"\x1f\x8b"):
+                data = zlib.decompressobj(ANY_WINDOW).decompress(data, MAX_SITEMAP_BYTES)
+            root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
+        except (etree.XMLSyntaxError, zlib.error) as error:
+            raise LoadError(f"{url} is not a sitemap: {error}.") from error
+        if etree.QName(root).localname not in {"urlset", "sitemapindex"}:
+            raise LoadError(f"{url} is not a sitemap: it begins with <{etree.QName(root).localname}>.")
+        return root
