@@ -24,6 +24,7 @@ import pycountry
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Chunk, DocumentRecord, Scope, Value
+from chatbot.language.reported_figures import stated
 
 INDICATORS, COUNTRIES, OF_REPORT = 500, 200, 200
 ROUNDS = 20
@@ -47,7 +48,7 @@ def fill(folder: Path, count: int) -> None:
                 text = f"{number % 89 + ordinal / 10:.1f}% ({edition})"
                 chunk_id = Chunk.make_id(id, "v", ordinal)
                 chunks.append(Chunk(chunk_id, id, title, title, text, heading, metadata=metadata, ordinal=ordinal))
-            services.storage.figures.write(id, "v", chunks)
+            services.storage.figures.write(id, "v", [(chunk, stated(chunk.text)) for chunk in chunks])
             record = DocumentRecord(id, title, title, title, "report_chatting", "ready", "v", metadata, len(chunks))
             services.storage.documents.put(record)
 

@@ -8,7 +8,7 @@ count. A year is never guessed: lines of one statement share the one that stands
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
@@ -124,13 +124,13 @@ def figure_years(text: str) -> tuple[int, ...]:
     return tuple(sorted(found, reverse=True))
 
 
-def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
-    """Yield the figures that a passage states, in order."""
+def figures_of(chunk: Chunk, found: Iterable[Stated] | None = None) -> Iterator[ReportedFigure]:
+    """Yield the figures that a passage states, in order. ``found``: those of its text, if they were read before."""
     country = chunk.metadata.get("country_name")
     # The heading may name a row of a table: its columns say what is counted.
     names_row = _ROW.match(chunk.heading) or (country and chunk.heading.startswith(str(country)))
     section = "" if names_row else chunk.heading
-    for figure in stated(chunk.text):
+    for figure in stated(chunk.text) if found is None else found:
         heading = figure.heading or section
         label = _TOTAL.sub("", _ANY_COLUMN.sub("", figure.label).removeprefix(": ") if heading else figure.label)
         yield ReportedFigure(

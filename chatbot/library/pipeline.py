@@ -204,10 +204,10 @@ class Ingestor(VersionWriter):
                 raise LoadError(f"{document.name} has more than {made:,} passages. Split the file.")
 
         version, collection = (record.version, record.collection) if record else ("", "")
-        chunks = [
-            replace(chunk, figure_years=figure_years(chunk.text))
-            for chunk in self.chunker.chunk(document, version=version, collection=collection, check=check)
-        ]
+        chunks = self.chunker.chunk(document, version=version, collection=collection, check=check)
+        texts, cancel = [chunk.text for chunk in chunks], control and control.cancel
+        years = zip(chunks, self.read_texts(figure_years, texts, document.name, cancel), strict=True)
+        chunks = [replace(chunk, figure_years=given) for chunk, given in years]
         if not chunks:
             raise LoadError(f"{document.name}: no text was found in it.")
         # One passage at most: what of the summary the embedder reads (R-D7).

@@ -33,6 +33,7 @@ from ..domain.errors import (
     SupersededError,
 )
 from ..domain.protocols import Embedder, LateStore, Store
+from ..language.reported_figures import stated
 from .control import NO_RETRIES, JobControl, Retries
 from .derived import listed_terms
 from .sources import METADATA, typed
@@ -58,6 +59,8 @@ class VersionWriter:
     collections: Sequence[str]
     """That of documents without country and year, that of the others, and further searched ones."""
     require_current: Callable[[], None] = lambda: None
+    read_texts: Callable[..., Iterable[Any]] = lambda read, texts, name, cancel: map(read, texts)
+    """As `LoaderPool.read_texts`."""
     retries: Retries = NO_RETRIES
 
     def write(
@@ -148,7 +151,8 @@ class VersionWriter:
         # The last check may have been before a write: then the document must not become ready.
         control.check()
         self.require_current()
-        self.figures.write(record.id, record.version, chunks)
+        read = self.read_texts(stated, [chunk.text for chunk in chunks], record.name, control.cancel)
+        self.figures.write(record.id, record.version, zip(chunks, read, strict=True))
 
     def _followed(
         self, document_id: str, control: JobControl, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from benchmarks.black_box import Server, pdf_of
+from benchmarks.black_box import FINISHED, Server, pdf_of
 from tests.app.cli.processes import address, started
 from tests.app.web.knowledge import form
 from tests.data import cases
@@ -126,6 +126,26 @@ def test_reads_do_not_wait_for_another_program_that_writes(server: Server) -> No
         keys = [server.keys["read"], ""]
         answers = [server.send("GET", path, key=key)[0] for path in ("/api/facets", "/api/documents") for key in keys]
     assert (answers, time.monotonic() - began < 3.0) == ([200] * 4, True)
+
+
+def test_questions_are_answered_while_a_wide_table_is_read_in_a_process_of_its_own(server: Server) -> None:
+    def ticks() -> tuple[int, int]:
+        tasks = Path(f"/proc/{server.pid}/task").glob("*/children")
+        processes = [server.pid, *(int(child) for task in tasks for child in task.read_text().split())]
+        stats = (Path(f"/proc/{one}/stat").read_text().rpartition(")")[2] for one in processes)
+        own, *readers = [list(map(int, fields.split()[11:15])) for fields in stats]
+        return sum(own[:2]), sum(own[2:]) + sum(map(sum, readers))
+
+    key, rows = server.keys["admin"], ("Indicator {} of a sector", *(f"{row}{{}}.5" for row in range(40)))
+    took, before, table = list[float](), ticks(), "\n".join(",".join(map(row.format, range(900))) for row in rows)
+    job = server.send("POST", "/api/documents", form(("wide.csv", table)), key)[1]["ingestion_id"]
+    while (found := server.send("GET", f"/api/ingestions/{job}", key=key)[1])["state"] not in FINISHED:
+        took.append(-time.monotonic())
+        assert server.send("POST", "/query", QUESTION, key)[0] == 200
+        took[-1] += time.monotonic()
+        time.sleep(1)
+    here, readers = (after - then for after, then in zip(ticks(), before, strict=True))
+    assert (found["state"], max(took) < 3.0, readers > here / 3) == ("done", True, True), (took, here, readers)
 
 
 def test_words_that_people_cannot_see_are_not_read(server: Server) -> None:

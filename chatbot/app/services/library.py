@@ -22,6 +22,7 @@ from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.request import Caller
 from ...jobs.sync import Synchroniser
 from ...jobs.worker import IngestionWorker, Originals
+from ...language.reported_figures import stated
 from ...library.chunkers import CHUNKERS
 from ...library.connectors import Connector, read_sources
 from ...library.control import JobControl, lease
@@ -61,7 +62,7 @@ class Ingesting:
         """Return the ingestor that splits as ``overrides`` say, else as the settings do. Raises UnknownNameError,
         InvalidRequestError, DatabaseError, ReadOnlyError."""
         self._storage.require_writable()
-        return self._services.runtime.ingestor(self._chunking(overrides))
+        return replace(self._services.runtime.ingestor(self._chunking(overrides)), read_texts=self.loader.read_texts)
 
     def _chunking(self, overrides: Mapping[str, Any]) -> Chunking:
         settings = self.settings
@@ -93,13 +94,14 @@ class Ingesting:
         return IngestionService(
             documents=self._storage.documents,
             ingestors=self.ingestor_for,
-            load=self._loader.load,
+            load=self.loader.load,
             leases=self._storage.facts,
             summary=summary,
         )
 
     @lazy
-    def _loader(self) -> LoaderPool:
+    def loader(self) -> LoaderPool:
+        """Reads files, and the figures of many passages."""
         folder = self.settings.data_dir / "readers" / "uploads"
         limits = replace(UPLOAD_LIMITS, ocr_pages=self.settings.ocr_pages)
         return LoaderPool(self.settings.ingestion_workers, time_limit=LOAD_SECONDS, folder=folder, limits=limits)
@@ -174,7 +176,9 @@ class Ingesting:
         if record.chunks and not chunks:
             return False
         in_order = sorted(chunks, key=lambda chunk: (chunk.ordinal, chunk.id))
-        figures.write(record.id, record.version, in_order, of_rows=0 if record.version else record.chunks)
+        read = self.loader.read_texts(stated, [chunk.text for chunk in in_order], record.name)
+        read_chunks = zip(in_order, read, strict=True)
+        figures.write(record.id, record.version, read_chunks, of_rows=0 if record.version else record.chunks)
         # Undone where the report was deleted or replaced meanwhile: sample reports take no such lease.
         current = documents.get(record.id)
         if current is None or record.version not in {current.version, current.replacing}:
@@ -220,7 +224,7 @@ class Ingesting:
         return read_sources(self.settings.sources, self.check_overrides)
 
     def close(self) -> None:
-        close_lazy(self, "_loader")
+        close_lazy(self, "loader")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.errors import InvalidRequestError
 from ...domain.figures import GlossaryEntry, Indicators, ReportedFigure, newest_marked
 from ...domain.scope import NO_VALUE
-from ...language.reported_figures import figures_of
+from ...language.reported_figures import Stated, figures_of
 from ..core import Database, Json
 from ..rows import from_row, now
 from .caches import keep
@@ -38,6 +38,8 @@ SEPARATOR = "\x1f"
 """Between the parts of a ``place``; below every character of a text."""
 LAST = "\U0010ffff"
 T = TypeVar("T")
+ReadChunk = tuple[Chunk, Iterable[Stated]]
+"""A passage and what its text states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +91,12 @@ class FigureRepository:
         self._reports = reports
         self._kept: tuple[int, dict[str, Any]] = (-1, {})
 
-    def write(self, document_id: str, version: str, chunks: Sequence[Chunk], *, of_rows: int = 0) -> None:
+    def write(self, document_id: str, version: str, chunks: Iterable[ReadChunk], *, of_rows: int = 0) -> None:
         """Store the figures of a version's passages; writing them again changes nothing. ``of_rows``: the rows of a
         report without versions, whose former figures are removed. Raises DatabaseError."""
         if not version:
             self._rows.delete_many({"document_id": document_id})
-        rows = list(self._rows_of(version, [chunk for chunk in chunks if not chunk.is_summary]))
+        rows = list(self._rows_of(version, (one for one in chunks if not one[0].is_summary)))
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             self._rows.replace_many(rows[start : start + WRITTEN_AT_ONCE])
         # The time of the first writing says later which of two versions is the older one.
@@ -248,9 +250,9 @@ class FigureRepository:
             self._kept = position, {}
         return keep(self._kept[1], json.dumps(key, sort_keys=True, default=str), read)
 
-    def _rows_of(self, version: str, chunks: Iterable[Chunk]) -> Iterator[Json]:
+    def _rows_of(self, version: str, chunks: Iterable[ReadChunk]) -> Iterator[Json]:
         seen: set[tuple[str, str, int | None, str]] = set()
-        for chunk in chunks:
+        for chunk, found in chunks:
             about = {
                 "document_id": chunk.document_id,
                 "version": version,
@@ -259,7 +261,7 @@ class FigureRepository:
                 **chunk.metadata,
                 "document_name": chunk.document_name,
             }
-            for number, figure in enumerate(figures_of(chunk)):
+            for number, figure in enumerate(figures_of(chunk, found)):
                 row: Json = {
                     "_id": f"{chunk.id}#{number:04d}",
                     **about,

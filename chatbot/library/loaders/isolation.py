@@ -12,12 +12,13 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
-from itertools import count
+from itertools import accumulate, count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from pydantic import TypeAdapter
 from ...domain import Loaded
 from ...domain.errors import CancelledError, ChatbotError, LoadError, ReaderFailedError, StoppedError
 from ...domain.request import Cancellation
+from ...language.reported_figures import Stated, figure_years, stated
 from . import LOADERS, PictureLoader, all_loaders, detect, read_file, reader_failed
 from .ocr import Ocr
 
@@ -44,6 +46,12 @@ MAX_LOADED = 64 * 1024**2
 SECTION_COST = 250
 MEMORY = "memory to be read than is allowed"
 LOADED = TypeAdapter(Loaded)
+TEXT_READERS: dict[str, tuple[Callable[[str], Any], TypeAdapter[list[Any]]]] = {
+    "figure_years": (figure_years, TypeAdapter(list[tuple[int, ...]])),
+    "stated": (stated, TypeAdapter(list[list[Stated]])),
+}
+MAX_TEXTS_HERE, TEXTS_AT_ONCE = 128_000, 256_000
+"""Characters: of the texts of a file that are read in this process, and of those that a child gets at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +83,15 @@ class IsolatedLoader:
         self._child: subprocess.Popen[bytes] | None = None
         self._watch: _Watch | None = None
 
-    def read(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int], None]) -> Loaded:
-        """Read the file with the loader of this ``name``. Raises as `LoaderPool.load` does."""
+    def read(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int], None]) -> Any:
+        """Return what the loader or text reader of this ``name`` reads, as JSON. Raises as `LoaderPool.load` does."""
         with self._turn:
             answer = self._ask(path, name, cancel, on_page)
         if "failed" in answer:
             raise ReaderFailedError(answer["failed"])
         if "error" in answer:
             raise LoadError(answer["error"])
-        return LOADED.validate_python(answer["loaded"])
+        return answer["loaded"]
 
     def close(self) -> None:
         """End the child. A file that is being read is abandoned."""
@@ -145,18 +153,11 @@ class LoaderPool:
     file does not delay the others, and the memory of readers is bounded for the machine."""
 
     def __init__(
-        self,
-        readers: int,
-        *,
-        time_limit: float = TIME_LIMIT,
-        worker: str = WORKER,
-        limits: ReadingLimits = UPLOAD_LIMITS,
-        folder: Path | None = None,
-    ) -> None:
-        """``time_limit``: seconds for one file; ``worker``: the module that runs in the children.
-
-        ``folder``: holds the locks; None = no other process has readers.
-        """
+        self, readers: int, *, time_limit: float = TIME_LIMIT, worker: str = WORKER,
+        limits: ReadingLimits = UPLOAD_LIMITS, folder: Path | None = None,
+    ) -> None:  # fmt: skip
+        """``time_limit``: seconds for one file; ``worker``: the module that runs in the children. ``folder``: holds the
+        locks; None = no other process has readers."""
         self._all = [IsolatedLoader(time_limit=time_limit, worker=worker, limits=limits) for _ in range(readers)]
         self._folder = folder
         self._idle = list(self._all)
@@ -185,7 +186,24 @@ class LoaderPool:
         if not reader.isolated and path.stat().st_size <= IN_PROCESS_BYTES:
             return read_file(reader, path)
         with self._turn(path, caller, cancel) as loader, self._lock(path, cancel):
-            return loader.read(path, name, cancel, on_page)
+            return LOADED.validate_python(loader.read(path, name, cancel, on_page))
+
+    def read_texts(
+        self, read: Callable[[str], Any], texts: Sequence[str], name: str, cancel: Cancellation | None = None
+    ) -> Iterator[Any]:
+        """Yield what ``read``, one of `TEXT_READERS`, returns for each text of the file ``name``. Many are read in a
+        child: threads of this process answer questions meanwhile. Raises as `load`."""
+        if sum(map(len, texts)) <= MAX_TEXTS_HERE:
+            yield from map(read, texts)
+            return
+        cancel, sizes = cancel or Cancellation(), accumulate(map(len, texts))
+        for _, portion in groupby(texts, lambda text: next(sizes) // TEXTS_AT_ONCE):
+            with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
+                path = Path(folder) / f"Text of {Path(name).name}"
+                path.write_text(json.dumps(list(portion)), "utf-8")
+                with self._turn(path, "", cancel) as loader, self._lock(path, cancel):
+                    answer = loader.read(path, read.__name__, cancel, lambda page: None)
+            yield from TEXT_READERS[read.__name__][1].validate_python(answer)
 
     @contextlib.contextmanager
     def _turn(self, path: Path, caller: str, cancel: Cancellation) -> Iterator[IsolatedLoader]:
@@ -308,8 +326,8 @@ def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
 def _exchange(child: subprocess.Popen[bytes], request: str, on_page: Callable[[int], None]) -> tuple[bool, bytes]:
     """Return whether the child began with the file, and its answer: a line, without an end if it is not complete.
     ``on_page`` is called with each page that it begins."""
-    assert child.stdin is not None
-    assert child.stdout is not None
+    assert child.stdin
+    assert child.stdout
     try:
         child.stdin.write(request.encode() + b"\n")
         child.stdin.flush()
@@ -367,6 +385,9 @@ def main() -> None:
 
 
 def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
+    if name in TEXT_READERS:
+        read, results = TEXT_READERS[name]
+        return {"loaded": results.dump_python([read(text) for text in json.loads(path.read_bytes())], mode="json")}
     try:
         loader = LOADERS.builder(name)()
         if isinstance(loader, PictureLoader):
@@ -385,8 +406,7 @@ def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
 
 def needs_more(path: Path, limit: str) -> LoadError:
     """Return the error for a file that exceeds a ``limit``, such as `MEMORY`."""
-    advice = "Save it in parts or in another format, and try again."
-    return LoadError(f"{path.name} needs more {limit}. {advice}")
+    return LoadError(f"{path.name} needs more {limit}. Save it in parts or in another format, and try again.")
 
 
 def _is_worn(memory: int) -> bool:

@@ -11,6 +11,7 @@ from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
 from chatbot.database.repositories.figures import FigureRepository
 from chatbot.domain import Chunk, DocumentRecord, Scope, Value, Values
+from chatbot.language.reported_figures import stated
 
 FIELDS = ("country_name", "year", "type", "document_name")
 AGE = "**total:** 20.9 years (2023 est.)\n\n**male:** 20.8 years"
@@ -39,7 +40,7 @@ def passage(text: str, country: str, edition: int, *, heading: str, version: str
 
 
 def write(figures: FigureRepository, *chunks: Chunk, version: str = "v1") -> None:
-    figures.write(chunks[0].document_id, version, chunks)
+    figures.write(chunks[0].document_id, version, [(chunk, stated(chunk.text)) for chunk in chunks])
 
 
 @pytest.fixture

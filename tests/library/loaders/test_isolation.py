@@ -18,7 +18,8 @@ import pytest
 from chatbot.domain import Loaded, Section
 from chatbot.domain.errors import CancelledError, LoadError, ReaderFailedError, StoppedError
 from chatbot.domain.request import Cancellation
-from chatbot.library.loaders.isolation import IN_PROCESS_BYTES, LoaderPool, ReadingLimits
+from chatbot.language.reported_figures import figure_years, stated
+from chatbot.library.loaders.isolation import IN_PROCESS_BYTES, MAX_TEXTS_HERE, LoaderPool, ReadingLimits
 from tests.data import cases
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
@@ -69,6 +70,14 @@ def test_a_document_and_its_pages_arrive_as_they_were_loaded(page: Page) -> None
         "Hello, wörld", (Section(("Part",), "Hello, wörld", 5, 2, {"year": 2020}),), 3,
         {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("read", [figure_years, stated])
+def test_figures_of_many_texts_are_read_in_a_child_as_they_are_here(read: Callable[[str], object]) -> None:
+    texts = [f"Urban population\n\n**total:** {n}.5% (202{n % 4} est.), rural {n % 9}.25%" for n in range(5_000)]
+    with closing(LoaderPool(1)) as pool:
+        assert sum(map(len, texts)) > MAX_TEXTS_HERE
+        assert list(pool.read_texts(read, texts, "a/b.csv")) == list(map(read, texts))
 
 
 def test_small_texts_need_no_child_and_large_ones_get_one(loader: LoaderPool, tmp_path: Path) -> None:
