@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby, pairwise
 from statistics import median
@@ -97,6 +97,10 @@ _MAX_HEADING_LINES = 3
 _MAX_HEADING_WORDS = 25
 _MAX_BOLD_WORDS = 14
 _LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]")
+_REST = re.compile(
+    r"(?P<capitals>[^\Wa-zß-ÿ]{2}(?:[^.a-zß-ÿ]|\.(?!\s))*)\.\s+(?=[^\Wa-zß-ÿ][a-zß-ÿ])|[^\s.]{1,20}(?:\.\s+|\.?$)"
+)
+"""What completes a heading that ends within a line."""
 _NO_HEADING = re.compile(r"^[•◦▪■●‣►]|[.;,]$|^\[[^\]]*\]$|^\([^)]*\)$")
 
 
@@ -200,7 +204,7 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
                 new = new[1:]
         parts += new
         notes += _parts(column[end:], styles, hyphenated)
-    return _with_captions(parts + notes)
+    return _with_captions(list(_with_whole_headings(parts + notes, hyphenated)))
 
 
 def _parts(column: Sequence[Block], styles: Styles, hyphenated: Collection[str]) -> Iterator[Part]:
@@ -222,16 +226,40 @@ def _parts(column: Sequence[Block], styles: Styles, hyphenated: Collection[str])
         yield from (block for block in run if isinstance(block, Table))
 
 
+def _with_whole_headings(parts: Iterable[Part], hyphenated: Collection[str]) -> Iterator[Part]:
+    """Complete headings that end within a line: at a dash, or in capitals that go on to a full stop."""
+    heading: Heading | None = None
+    for part in parts:
+        rest = _REST.match(part.text) if isinstance(part, Paragraph) else None
+        if (heading and rest and isinstance(part, Paragraph)) and (
+            heading.text.endswith(("-", "–")) or (heading.text.isupper() and rest["capitals"])
+        ):
+            heading = replace(heading, text=join_lines(heading.text, rest[0].rstrip(". "), hyphenated))
+            part.text = part.text[rest.end() :]
+        if heading:
+            yield heading
+        heading = part if isinstance(part, Heading) else None
+        if not heading and not (isinstance(part, Paragraph) and not part.text):
+            yield part
+    if heading:
+        yield heading
+
+
 def _with_captions(parts: list[Part]) -> list[Part]:
-    """Turn headings and paragraphs that name the table below them into its caption."""
+    """Turn headings and paragraphs that name the table below them into its caption. One heading between them belongs to
+    the caption: it has the unit of the figures."""
     for at, part in enumerate(parts):
         if not isinstance(part, Heading | Paragraph):
             continue
         following = parts[at + 1 : at + 3]
         table = next((below for below in following if isinstance(below, Table)), None)
-        if table is None or any(isinstance(between, Heading) for between in following[: following.index(table)]):
+        if table is None:
             continue
         numbered = CAPTION.match(part.text) and len(part.text) < 400
+        if isinstance(unit := following[0], Heading):
+            if numbered and not CAPTION.match(unit.text):
+                parts[at : at + 2] = [Caption(f"{part.text} {unit.text}")] * 2
+            continue
         centred = (
             isinstance(part, Heading)
             and following[0] is table

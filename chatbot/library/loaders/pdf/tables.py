@@ -15,7 +15,7 @@ from ..sections import LEVEL, empty_columns, labelled_row, row_text
 from .drawing import Box, DrawnPage
 from .words import Rule, Span, Word, join_lines, line_of, merge_spans, page_rules, pieces_of, rows_of, text_of
 
-CAPTION = re.compile(r"(?:table|tabelle|tableau|tabla|tabela|tab\.)\s*[a-z]?\.?-?\d", re.IGNORECASE)
+CAPTION = re.compile(r"(?:table|tabelle|tableau|tabla|tabela|tab\.)\s*(?:[a-z]?\.?-?\d|[ivxl]+\b)", re.IGNORECASE)
 
 _SAME = 6.0  # points: tolerance for two rules of one table
 _BROKEN = 20.0  # points: a gap up to this width in a rule separates groups of columns, not tables

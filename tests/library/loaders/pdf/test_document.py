@@ -49,6 +49,20 @@ def test_short_bold_lines_are_headings_and_bold_words_in_a_line_are_none(tmp_pat
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "rest", "heading"),
+    [
+        ("ARTICLE 5. THE PLAN", "FOR WATER. It begins.", "ARTICLE 5. THE PLAN FOR WATER"),
+        ("The plan 2023-", "2026. It begins.", "The plan 2023-2026"),
+        ("GENERAL PART", "It begins.", "GENERAL PART"),
+    ],
+)
+def test_a_heading_goes_on_in_the_line_below(tmp_path: Path, line: str, rest: str, heading: str) -> None:
+    page = Page().text(72, 100, line, bold=True).text(72, 115, rest)
+    [(path, _, text)] = sections(load(write(tmp_path / "r.pdf", body(page))))
+    assert (path, text.split(" Body")[0].split("\n")[0]) == ((heading,), "It begins.")
+
+
 def test_a_heading_with_nothing_below_it_is_kept_as_text(tmp_path: Path) -> None:
     page = Page().text(72, 100, "Jane Roe", size=14).text(72, 130, "May 2024", size=14).text(72, 160, "One", size=14)
     page.text(72, 180, "First comes the text of this section.").text(72, 220, "The end", size=14)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from chatbot.domain import Section
 from chatbot.library.loaders.pdf import PdfLoader
 from tests.data import cases
@@ -109,14 +111,15 @@ def test_a_table_between_rules_has_spanning_headings_and_groups(tmp_path: Path) 
     assert lines(tmp_path, between_rules(Page(), 120)) == TABLE
 
 
-def test_a_caption_is_the_tables_section_and_the_text_goes_on_after_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["", "Millions of pesos"])
+def test_a_caption_is_the_tables_section_and_the_text_goes_on_after_it(tmp_path: Path, unit: str) -> None:
     page = Page().text(72, 60, "Housing", size=16).lines(72, 80, prose("Before", 1, each=60))
-    page.text(72, 112, "TABLE 1. Householders by group", bold=True)
+    page.text(72, 100, "TABLE IV. Householders by group", size=9).text(72, 114, unit, bold=True)
     between_rules(page, 120).text(72, 256, "Abbreviation: No. = number.", size=7)
     page.lines(72, 290, prose("After", 3, each=60))
     assert [(section.path, section.text.split("\n")[-1][:12]) for section in load(tmp_path, page)] == [
         (("Housing",), "Before 00 lo"),
-        (("Housing", "TABLE 1. Householders by group"), "Abbreviation"),
+        (("Housing", f"TABLE IV. Householders by group {unit}".strip()), "Abbreviation"),
         (("Housing",), "After 00 lor"),
     ]
 
