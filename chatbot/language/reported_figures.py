@@ -204,6 +204,9 @@ def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
 def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Stated]:
     """The statements of one line; the label of its first item counts for all, where the others have none."""
     shared = items[0][0] if items and not any(labels for labels, _ in items[1:]) else []
+    if len(items) > 1 and len(items[0][0]) == 1 and not _DIGIT.search(items[0][1]) and all(one for one, _ in items):
+        row = items[0][1]  # "Source: Loans; 2020: 268.8; Share: 23.3%"
+        items = [([row, *labels], words) for labels, words in items[1:]]
     of_row = led = frozenset[int]()
     found: list[Stated] = []
     for labels, words in items:
