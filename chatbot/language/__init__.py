@@ -165,6 +165,12 @@ def language_of(text: str, otherwise: str = "english") -> str:
     return "arabic" if _ARABIC.search(text) else ""
 
 
+def analyzer_for(text: str, otherwise: str) -> Analyzer:
+    """Return the analyzer of a text's language; that of ``otherwise`` where it is not known."""
+    language = language_of(text, otherwise)
+    return analyzer(language if language in LANGUAGES else otherwise)
+
+
 def is_foreign(text: str) -> bool:
     """Return whether a text is in another language than English. The rules for names and clauses are English: of the
     two countries in "Kenia und Somalia" they find one."""

@@ -68,6 +68,10 @@ _PROSE = _form(
     r"|what (?:happened|went|led|caused|is happening|was .{1,30} about))\b"
     r"|\b(?:reasons?|causes?|consequences?) (?:of|for)\b"
 )
+_AMOUNT = _form(
+    r"\b(?:how (?:much|many)|combien|cu[aá]nt[oa]s?|quant[oa]s?|wie ?viele?)\b"
+    r"|\b(?:what|which)\W+(?:\w+\W+)?(?:share|percentage|percent|proportion|number|rate|amount|total)\b"
+)
 _ADVICE = _form(r"\b(?:must|ought|shall|should) (?:i|we)\b|\byou (?:think|believe|feel|prefer|recommend)\b")
 
 
@@ -101,6 +105,11 @@ class Request:
 def asks_for_prose(text: str) -> bool:
     """Return whether a question asks why, how or what happened, and so for sentences instead of a figure or a name."""
     return _PROSE.search(text) is not None
+
+
+def asks_for_amount(text: str) -> bool:
+    """Return whether a question asks for a figure in so many words: "how many", "what share of"."""
+    return _AMOUNT.search(text) is not None
 
 
 def asks_for_advice(text: str) -> bool:

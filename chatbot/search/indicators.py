@@ -130,6 +130,7 @@ class IndicatorIndex:
         self, embedder: Embedder, analyzer: Analyzer, glossary: Callable[[], Sequence[GlossaryEntry]] = tuple
     ) -> None:
         self._embedder = embedder
+        self.multilingual = embedder.multilingual
         self._terms = analyzer.terms
         self._glossary = glossary
         self._lock = Lock()

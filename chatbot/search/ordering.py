@@ -8,8 +8,10 @@ own, measured in benchmarks/README.md; a seed's preset has neither.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import log
 
 import numpy as np
 
@@ -18,9 +20,9 @@ from ..domain.documents import ScoreArray, standard, to_score
 from ..domain.protocols import Catalog
 from ..domain.request import RequestContext
 from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Reading
-from ..language import analyzer, is_foreign
+from ..language import YEAR_PATTERN, analyzer, analyzer_for, is_foreign, sentences
 from ..questions.english import pattern
-from ..questions.kinds import asks_for_prose
+from ..questions.kinds import asks_for_amount, asks_for_prose
 from ..questions.reading import COUNTRY, YEAR, keys_of, tidy
 from .indicators import IndicatorIndex
 
@@ -35,12 +37,17 @@ LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
 """Share of the headings' weight where a question asks for prose."""
+READ = 20
+"""First hits whose language says whether the embedding model knows that of the passages."""
+STATEMENT = 1.0
+"""Weight of the best statement of a passage where no heading is near, in standard deviations."""
 NAMED = 0.6
 """Cosine from which a heading names what is asked; below it the headings' weight falls with its square."""
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
 _ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
+_FIGURE = re.compile(r"\d(?:[\d.,]*\d)?")
 _OWNED = re.compile(r"['’]s?(?!\w)")
 
 
@@ -139,20 +146,44 @@ class Refiner:
         headings = [name if len(name.split()) <= LONGEST_NAME else "" for name in (hit.chunk.heading for hit in hits)]
         if self._index is None or not any(headings):
             return [*hits, *rest]
-        near = self._index.near(text.topic, headings, request)
+        first = [is_foreign(hit.chunk.search_text) for hit in hits[:READ]] if text.foreign else []
+        same_language = not text.foreign or 2 * sum(first) > len(first)
+        # Vectors of words that the model does not know say nothing.
+        unread = text.foreign and same_language and not self._index.multilingual
+        near = [None] * len(hits) if unread else self._index.near(text.topic, headings, request)
         scores = [to_score(one.cosine) if one else None for one in near]
         hits = [replace(hit, heading_score=score) for hit, score in zip(hits, scores, strict=True)]
         similar = np.array([one.score if one else np.nan for one in near], np.float64)
-        similar[np.isnan(similar)] = np.nanmean(similar)
-        fused = np.array([hit.fused_score or 0.0 for hit in hits])
+        similar[np.isnan(similar)] = np.nanmean(similar) if any(near) else 0.0
+        fused = np.array([(hit.keyword_score if unread else hit.fused_score) or 0.0 for hit in hits])
         # Where no heading is near, the nearest one says nothing.
         nearness = min(1.0, max(float(similar.max()), 0.0) / NAMED) ** 2
         weight = self._weight * nearness * (PROSE if text.prose else 1.0)
         said = np.array([float(one is not None and one.is_said) for one in near])
         total = standard(fused) + weight * (standard(similar) + SAID_AHEAD * said)
+        if same_language and nearness < 1:
+            total += STATEMENT * (1 - nearness) ** 2 * standard(self._stated(text.topic, hits))
         if not (text.figure_years or text.editions):
             total -= OLDER * _is_older(hits)
         return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
+
+    def _stated(self, question: str, hits: Sequence[SearchHit]) -> ScoreArray:
+        """Return how much of the question a single line or sentence of each passage says, below its heading. Words
+        weigh by how few of the passages have them. Where an amount is asked, the line has a figure of its own."""
+        terms = analyzer_for(question, self.language).terms
+        asked, known = frozenset(terms(question)), {*_FIGURE.findall(question)}
+        needs_figure = asks_for_amount(question)
+        found = [
+            [
+                asked.intersection(terms(f"{hit.chunk.heading} {one}"))
+                for one in sentences(hit.chunk.text)
+                if not (needs_figure and known.issuperset(_FIGURE.findall(YEAR_PATTERN.sub("", one))))
+            ]
+            for hit in hits
+        ]
+        counts = Counter(term for own in found for term in frozenset().union(*own))
+        weights = {term: log(1 + len(hits) / count) for term, count in counts.items()}
+        return np.array([max((sum(weights[term] for term in sorted(one)) for one in own), default=0) for own in found])
 
 
 def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:

@@ -126,3 +126,21 @@ class TestHeadings:
         ]
         assert self.order("population", hits) == ["near", "page", "far"]
         assert self.order("population", [hit("a", 2021, "", score=1), hit("b", 2021, "", score=2)]) == ["a", "b"]
+
+    @pytest.mark.parametrize(
+        ("question", "texts"),
+        [
+            ("How many cases were confirmed in Bunia?", ["Cases were confirmed.", "Cases confirmed: 4; place: Bunia"]),
+            ("Combien de cas confirmés à Bunia ?", ["Des cas de décès à Goma.", "Les cas confirmés à Bunia : 4"]),
+        ],
+    )
+    def test_where_no_heading_is_near_the_line_that_says_most_comes_first(
+        self, question: str, texts: list[str]
+    ) -> None:
+        """A model that does not know the language would order French passages by chance."""
+        hits = [replace(hit(text, 2021, "Zzz › Yyy", score=0.5), keyword_score=0.5) for text in texts]
+        text = SearchText(question, question, foreign="Combien" in question)
+        catalog: Any = None
+        index = IndicatorIndex(HashingEmbedder(256), analyzer("english"))
+        found = Refiner(catalog, index, weight=1.0, language="english").by_heading(text, hits, None)
+        assert [one.chunk.text for one in found] == texts[::-1]

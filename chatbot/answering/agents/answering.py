@@ -309,7 +309,7 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
 def _language_advice(run: AgentRun) -> str:
     """Return what to do about a question in another language than the reports; "" if the embedder knows both."""
     reports = run.resources.language
-    if run.resources.embedder.multilingual or language_of(run.question.query, reports) == reports:
+    if not run.is_unread:
         return ""
     return run.say(OTHER_LANGUAGE, language=run.say("English") if reports == "english" else reports.capitalize())
 

@@ -40,7 +40,7 @@ from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, ChatModel, Embedder, Quoter, Store
 from ...domain.request import RequestContext
 from ...domain.scope import Reading
-from ...language import Analyzer, estimate_tokens
+from ...language import Analyzer, estimate_tokens, language_of
 from ...language.words import speaking
 from ...models.caches import AnswerCache
 from ...models.prompts import render
@@ -194,6 +194,12 @@ class AgentRun:
     def read(self, query: str) -> Reading:
         """Return the names in a query, inside the question's scope."""
         return read_names(query, self.resources.catalog, self.question.scope)
+
+    @property
+    def is_unread(self) -> bool:
+        """True if the question is in another language than the reports, which the embedding model does not know."""
+        reports = self.resources.language
+        return not self.resources.embedder.multilingual and language_of(self.question.query, reports) != reports
 
     @cached_property
     def judge(self) -> Judge:

@@ -52,6 +52,8 @@ def compile_table(run: AgentRun) -> Rendered | None:
     request, about = asked_for(run)
     if request.kind in {"value", "prose"} or (run.reading.about and not about) or asks_several(run.reading):
         return None
+    if run.is_unread:  # which indicator is meant would be a guess
+        return None
     catalog, scope = run.resources.catalog, run.question.scope
     scope = scope.having(COUNTRY, about or catalog.values(COUNTRY, scope))
     years = editions(scope, catalog)

@@ -20,7 +20,7 @@ from ...domain import ATTACHMENTS, SECTION_SEPARATOR, Chunk, Delta, Passage, Pro
 from ...domain.documents import ScoreArray, standard
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ...language import Analyzer, analyzer, quotation_item, sentences
+from ...language import analyzer_for, is_foreign, quotation_item, sentences
 from ...language.words import speaking
 from ...questions import kinds
 from ..caches import KnownVectors
@@ -30,7 +30,7 @@ MAX_CHARACTERS = 600
 """Characters of a quotation. A passage up to this length is quoted whole."""
 CLOSE = 0.75
 """A further passage is quoted if its cosine to the question is at least this share of the first one's."""
-WORDS = 0.5
+WORDS = 0.75
 """Weight of the question's words in a statement, in standard deviations of the cosines."""
 MAX_EMBEDDED = 300
 """Characters of a statement that are embedded."""
@@ -50,11 +50,15 @@ _NOTE = re.compile(r"\W*notes?\s*:", re.IGNORECASE)
 _PROSE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
 """A sentence, which is no label with its value."""
 _SOURCE_LINE = re.compile(
-    r"\W*(?:(?:data |photo )?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)|all rights reserved"
-    r"|page \d+$)[^.!?%]{0,200}\W*$",
+    r"\W*(?![^;]*;[^:;]+: )(?:(?:data |photo )?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)"
+    r"|all rights reserved|page \d+$)[^.!?%]{0,200}\W*$",
     re.IGNORECASE,
 )
 _WORD = r"(?:[^\s()\d]+|20\d\d|19\d\d)"
+_MARK = r"(?:[≤≥<>]?\d[\d.,%–-]*|[A-Z][A-Za-z]{2})"
+_MARKS = re.compile(rf"{_MARK}(?:\s+{_MARK})*")
+"""Figures and months along a chart: "0 5 10 15", "JAN FEB"."""
+LEAST_MARKS = 4
 _ASIDE = re.compile(rf"\({_WORD}(?: {_WORD}){{0,2}}\)")
 """Belongs to what stands elsewhere: "(2021 est.)" on a line of its own; "(5.4)" is a figure."""
 _NAME = re.compile(r"[^,;:.!?\d]+")
@@ -93,7 +97,7 @@ class ExtractiveChatModel:
 
     def __init__(self, language: str, embedder: Callable[[], Embedder]) -> None:
         """``embedder`` returns the embedder of the passages; it is called for each question."""
-        self._analyzer: Analyzer = analyzer(language)
+        self._language = language
         self._embedder = embedder
         self._known: KnownVectors | None = None
 
@@ -156,14 +160,16 @@ class ExtractiveChatModel:
         self, question: str, passage: Passage, found: Sequence[Statement], request: RequestContext | None
     ) -> ScoreArray:
         """Return how near each statement is to the question: by its vector and the question's words."""
-        asked = set(self._analyzer.terms(question))
-        terms = [asked.intersection(self._analyzer.terms(one.whole)) for one in found]
+        words_of = analyzer_for(question, self._language).terms
+        asked = set(words_of(question))
+        terms = [asked.intersection(words_of(one.whole)) for one in found]
         counts = Counter(term for own in terms for term in own)
         weights = {term: log(1 + len(found) / count) for term, count in counts.items()}
         words = np.array([sum(weights[term] for term in sorted(own)) for own in terms])
         scores: ScoreArray = WORDS * standard(words)
         embedder = self._embedder()
-        if not embedder.local:
+        unread = not embedder.multilingual and is_foreign(question) and is_foreign(passage.hit.chunk.search_text)
+        if unread or not embedder.local:
             return scores
         texts = [one.whole[:MAX_EMBEDDED] for one in found]
         if not _DIGIT.search(question):  # without its figures: countries and editions share the vector of a line
@@ -196,17 +202,17 @@ def _line(passage: Passage) -> tuple[object, ...]:
 def _in_order(passages: Sequence[Passage], names: Sequence[str], *, asks_for_prose: bool) -> list[Passage]:
     """Return the passages in the order of the search, the editions of one line together, lone notes as its last. Of one
     table or section those with more of the question's ``names`` come first. Where prose is asked for, lines that have
-    sentences come first."""
+    sentences come first; what stands around a chart comes last."""
     first: dict[tuple[object, ...], int] = {}
     for place, passage in enumerate(passages):
         first.setdefault(_line(passage), place)
         first.setdefault((passage.hit.chunk.document_id, *_line(passage)), place)
     prose = {_line(one) for one in passages if asks_for_prose and _PROSE.search(one.hit.chunk.text)}
 
-    def place_of(passage: Passage) -> tuple[bool, int, int, int, bool]:
+    def place_of(passage: Passage) -> tuple[bool, bool, int, int, int, bool]:
         line, chunk = _line(passage), passage.hit.chunk
         named, is_note = sum(map(chunk.text.__contains__, names)), _NOTE.match(chunk.text) is not None
-        return line not in prose, first[line], first[chunk.document_id, *line], -named, is_note
+        return _is_chart(chunk), line not in prose, first[line], first[chunk.document_id, *line], -named, is_note
 
     return sorted(passages, key=place_of)
 
@@ -237,12 +243,20 @@ def statements(passage: Passage) -> list[Statement]:
     """Return the statements of a passage in text order, without source lines, headings and lone asides."""
     chunk = passage.hit.chunk
     names = {_letters(name) for name in (chunk.title, *chunk.section.split(SECTION_SEPARATOR))}
+    is_chart = _is_chart(chunk)
     return [
         one
         for one in _split(chunk)
         if _letters(one.text) not in {*names, _letters(one.heading)}
         and not (_SOURCE_LINE.match(one.text) or _ASIDE.fullmatch(one.text))
+        and not (is_chart and _MARKS.fullmatch(one.text))
     ]
+
+
+def _is_chart(chunk: Chunk) -> bool:
+    """Return whether the labels along a chart are among the text."""
+    lines = (line for line in chunk.text.splitlines() if _MARKS.fullmatch(line))
+    return sum(len(line.split()) for line in lines) >= LEAST_MARKS
 
 
 def _split(chunk: Chunk) -> Iterator[Statement]:
