@@ -173,17 +173,15 @@ class Refiner:
         terms = analyzer_for(question, self.language).terms
         asked, known = frozenset(terms(question)), {*_FIGURE.findall(question)}
         needs_figure = asks_for_amount(question)
-        found = [
-            [
-                asked.intersection(terms(f"{hit.chunk.heading} {one}"))
-                for one in sentences(hit.chunk.text)
-                if not (needs_figure and known.issuperset(_FIGURE.findall(YEAR_PATTERN.sub("", one))))
-            ]
-            for hit in hits
-        ]
-        counts = Counter(term for own in found for term in frozenset().union(*own))
+        found, counts = list[list[frozenset[str]]](), Counter[str]()
+        for hit in hits:
+            found.append([])
+            for one in sentences(hit.chunk.text):
+                if not (needs_figure and known.issuperset(_FIGURE.findall(YEAR_PATTERN.sub("", one)))):
+                    found[-1].append(asked.intersection(terms(f"{hit.chunk.heading} {one}")))
+            counts.update(frozenset().union(*found[-1]))
         weights = {term: log(1 + len(hits) / count) for term, count in counts.items()}
-        return np.array([max((sum(weights[term] for term in sorted(one)) for one in own), default=0) for own in found])
+        return np.array([max((sum(map(weights.__getitem__, sorted(one))) for one in own), default=0) for own in found])
 
 
 def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:

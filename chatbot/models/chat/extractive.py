@@ -255,8 +255,7 @@ def statements(passage: Passage) -> list[Statement]:
 
 def _is_chart(chunk: Chunk) -> bool:
     """Return whether the labels along a chart are among the text."""
-    lines = (line for line in chunk.text.splitlines() if _MARKS.fullmatch(line))
-    return sum(len(line.split()) for line in lines) >= LEAST_MARKS
+    return sum(len(line.split()) for line in chunk.text.splitlines() if _MARKS.fullmatch(line)) >= LEAST_MARKS
 
 
 def _split(chunk: Chunk) -> Iterator[Statement]:

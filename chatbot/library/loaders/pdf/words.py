@@ -84,20 +84,22 @@ def page_words(page: DrawnPage) -> list[Word]:
         lines[bisect_right(starts, char.top) - 1].append(char)
     groups: list[list[Char]] = []
     for line in lines:
-        last: Char | None = None
+        last = space = None
         for char in line:
             if not char.text or char.text.isspace():
-                last = None
+                space = char
                 continue
             if (
                 last is None
+                # A space of another line, with nothing there, separates no letters.
+                or (space and (abs(space.bottom - last.bottom) < 1 or char.x0 > last.x1 + _EVEN * last.size))
                 or char.x0 > last.x1 + gap * last.size
                 or (char.size < _SCRIPT * last.size and last.text.isalnum() and char.text.isdigit())
                 or abs(char.top - last.top) > _LINE
             ):
                 groups.append([])
             groups[-1].append(char)
-            last = char
+            last, space = char, None
     words = []
     for group in groups:
         if text := mend_word(_UNREADABLE.sub("", "".join(char.text for char in group))):

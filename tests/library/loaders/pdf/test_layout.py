@@ -203,3 +203,8 @@ def test_pictures_alone_beside_each_other_are_no_obstacle(tmp_path: Path) -> Non
 )
 def test_a_line_is_turned_into_the_order_of_reading(printed: str, read: str) -> None:
     assert logical(printed) == read
+
+
+def test_a_space_of_another_line_cuts_no_word(tmp_path: Path) -> None:
+    page = Page().text(72, 100, "Maladi", size=20).text(127.5, 100, "e here", size=20).text(125, 97, " ", size=18)
+    assert text_of(tmp_path, page.lines(72, 140, prose("Text", 6, each=60))).startswith("[Maladie here]")
