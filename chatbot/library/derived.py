@@ -1,8 +1,5 @@
-"""Products of a report's text besides its passages: a summary, and terms of the glossary.
-
-The summary is a passage about the whole report, which overview questions find (R-D7). The terms are those of its lists
-of abbreviations; further ones come from tables.
-"""
+"""Products of a report's text besides its passages: a summary about the whole report, which overview questions find
+(R-D7), and the terms of its lists of abbreviations and tables."""
 
 from __future__ import annotations
 

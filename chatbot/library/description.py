@@ -1,8 +1,6 @@
-"""A document's statements about itself: country, year, title, type and language.
-
-The places count in this order: the title, the block of lines around it, running heads and feet, the file's properties,
-its name, the text of the first pages. What one place says clearly is taken. The rest is proposed to a person.
-"""
+"""A document's country, year, title, type and language. The places count in this order: the title, the block of lines
+around it, running heads and feet, the file's properties, its name, the text of the first pages. What one place says
+clearly is taken. The rest is proposed to a person."""
 
 from __future__ import annotations
 

@@ -91,10 +91,7 @@ PLAIN = Registration()
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ingestor(VersionWriter):
-    """Writes documents into one store, with one chunking.
-
-    ``settings_key``: everything besides the document that shapes the passages.
-    """
+    """Writes documents into one store. ``settings_key``: everything besides the document that shapes the passages."""
 
     chunker: Chunker
     chunking: Chunking

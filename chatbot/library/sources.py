@@ -1,8 +1,5 @@
-"""The sources of documents, and their metadata.
-
-A file's name states something about a report (`kenya-2024.pdf`), its folder's `manifest.json` more; a person has the
-last word (flags, form fields, edits: `Overrides`, which also describes these fields in the API).
-"""
+"""The sources of documents, and their metadata: a file's name (`kenya-2024.pdf`), its folder's `manifest.json`, and the
+last word of a person (flags, form fields, edits: `Overrides`, which also describes these fields in the API)."""
 
 from __future__ import annotations
 

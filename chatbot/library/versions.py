@@ -1,8 +1,5 @@
-"""Writing a version of a document beside the visible one, and making it visible in one step.
-
-Questions see the version that the registered report names (`DocumentRecord.visible_version`), whatever else is stored.
-The passages that a killed process leaves are never visible; the next try uses their vectors again.
-"""
+"""Writing a version of a document beside the visible one, which the registered report names, and making it visible in
+one step. The passages that a killed process leaves are never visible; the next try uses their vectors again."""
 
 from __future__ import annotations
 

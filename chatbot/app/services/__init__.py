@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from ...domain.errors import EmbeddingError, InvalidRequestError, SettingsError,
 from ...domain.protocols import ChatModel, Quoter
 from ...domain.request import Cancellation
 from ...language import analyzer
-from ...library.loaders.isolation import ATTACHMENT_LIMITS, LoaderPool
+from ...library.loaders.isolation import ATTACHMENT_LIMITS, UPLOAD_LIMITS, LoaderPool
+from ...library.loaders.ocr import INSTALLED
 from ...library.sources import document_id
 from ...models.chat import CHAT_MODELS, ManagedChatModel
 from ...models.chat.extractive import ExtractiveChatModel
@@ -36,8 +38,8 @@ from .library import Ingesting
 from .runtime import Runtime
 from .storage import Retention, Storage, close_lazy, lazy
 
-ATTACHMENT_READERS = 2
-"""Processes of all workers that read attachments."""
+ATTACHMENT_READERS, ATTACHMENT_PAGES = 2, 3
+"""Processes of all workers that read attachments, and pictures that are read of one."""
 AFTER_BUDGET_SECONDS = 60.0
 """A question that takes this much longer than its budget counts as ended: its process died."""
 
@@ -213,12 +215,11 @@ class Answering:
     @lazy
     def _attachment_loader(self) -> LoaderPool:
         """Readers of its own: no question waits for a long ingestion or for another question's attachment."""
-        return LoaderPool(
-            ATTACHMENT_READERS,
-            time_limit=self.settings.model_timeout,
-            limits=ATTACHMENT_LIMITS,
-            folder=self.settings.data_dir / "readers" / "attachments",
-        )
+        limits, pages = ATTACHMENT_LIMITS, min(self.settings.ocr_pages, ATTACHMENT_PAGES)
+        if INSTALLED and pages:  # its models need more memory than any other attachment
+            limits = replace(limits, memory=UPLOAD_LIMITS.memory, ocr_pages=pages)
+        folder = self.settings.data_dir / "readers" / "attachments"
+        return LoaderPool(ATTACHMENT_READERS, time_limit=self.settings.model_timeout, limits=limits, folder=folder)
 
     def attached(self, path: Path, name: str, cancel: Cancellation, caller: str = "") -> Document:
         """Read a file for one question; it is not stored. Raises LoadError, CancelledError."""

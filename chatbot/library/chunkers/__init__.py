@@ -1,8 +1,5 @@
-"""Documents to passages: the chunk strategies.
-
-A strategy chooses the borders that passages are cut at, and whether a passage may span sections; `splitting` cuts
-there. The base class bounds the length of a passage, keeps it on its page, and makes chunks of the spans.
-"""
+"""Documents to passages. A chunk strategy chooses the borders that passages are cut at (`splitting`), and whether one
+may span sections. The base class bounds its length, keeps it on its page, and makes chunks of the spans."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Download a web address as a file that a loader can read, without a way into the network this server runs in.
-
-Each request goes to an address that was checked just before. Redirects get the same checks. Time, size and type are
-bounded. The file is named and, if it is text, encoded as its loader expects.
-"""
+"""Download a web address as a file that a loader can read. Each request and redirect goes to an address that was
+checked just before. Time, size and type are bounded. The file is named and encoded as its loader expects."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """One HTTP request to a permitted address, over the HTTP stack that comes with the OpenAI SDK.
 
-A URL comes from outside, and so does every redirect. Both could point into the network this server runs in (the
-database, a cloud's metadata service, the router), so the resolved addresses are checked, and the connection that
-`CheckedNetwork` opens goes to one of them. `httpcore2` speaks HTTP and TLS over it; the Host header and the certificate
-keep the host's name. No proxy is read from the environment, no cookie is kept, no redirect is followed.
+A URL or redirect could point into the network this server runs in (the database, a cloud's metadata service), so the
+resolved addresses are checked, and the connection that `CheckedNetwork` opens goes to one of them. The Host header and
+the certificate keep the host's name. No proxy is read from the environment, no cookie kept, no redirect followed.
 """
 
 from __future__ import annotations

@@ -99,6 +99,7 @@ LOADERS: Registry[FileLoader] = Registry(
         "csv": "chatbot.library.loaders.records:CsvLoader",
         "eml": "chatbot.library.loaders.mail:MailLoader",
         "docx": "chatbot.library.loaders.docx:DocxLoader",
+        "epub": "chatbot.library.loaders.epub:EpubLoader",
         "html": "chatbot.library.loaders.html:HtmlLoader",
         **({"image": "chatbot.library.loaders.pdf:ImageLoader"} if INSTALLED else {}),
         "json": "chatbot.library.loaders.records:JsonLoader",

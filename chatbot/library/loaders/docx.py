@@ -1,8 +1,6 @@
 """Word files: headings to section paths, without headers, footers, deleted and hidden text.
-
-The XML is read here because python-docx leaves out content controls, tracked insertions and text boxes, which are
-common in forms and reports.
-"""
+ The XML
+is read here: python-docx leaves out content controls, tracked insertions and text boxes, which forms have."""
 
 from __future__ import annotations
 

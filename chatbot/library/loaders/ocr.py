@@ -1,7 +1,5 @@
-"""Text in pictures, recognised by rapidocr (the extra `ocr`) on this machine, with the models of its package.
-
-The lines become words at their places, so that columns and tables are found as on any other page.
-"""
+"""Text in pictures, read by rapidocr (the extra `ocr`) with the models of its package. The lines become words at their
+places, so that columns and tables are found as on any other page."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ class Ocr:
         """What to do so that pictures are read; "" if they are."""
         if not INSTALLED:
             return INSTALL
-        return "" if self.pages else "Pictures are only read in files that are added to the library, up to OCR_PAGES"
+        return "" if self.pages else "Pictures are read up to OCR_PAGES, those of an attachment up to 3"
 
     def page_words(self, path: Path, number: int) -> tuple[list[Word], float]:
         """Return the words on a page of a PDF, in points, and their mean confidence."""

@@ -1,8 +1,5 @@
-"""Tables and records in text: CSV in its dialects, JSON and JSON Lines.
-
-Rows and records become sections (`sections.row_sections`). Other JSON becomes sections under the headings that its keys
-name. A table may stand below some lines about it.
-"""
+"""Tables and records in text, as sections (`sections.row_sections`): CSV in its dialects, JSON Lines and JSON. The keys
+of other JSON name headings. A table may stand below some lines about it."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from urllib.parse import quote
 from zipfile import ZipFile
 
 import docx
@@ -31,6 +32,7 @@ def good_files() -> dict[str, bytes]:
         "a.xlsx": _saved(_workbook()),
         "a.pptx": _saved(_slides()),
         "a.odt": open_document("text", f"<text:p>{'Many people live in Kenya. ' * 9}</text:p>"),
+        "a.epub": e_book("<h1>People</h1><p>Many people live in Kenya.</p>"),
         "a.eml": b"Subject: Kenya\nFrom: a@example.org\n\n" + b"Many people live in Kenya.\n" * 9,
         "a.html": f"<!DOCTYPE html><html><head><title>Kenya</title></head><body>{page * 3}</body></html>".encode(),
         "a.md": b"---\ntitle: Kenya\nyear: 2024\n---\n# Kenya\n\n## People\n\n**Many** people.\n\n```\ncode\n```\n",
@@ -41,6 +43,24 @@ def good_files() -> dict[str, bytes]:
     }
     shared = ("nigeria-2024.html", "peru-2024.docx", "kenya-2024.json", "indicators-2010-latest.csv")
     return files | {name: (FORMATS / name).read_bytes() for name in shared if (FORMATS / name).is_file()}
+
+
+def e_book(*pages: str, **others: str) -> bytes:
+    """An e-book of these chapters, with the parts that EPUB 3.3 requires."""
+    content, names = io.BytesIO(), [f"c {number}.xhtml" for number in range(len(pages))]
+    items = "".join(f'<item id="{at}" href="{quote(name)}"/>' for at, name in enumerate(names))
+    spine = "".join(f'<itemref idref="{at}"/>' for at in range(len(names)))
+    about = "<metadata><title>Kenya</title><date>2024-05-01</date></metadata>"
+    with ZipFile(content, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        archive.writestr("META-INF/container.xml", '<container><rootfile full-path="EPUB/a.opf"/></container>')
+        opf = f'<package xmlns="http://www.idpf.org/2007/opf">{about}<manifest>{items}</manifest><spine>{spine}</spine>'
+        archive.writestr("EPUB/a.opf", f"{opf}</package>")
+        for name, page in [*zip(names, pages, strict=True)]:
+            archive.writestr(f"EPUB/{name}", f"<!DOCTYPE html><html><head><title/></head><body>{page}</body></html>")
+        for name, text in others.items():
+            archive.writestr(f"META-INF/{name}.xml", text)
+    return content.getvalue()
 
 
 def open_document(kind: str, body: str, styles: str = "") -> bytes:

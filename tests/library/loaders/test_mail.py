@@ -1,4 +1,4 @@
-"""E-mails, old Office files and archives: what is read of them, and what their notes and errors say."""
+"""E-mails, e-books, old Office files and archives: what is read of them, and what their notes and errors say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatbot.domain.errors import LoadError
 from chatbot.library.archives import unpack
 from chatbot.library.loaders import loader_for
 from tests.library.loaders.damage import zipped
-from tests.library.loaders.samples import good_files
+from tests.library.loaders.samples import e_book, good_files
 from tests.library.loaders.test_detection import ole, written
 
 
@@ -33,6 +33,30 @@ def test_a_mail_is_its_text_below_its_head(tmp_path: Path, kind: str, charset: s
     assert [section.text for section in loaded.sections] == [head, "Größe wächst."]
     assert (loaded.title, loaded.properties["created"]) == ("Prices in Mali", "Wed, 01 May 2024 10:00:00 +0000")
     assert loaded.notes == ("Left out: 1 attachment. Add them as files: r.pdf.",)
+
+
+class TestBooks:
+    def test_chapters_are_read_in_the_order_of_the_spine(self, tmp_path: Path) -> None:
+        book = e_book("<img/>", "<h1>Land</h1><h2>Area</h2><p>It is big.</p>", "<h1>People</h1><p>Many.</p>")
+        loaded = load(tmp_path, "a.epub", book)
+        assert [(one.path, one.text) for one in loaded.sections] == [
+            (("Land", "Area"), "It is big."),
+            (("People",), "Many."),
+        ]
+        assert (loaded.title, loaded.properties["created"]) == ("Kenya", "2024-05-01")
+        assert loaded.notes == ("Left out: 1 page without text.",)
+
+    @pytest.mark.parametrize(
+        ("book", "problem"),
+        [
+            (e_book("<img/>"), "has no text that can be read"),
+            (e_book("<p>a</p>", encryption='<a URI="EPUB/c 0.xhtml"/>'), "is protected against copying"),
+            (zipped({"META-INF/container.xml": b"<container/>"}), "is damaged or is not an e-book"),
+        ],
+    )
+    def test_what_cannot_be_read_is_refused_by_name(self, tmp_path: Path, book: bytes, problem: str) -> None:
+        with pytest.raises(LoadError, match=rf"^a\.epub {problem}"):
+            load(tmp_path, "a.epub", book)
 
 
 class TestOldOffice:

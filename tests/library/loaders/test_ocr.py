@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
 from chatbot.domain.errors import LoadError
+from chatbot.domain.request import Cancellation
 from chatbot.library.loaders.isolation import UPLOAD_LIMITS, LoaderPool
 from chatbot.library.loaders.ocr import INSTALLED
 from tests.library.loaders.pdfs import Page, prose, write
@@ -72,3 +75,9 @@ def test_a_damaged_picture_and_one_without_text_are_named(pool: LoaderPool, tmp_
 def test_pages_with_text_are_not_read_by_ocr(pool: LoaderPool, tmp_path: Path) -> None:
     loaded = pool.load(write(tmp_path / "r.pdf", [Page().lines(72, 100, prose("One", 4)).scan()]))
     assert [section.confidence for section in loaded.sections] == [None]
+
+
+def test_a_picture_that_is_attached_to_a_question_is_read(tmp_path: Path) -> None:
+    with Services(Settings(data_dir=tmp_path / "data", sample_data="off")) as services:
+        document = services.answering.attached(draw(tmp_path / "scan.png"), "scan.png", Cancellation())
+    assert "Region: Nyanza; 2022: 2,410; 2023: 2,655" in document.sections[0].text

@@ -1,8 +1,6 @@
-"""PDF: the text of each page in reading order, headings as section paths, tables as lines. Pictures of pages likewise.
-
-`page` reads one page: its `drawing` to `words`, `tables` and columns. `outline` makes sections of all pages. No
-permissively licensed library kept as many table rows whole (benchmarks/table_structure.py).
-"""
+"""PDF and pictures of pages: `page` reads one page, its `drawing` to `words`, `tables` and columns in reading order;
+`outline` makes sections of all pages. No permissively licensed library kept as many table rows whole
+(benchmarks/table_structure.py)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """The drawing operators of a PDF page: the characters that a reader sees, lines and pictures.
 
 pdfminer interprets the page. Its own lexer took half the time of a page: here one expression separates the same tokens
-(ISO 32000-1, 7.2 and 7.3) into the same values. pdfplumber makes a dictionary of every attribute of every character,
-which takes ten times as long as reading them: here a character has only what words are made of.
-PDFium's characters were measured too: on 33 files they took as long as all of this (2.7 s to 2.9 s for 163 pages,
-without shapes and visibility) and differed on 19 of them, up to 223 of 364 characters missing.
+(ISO 32000-1, 7.2 and 7.3). A character has only what words are made of: pdfplumber's took ten times as long. PDFium's
+took as long as all of this, and up to 223 of 364 characters were missing.
 """
 
 from __future__ import annotations
@@ -242,12 +240,9 @@ _COLOR_SPACES = {"DeviceGray", "CalGray", "DeviceRGB", "CalRGB", "DeviceCMYK", "
 
 
 class _Device(PDFPageAggregator):
-    """Takes characters from pdfminer's interpreter; shapes go to the layout, as pdfminer does it.
+    """Takes characters from pdfminer's interpreter; shapes go to the layout, as pdfminer does it."""
 
-    ``shaded``: whether something is filled with a gradient, which pdfminer does not report.
-    """
-
-    shaded = False
+    shaded = False  # whether something is filled with a gradient, which pdfminer does not report
 
     def __init__(self, fonts: PDFResourceManager, page: DrawnPage) -> None:
         super().__init__(fonts, pageno=page.page_number)
@@ -330,10 +325,8 @@ _MAX_CELLS = 4_000_000
 
 
 def visible_characters(chars: list[Char], shapes: Shapes, page: Box, crop: Box) -> list[Char]:
-    """Return the characters that are on the page, of a size, painted, and not white on white.
-
-    ``crop``: the visible part of the page. It is ignored if nothing is in it, as in a damaged file.
-    """
+    """Return the characters that are on the page, of a size, painted, and not white on white. ``crop``: the visible
+    part of the page; it is ignored if nothing is in it, as in a damaged file."""
     on_page = _within(crop, chars) or _within(page, chars)
     tiny = [char for char in on_page if char.size < _MIN_SIZE]
     if tiny and 2 * len(tiny) < sum(char.size >= _READABLE_SIZE for char in on_page):

@@ -1,0 +1,51 @@
+"""E-books (.epub): the pages of their spine in reading order, each under its own title (EPUB 3.3, 3.4 and 5.7)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote
+from zipfile import ZipFile
+
+from ...domain import Loaded, Section, lay_out
+from ...domain.errors import LoadError
+from . import ArchiveLoader
+from .html import page_sections
+from .office import check_archive, left_out, office_errors, parse_part
+from .sections import one_line
+
+_ENCRYPTION = "META-INF/encryption.xml"
+
+
+class EpubLoader(ArchiveLoader):
+    noun = "an e-book"
+    suffixes = (".epub",)
+    parts = "META-INF/container.xml"
+    isolated = True
+
+    def load(self, path: Path) -> Loaded:
+        check_archive(path)
+        with office_errors(path, "an e-book (.epub)", KeyError, AttributeError), ZipFile(path) as archive:
+            place = parse_part(archive.read(self.parts)).find(".//{*}rootfile").attrib["full-path"]
+            package = parse_part(archive.read(place))
+            items = {one.attrib["id"]: one.attrib["href"] for one in package.iterfind(".//{*}manifest/{*}item")}
+            spine = [items[one.attrib["idref"]] for one in package.iterfind(".//{*}spine/{*}itemref")]
+            pages = {name: archive.read(name) for name in (normpath(join(dirname(place), unquote(s))) for s in spine)}
+            sealed = archive.read(_ENCRYPTION).decode() if _ENCRYPTION in archive.namelist() else ""
+        if any(f'"{name}"' in sealed for name in pages):
+            raise LoadError(f"{path.name} is protected against copying. Add an edition without protection.")
+        names = (f".//{{*}}metadata/{{*}}{name}" for name in ("title", "description", "date"))
+        title, about, created = (one_line(package.findtext(name) or "") for name in names)
+        sections, blank = list[Section](), 0
+        for name, content in pages.items():
+            try:
+                page = page_sections(content, name=name)
+            except LoadError:  # a cover, or another page of pictures
+                blank += 1
+                continue
+            above = () if page.title in {title, Path(name).stem} else (page.title,)
+            sections += [Section((*above, *one.path[one.path[:1] == above :]), one.text) for one in page.sections]
+        if not sections:
+            raise LoadError(f"{path.name} has no text that can be read.")
+        notes, dated = tuple(left_out(("page without text", blank))), {"created": created}
+        return Loaded(title or path.stem, lay_out(sections), description=about, properties=dated, notes=notes)
