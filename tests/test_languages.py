@@ -10,7 +10,7 @@ from chatbot.answering.answer import prompt_for
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Question, Scope
-from chatbot.language import LANGUAGES, Analyzer
+from chatbot.language import LANGUAGES, Analyzer, language_of
 from tests.checking.conftest import context
 
 INFLECTED = {
@@ -74,3 +74,8 @@ def test_the_model_is_told_to_answer_in_the_language_of_the_question() -> None:
     question = Question("Wie schnell wächst die Bevölkerung?", Scope(), 5, "hybrid", "direct", ())
     system, *_ = prompt_for(question, context("The population grows by 2.09%.")).messages
     assert "Answer in the language of the question, also where the passages are in another one" in system.content
+
+
+def test_a_question_that_may_be_in_two_languages_is_in_that_of_the_page() -> None:
+    assert language_of("Como se governa Angola?") == "spanish"
+    assert language_of("Como se governa Angola?", preferred="portuguese") == "portuguese"

@@ -68,6 +68,7 @@ def in_messages() -> set[str]:
             if isinstance(node, ast.Call) and (_name(node.func).endswith("Error") or _name(node.func) == "for_field"):
                 found.update(text for argument in node.args[:2] for text in _message(argument, known))
         found.update(text for name, texts in known.items() for text in texts if name.endswith("_NOTE"))
+        found.update(f"{{1}} {text}" for name in ("problem", "damaged") for text in known.get(name, ()))
     return found
 
 

@@ -112,7 +112,7 @@ def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: 
         f"{escape_markdown(subject)}, {rendered.cite(figure)}" for subject, figure in shown[: max(request.most, 1)]
     )
     text = "Lowest {name}: {first}." if request.lowest else "Highest {name}: {first}."
-    head = say(text, name=name, first=list_in_words(named, say("and")))
+    head = say(text, name=name, first=list_in_words(named, say("and"), say(", ")))
     rest = say("Of {whole} with a figure, the newest of each:", whole=whole)
     return "\n".join([f"{head} {rest}", "", *_listed(rendered, shown)])
 
@@ -198,7 +198,9 @@ def _side_by_side(
             first = [escape_markdown(subject) for value, subject in ranked if value == ranked[0][0]]
             text = "{name}: highest in {first}." if len(ranked) > 2 else "{name}: higher in {first}."
             text = "{name}: the same in {first}." if len(first) > 1 else text
-            sentences.append(say(text, name=escape_markdown(one.name), first=list_in_words(first, say("and"))))
+            sentences.append(
+                say(text, name=escape_markdown(one.name), first=list_in_words(first, say("and"), say(", ")))
+            )
         cells.append([rendered.cite(f) if f is not None else say("not found") for f in figures.values()])
     names, things = [escape_markdown(s) for s in shown], [escape_markdown(one.name) for one in measured]
     if len(shown) > MOST_COLUMNS:

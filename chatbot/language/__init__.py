@@ -149,14 +149,15 @@ def estimate_tokens(text: str) -> int:
 
 
 @lru_cache(maxsize=256)
-def language_of(text: str, otherwise: str = "english") -> str:
+def language_of(text: str, otherwise: str = "english", preferred: str = "spanish") -> str:
     """Return the one of `LANGUAGES` that a text is written in; "arabic", or "" for one in another script. Signs are
-    stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few."""
+    stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few;
+    ``preferred``: among those with as many signs."""
     words = set(_TERM.findall(text.lower()))
     signs = {language: len(words & own) for language, own in _SIGNS.items()}
     for language, pattern in _SPELLINGS.items():
         signs[language] += len(set(pattern.findall(text)))
-    best = max(LANGUAGES, key=lambda language: (signs[language], language == "spanish"))
+    best = max(LANGUAGES, key=lambda language: (signs[language], language == preferred, language == "spanish"))
     if signs[best] > max(1, signs[otherwise]):
         return best
     letters = 0 if text.isascii() or otherwise == "russian" else sum(map(len, _NOT_LATIN.findall(text)))

@@ -232,10 +232,10 @@ def name_in_words(text: str, country: NamedCountry, *, usual: bool = False) -> s
     return f"the {country.text}" if ARTICLE.search(text[: country.start]) else country.text
 
 
-def list_in_words(names: Iterable[str], last: str = "and") -> str:
+def list_in_words(names: Iterable[str], last: str = "and", comma: str = ", ") -> str:
     """The names, each once, as words: "Kenya, Mali and Peru"."""
     names = list(dict.fromkeys(names))
-    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f" {last} ".join(filter(None, [comma.join(names[:-1]), *names[-1:]]))
 
 
 def add_name(question: str, name: str) -> str:

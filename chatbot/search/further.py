@@ -34,11 +34,14 @@ class Further:
     scope: Scope
 
 
-def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, search: Search) -> list[Further]:
+def further_questions(
+    cited: Chunk, query: str, scope: Scope, catalog: Catalog, search: Search, *, in_english: bool = True
+) -> list[Further]:
     """Return at most three questions: the same of another edition, of another country, and what else was found.
 
     ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose, which is never left. ``search``
-    finds the best passages for words in a scope.
+    finds the best passages for words in a scope. Where not ``in_english``, questions are names and headings alone:
+    search understands them, and they fit a page in any language.
     """
     about, country, year = cited.heading, cited.metadata.get(COUNTRY), cited.metadata.get(YEAR)
     if not about:
@@ -49,11 +52,11 @@ def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, 
         if edition := _other(YEAR, year, _within(scope, COUNTRY, country), about, catalog, search):
             other, inside = edition
             asked = f"What {'were' if _is_plural(name) else 'was'} {_possessive(country)} {name} in the {other} report?"
-            found.append(Further(asked, inside))
+            found.append(Further(asked if in_english else f"{country}: {name} ({other})", inside))
         of_year = _within(scope, YEAR, year)
         if of_year is not None and (side := _other(COUNTRY, country, of_year, about, catalog, search)):
             both = f"{with_article(str(country))} and {with_article(str(side[0]))}"
-            found.append(Further(f"Compare {both}: {name}", of_year))
+            found.append(Further(f"Compare {both}: {name}" if in_english else f"{country}, {side[0]}: {name}", of_year))
     inside = scope
     for field, value in ((COUNTRY, country), (YEAR, year)):
         inside = (_within(inside, field, value) if value is not None else None) or inside
@@ -61,7 +64,7 @@ def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, 
     others = [one for one in headings if one and one.casefold() != about.casefold() and not OF_A_REPORT.fullmatch(one)]
     # What reads like a question comes first: few words, and no part of a thing.
     others.sort(key=lambda heading: DASH in heading or len(heading.split()) > FEW_WORDS)
-    found += (Further(_question(cited.title, country, other), inside) for other in others)
+    found += (Further(_question(cited.title, country, other, in_english=in_english), inside) for other in others)
     return found[:MOST]
 
 
@@ -75,8 +78,10 @@ def first_questions(title: str, country: Value | None, headings: Iterable[str]) 
     return [f"What is “{title}” about?", *(_question(title, country, one) for one in usable[: MOST - 1])]
 
 
-def _question(title: str, country: Value | None, heading: str) -> str:
+def _question(title: str, country: Value | None, heading: str, *, in_english: bool = True) -> str:
     name = _in_a_sentence(heading)
+    if not in_english:
+        return f"{title if country is None else country}: {name}"
     if country is None:
         return f"What does {title} say about {name}?"
     return f"What {'are' if _is_plural(name) else 'is'} {_possessive(country)} {name}?"

@@ -201,10 +201,10 @@ def describe(scope: Scope, say: Say = in_english) -> str:
         else:
             parts.append(say("{first} to {last}", first=condition.gte, last=condition.lte))
     if not scope.collections:
-        return ", ".join(parts) or say("all reports")
+        return say(", ").join(parts) or say("all reports")
     names = f" {say('and')} ".join(scope.collections)
     where = say("the collections {names}" if len(scope.collections) > 1 else "the collection {names}", names=names)
-    return say("{values} in {collections}", values=", ".join(parts), collections=where) if parts else where
+    return say("{values} in {collections}", values=say(", ").join(parts), collections=where) if parts else where
 
 
 def inventory(catalog: Catalog, scope: Scope) -> str:

@@ -82,7 +82,7 @@ def missing_figures(
     text = "No figure of {years} was found for this in the reports{scope}."
     if is_named:  # else they may be figures of something else
         text = "No figure of {years} was found for this in the reports{scope}; the passages found have {known}."
-    return say(text, years=_joined([named.text for named in asked], say("or")), scope=of_scope, known=has)
+    return say(text, years=_joined([named.text for named in asked], say, "or"), scope=of_scope, known=has)
 
 
 def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
@@ -164,11 +164,11 @@ def _missing_countries(reading: Reading, scope: Scope, catalog: Catalog, say: Sa
         return None
     texts = []
     if absent:
-        names = _joined([with_article(_shown(country), say) for country in absent], say("or"))
+        names = _joined([with_article(_shown(country), say) for country in absent], say, "or")
         texts.append(say("There is no report on {names}.", names=names))
     if left_out:
         shown = escape_markdown(describe(scope, say))
-        names = _joined([with_article(str(name), say) for name in left_out], say("and"))
+        names = _joined([with_article(str(name), say) for name in left_out], say, "and")
         texts.append(say("The scope chosen ({scope}) leaves out {names}.", scope=shown, names=names))
     if any(_admits(scope, COUNTRY, value, catalog) for value in values_of(reading.countries, catalog)):
         return Missing(" ".join(texts), everything=False)
@@ -193,7 +193,7 @@ def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
     names = [with_article(str(name), say) for name in catalog.values(COUNTRY, scope)]
     if not names:
         return escape_markdown(nearest_scope(catalog, scope, say))
-    shown = ", ".join(names[:MOST_NAMED])
+    shown = say(", ").join(names[:MOST_NAMED])
     if len(names) > MOST_NAMED:
         shown = say("{names} and {number} more", names=shown, number=len(names) - MOST_NAMED)
     return say("There are reports on {names}.", names=shown)
@@ -232,10 +232,10 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
         years.text if country is None else f"{with_article(str(country), say)}, {years.text}"
         for country, years in absent
     ]
-    text = say("There is no report for {names}.", names=_joined(named, say("or")))
+    text = say("There is no report for {names}.", names=_joined(named, say, "or"))
     if len(absent) < len(wanted):
         return Missing(text, everything=False)
-    years = ", ".join(map(str, catalog.values(YEAR, base)))
+    years = say(", ").join(map(str, catalog.values(YEAR, base)))
     if base:
         shown = escape_markdown(describe(base, say))
         offer = say("The reports for {scope} are from {years}.", scope=shown, years=years)
@@ -244,6 +244,6 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     return Missing(f"{text} {offer}", everything=True)
 
 
-def _joined(names: Sequence[Value], last: str) -> str:
+def _joined(names: Sequence[Value], say: Say, last: str) -> str:
     """The names joined, as Markdown that shows them as they are."""
-    return list_in_words((escape_markdown(str(name)) for name in names), last)
+    return list_in_words((escape_markdown(str(name)) for name in names), say(last), say(", "))

@@ -13,14 +13,15 @@ def found(section: str) -> SearchHit:
     return SearchHit(Chunk(section, "d", 0, "text", "Philippines 2023", section=section, metadata=ABOUT))
 
 
-def asked(cited: str, *sections: str) -> list[str]:
+def asked(cited: str, *sections: str, in_english: bool = True) -> list[str]:
     """With a library where every search finds the passages of these sections, in this order."""
     reports = Reports(("Philippines", 2023), ("Philippines", 2021), ("Qatar", 2023))
 
     def search(query: str, scope: Scope) -> list[SearchHit]:
         return [found(section) for section in sections]
 
-    return [one.question for one in further_questions(found(cited).chunk, "Who votes?", Scope(), reports, search)]
+    questions = further_questions(found(cited).chunk, "Who votes?", Scope(), reports, search, in_english=in_english)
+    return [one.question for one in questions]
 
 
 def test_short_headings_go_before_long_ones_and_parts_of_a_thing() -> None:
@@ -36,6 +37,12 @@ def test_the_country_has_its_article_and_a_part_stands_in_brackets() -> None:
     assert asked("Exports - partners", "Exports - partners") == [
         "What were the Philippines' exports (partners) in the 2021 report?",
         "Compare the Philippines and Qatar: exports (partners)",
+    ]
+    neutral = asked("Exports - partners", "Exports - partners", "Executive branch", in_english=False)
+    assert neutral == [
+        "Philippines: exports (partners) (2021)",
+        "Philippines, Qatar: exports (partners)",
+        "Philippines: executive branch",
     ]
 
 

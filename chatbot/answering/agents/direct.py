@@ -130,7 +130,7 @@ class DirectAgent(BaseAgent):
             around = Neighbours(chunks, run.resources.store)
             yield from answer_from(run, scope, hits, WritingPlan(), around=around)
             return
-        attached = ", ".join(document.name for document in question.attachments)
+        attached = run.say(", ").join(document.name for document in question.attachments)
         text = run.say("Nothing in {names} is close to this question.", names=escape_markdown(attached))
         yield from answer_text(run, text, scope)
 
@@ -158,7 +158,7 @@ def overview(run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
         chapters = dict.fromkeys(chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in chunks if chunk.section)
         parts = [table.text] if table else []
         if len(chapters) > 1 and not is_of_country:
-            names = escape_markdown(", ".join(chapters))
+            names = escape_markdown(run.say(", ").join(chapters))
             parts.insert(0, run.say("The chapters are {names}; from them:", names=names))
         parts += _sentences(run, passages, sentences)
         # A summary that is made by a program is no quotation.
@@ -197,7 +197,7 @@ def _sentences(run: AgentRun, passages: dict[str, Passage], sentences: Sequence[
         if passage is not None and found:
             said = set(sentence.text.split())
             text = max(found, key=lambda one: len(said.intersection(one.text.split()))).text
-            where = ", ".join(filter(None, [passage.hit.chunk.title, passage.hit.chunk.heading]))
+            where = run.say(", ").join(filter(None, [passage.hit.chunk.title, passage.hit.chunk.heading]))
             yield quotation_item(Quotation(passage.number, where, " ".join(text.split())), run.say)
 
 

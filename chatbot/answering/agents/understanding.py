@@ -102,7 +102,9 @@ class Understanding:
         """Return what the question is about, with an answer if no agent could add anything."""
         if question.attachments:
             return Understood(partial(self._agent.run, question, request=request))
-        question = replace(question, language=CODES.get(language_of(question.query), question.language))
+        of_page = next((name for name, code in CODES.items() if code == question.language), "")
+        own = language_of(question.query, preferred=of_page)
+        question = replace(question, language=CODES.get(own, question.language))
         run, catalog, scope = AgentRun(self._resources, question, request), self._catalog, question.scope
         if is_small_talk(question.search_text) and not run.is_general:
             summary = summarise(catalog, scope)
@@ -236,7 +238,7 @@ def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_e
         years = values_inside(records, scope, YEAR)
         text = say("There is {reports}" if len(records) == 1 else "There are {reports}", reports=reports)
         if years and len(records) > 1:
-            shown = ", ".join(map(str, years))
+            shown = say(", ").join(map(str, years))
             if len(years) > MOST_LISTED:
                 shown = say("{first} to {last}", first=years[0], last=years[-1])
             text = say("{reports}, of {years}", reports=text, years=shown)

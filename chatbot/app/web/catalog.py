@@ -21,6 +21,7 @@ from ...domain.figures import GlossaryEntry, ReportedFigure
 from ...domain.json import Inlines, to_json
 from ...language import evenly_spaced
 from ...language.countries import numeric_code
+from ...language.words import ENGLISH
 from ...library.chunkers import CHUNKERS
 from ...library.loaders import ARCHIVE, suffixes
 from ...questions.reading import COUNTRY, YEAR
@@ -37,6 +38,7 @@ from .routes import (
     Page,
     ScopeQuery,
     answer_type,
+    language,
     listing,
     page_size,
     require_samples,
@@ -250,12 +252,14 @@ class SuggestedQuestion(TypedDict):
 @catalog.get("/api/chunks/<path:chunk_id>/further")
 @route(need="read", returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]))
 def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
-    """Suggest questions to ask after an answer that cites this passage."""
+    """Suggest questions to ask after an answer that cites this passage. They are names and headings alone where the
+    language of the page or of Accept-Language is not English."""
     require_samples()
     scope, passage, retriever = query_scope(query), library().passage(chunk_id), services().runtime.retriever
 
     def search(words: str, inside: Scope) -> Sequence[SearchHit]:
         return retriever.retrieve(words, top_k=SEARCHED_FOR_FURTHER, scope=inside, method="bm25").hits
 
-    suggestions = further_questions(passage, query.question, scope, services().storage.documents, search)
+    documents = services().storage.documents
+    suggestions = further_questions(passage, query.question, scope, documents, search, in_english=language() == ENGLISH)
     return {"questions": [{"question": one.question, "filters": one.scope} for one in suggestions]}

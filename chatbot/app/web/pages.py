@@ -22,7 +22,7 @@ from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
 from ...library.loaders import ARCHIVE, suffixes
 from .access import caller, library, may_read, with_owner
 from .middleware import FRAMED_BY, SECURITY_HEADERS
-from .routes import PAGE, services
+from .routes import PAGE, language, services
 
 pages = Blueprint("pages", __name__)
 assets = Blueprint("assets", __name__)
@@ -32,8 +32,6 @@ COMPRESSED = frozenset({"text/html", "application/json", "text/csv", "text/markd
 """Media types of the responses that are compressed for each request, from MIN_COMPRESSED_BYTES on."""
 MIN_COMPRESSED_BYTES = 1_000
 _IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*"(\.{1,2}/[^"]+)"', re.MULTILINE)
-LANGUAGE_COOKIE = "language"
-"""Set by the switch (static/js/common/choices.js)."""
 
 CHOICES: dict[str, Any] = tomllib.loads((TEMPLATES / "choices.toml").read_text("utf-8"))
 """Words of the modes, and example questions."""
@@ -123,12 +121,6 @@ def documents() -> Response:
     """Show the page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"
     return with_owner(make_response(render_template("documents.html", suffixes=(*suffixes(), ARCHIVE), most=most)))
-
-
-def language() -> str:
-    """Return the language of the current request, one of `LANGUAGES`."""
-    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
-    return chosen if chosen in LANGUAGES else request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
 
 
 @assets.app_template_global("_")

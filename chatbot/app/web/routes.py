@@ -24,6 +24,7 @@ from ...domain import Scope
 from ...domain.errors import LONGEST_SHOWN, IngestingError, InvalidRequestError, SettingsError
 from ...domain.json import POSITION, parse, to_json
 from ...domain.request import Need
+from ...language.words import ENGLISH, LANGUAGES
 
 if TYPE_CHECKING:
     from ...library.samples import SampleReports
@@ -37,6 +38,8 @@ RENAMED = {"offset": "cursor", "after": "cursor", "before": "cursor"}
 """Parameters of API 1 and their new names."""
 View = Callable[..., Any]
 T = TypeVar("T")
+LANGUAGE_COOKIE = "language"
+"""Set by the switch (static/js/common/choices.js)."""
 
 
 class Body(BaseModel):
@@ -132,6 +135,12 @@ def services() -> Services:
     """Return the services of the application that serves the current request."""
     product: Services = current_app.extensions["services"]
     return product
+
+
+def language() -> str:
+    """Return the language of the current request, one of `LANGUAGES`."""
+    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
+    return chosen if chosen in LANGUAGES else request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
 
 
 def samples() -> SampleReports | None:

@@ -2,7 +2,7 @@
 import { comma, count, listed, locale, t } from "./words.js";
 
 export const scopeSize = ({ documents, chunks }) =>
-  `${count(documents, "report")}, ${count(chunks, "passage")}`;
+  [count(documents, "report"), count(chunks, "passage")].join(comma);
 
 export function valueLabel(field, value) {
   if (field !== "type") return String(value);
