@@ -69,11 +69,6 @@ def test_an_unknown_name_is_an_error_that_lists_the_valid_ones() -> None:
         registry.check("green", also=("auto",))
 
 
-def test_a_known_name_is_returned() -> None:
-    assert RETRIEVAL_METHODS.check("hybrid") == "hybrid"
-    assert {"bm25", "hybrid", "vector"} <= {*RETRIEVAL_METHODS.names()}
-
-
 def test_an_adapter_is_imported_on_first_use_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = planted(tmp_path, monkeypatch, "registry_probe_lazy", "def build():\n    return 42\n")
     registry: Registry[int] = Registry("number", {"answer": name})

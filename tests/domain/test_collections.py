@@ -64,7 +64,9 @@ def test_the_standard_ones_are_checked_too_and_may_be_the_same() -> None:
     assert Settings(report_collection="chatbot_data").chunk_collections == ("chatbot_data", "chatbot_data")
 
 
-def test_every_collection_of_the_program_is_taken() -> None:
+def test_every_collection_of_the_program_is_taken_and_copied() -> None:
+    """A new collection has to be added to OTHERS, or a copy leaves it behind."""
     sources = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     named = {name for source in sources for name in re.findall(r'database\["(\w+)"\]', source)}
-    assert {*named, *OTHERS, *DERIVED} == OWN_COLLECTIONS
+    assert named - set(DERIVED) == set(OTHERS)
+    assert {*OTHERS, *DERIVED} == OWN_COLLECTIONS

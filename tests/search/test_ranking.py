@@ -151,9 +151,6 @@ def test_thresholds_are_exact_tenths(tenth: int) -> None:
     assert adaptive(tenth / 10 + 0.05).used == tenth / 10
 
 
-scores = st.lists(st.one_of(st.floats(0, 1), st.integers(0, 10).map(lambda n: n / 10)), max_size=6)
-
-
 # RELEVANCE_FLOOR: a number, what was measured on this database, or what is shipped for the model.
 
 

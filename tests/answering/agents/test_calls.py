@@ -166,12 +166,6 @@ def test_a_round_of_nothing_relevant_ends_the_search(usual: Bench) -> None:
     assert told.answer.answered
 
 
-def test_a_chain_stops_when_it_has_enough(usual: Bench) -> None:
-    follow_ups = [Curious(1).one, '{"enough": true, "question": "What is topic9?"}']
-    told = usual.ask("chain", ScriptedModel(follow_up=follow_ups), "What is the matter of topic100?")
-    assert told.stages == ["follow_up", "intermediate", "follow_up", "answer"]
-
-
 def test_a_chain_that_has_enough_before_it_began_asks_the_question(usual: Bench) -> None:
     told = usual.ask("chain", ScriptedModel(follow_up='{"enough": true, "question": ""}'), "What is topic100?")
     assert told.details("follow_up") == ["What is topic100?"]

@@ -66,11 +66,11 @@ class Stopped:
         return time.monotonic() - at
 
 
-def nothing_goes_on(server: FakeOpenAI, seconds: float = 1.5) -> None:
+def nothing_goes_on(server: FakeOpenAI) -> None:
     """No request is being answered, and none comes any more."""
     server.wait_until(lambda: not under_way(server, CHAT) and not under_way(server, EMBEDDINGS), AT_ONCE)
     made = len(server.requests)
-    time.sleep(seconds)  # longer than the pause before a retry
+    time.sleep(0.8)  # longer than the pause before a retry: half a second (openai._constants.INITIAL_RETRY_DELAY)
     assert len(server.requests) == made
 
 

@@ -17,7 +17,8 @@ def then(question: str) -> str:
 
 
 def test_question_and_answer_until_it_is_enough(model: Bench) -> None:
-    links = [then("What is the population of Kenya?"), then("What is the population of Mali?"), ENOUGH]
+    enough = '{"enough": true, "question": "What is exported?"}'  # which is not asked any more
+    links = [then("What is the population of Kenya?"), then("What is the population of Mali?"), enough]
     told = model.ask("chain", ScriptedModel(follow_up=links, intermediate=["52 million [1].", "20 million [1]."]))
     assert told.stages == ["follow_up", "intermediate", "follow_up", "intermediate", "follow_up", "answer"]
     assert told.details("follow_up") == ["What is the population of Kenya?", "What is the population of Mali?"]

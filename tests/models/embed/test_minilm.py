@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot.config.settings import Settings
-from chatbot.domain.errors import EmbeddingError, SettingsError
-from chatbot.models.embed import EMBEDDERS
+from chatbot.domain.errors import EmbeddingError
 from chatbot.models.embed.minilm import FOLDER, SHA256, MiniLMEmbedder
 from tests.data import cases
 
@@ -81,8 +79,3 @@ def test_a_damaged_model_file_is_named_with_its_remedy(tmp_path: Path, name: str
     assert str(path) in raised.value.message
     assert ("missing" if damage == "missing" else "checksum") in raised.value.message
     assert raised.value.remedy == "Restore the file from the repository."
-
-
-def test_only_its_own_model_can_be_named() -> None:
-    with pytest.raises(SettingsError, match=r"EMBEDDING_MODEL='bge'.*Valid: all-minilm-l6-v2"):
-        EMBEDDERS.builder("minilm")(Settings(), model="bge")

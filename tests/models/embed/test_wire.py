@@ -35,7 +35,9 @@ def authorisation(headers: dict[str, str]) -> str:
 @pytest.mark.parametrize("provider", REMOTE)
 class TestOnTheWire:
     def test_path_key_and_model(self, provider: str, build_provider, providers_server: ProvidersServer) -> None:
-        build_provider(provider).embed_query("growth")
+        embedder = build_provider(provider)
+        assert providers_server.requests == [], "nothing is sent before the first text"
+        embedder.embed_query("growth")
         (sent,) = providers_server.embeddings()
         assert sent.path == PATHS.get(provider, "/v1/embeddings")
         key = authorisation(sent.headers)
@@ -120,10 +122,6 @@ class TestOnTheWire:
             assert embedder.dimensions == PROVIDERS[provider].models[model].dimensions
             with pytest.raises(EmbedderMismatchError, match="of 16 dimensions"):
                 embedder.verify()
-
-    def test_nothing_is_sent_before_the_first_text(self, provider: str, build_provider, providers_server) -> None:
-        build_provider(provider)
-        assert providers_server.requests == []
 
     def test_without_what_it_needs_the_setting_is_named(self, provider: str, build_provider) -> None:
         row = PROVIDERS[provider]
