@@ -29,7 +29,7 @@ from ...search.further import further_questions
 from ...search.scope import summarise
 from ...search.subjects import inferred_scope
 from .access import caller, library, query_scope
-from .files import csv_response
+from .files import XLSX, table_response
 from .routes import (
     COLLECTIONS,
     JSON,
@@ -48,6 +48,8 @@ from .routes import (
 
 catalog = Blueprint("catalog", __name__)
 MOST_LISTED = 1_000
+MOST_IN_FILE = 200_000
+"""Figures of a file."""
 MOST_VALUES = 300
 """Values of each field of the facets; there are fewer countries."""
 LONGEST_QUESTION = 2_000
@@ -131,18 +133,44 @@ class FigureQuery(ScopeQuery):
     cursor: Cursor = ""
     indicator: Annotated[str, Field(description="A heading, or a part below it.")] = ""
     year: Annotated[Number | None, Field(ge=0, le=3000, description="The year of the figures.")] = None
-    format: Literal["json", "csv"] = "json"
+    format: Literal["json", "csv", "xlsx"] = "json"
+    layout: Annotated[
+        Literal["long", "wide"], Field(description="Of a file; wide: a row for each indicator and subject, with years.")
+    ] = "long"
 
 
 @catalog.get("/api/figures")
-@route(need="read", returns=listing("Figures", "figures", ReportedFigure), media=(JSON, "text/csv"))
+@route(need="read", returns=listing("Figures", "figures", ReportedFigure), media=(JSON, "text/csv", XLSX))
 def list_figures(query: FigureQuery) -> Json | Response:
-    """List the figures of the reports as data, of all editions, by indicator and year."""
+    """List the figures of the reports as data, of all editions, by indicator and year.
+
+    A file (`csv`, `xlsx`) without `limit` has all of them; in its `wide` layout, those of the newest edition.
+    """
     require_samples()
-    page = library().figures(query_scope(query), query.indicator, query.year, limit=query.limit, after=query.cursor)
-    if query.format == "csv":
-        return csv_response(map(to_json, page.figures), FIGURE_COLUMNS, "figures.csv")
-    return {"figures": page.figures, "total": page.total, "next": page.next}
+    scope, is_file = query_scope(query), query.format != "json"
+    is_whole = is_file and "limit" not in query.model_fields_set
+    limit, figures, after = MOST_LISTED if is_whole else query.limit, list[ReportedFigure](), query.cursor
+    while True:
+        page = library().figures(scope, query.indicator, query.year, limit=limit, after=after)
+        figures += page.figures
+        if not is_whole or page.next is None:
+            break
+        if page.total > MOST_IN_FILE:
+            message = f"a file has at most {MOST_IN_FILE:,} figures. Choose countries, an indicator or a year."
+            raise InvalidRequestError.for_field("format", message)
+        after = page.next
+    if not is_file:
+        return {"figures": figures, "total": page.total, "next": page.next}
+    if query.layout == "long":
+        return table_response(map(to_json, figures), FIGURE_COLUMNS, "figures", query.format)
+    rows: dict[tuple[str, str, str], Json] = {}
+    for one in figures:
+        if one.newest and one.year is not None:
+            key = {"indicator": one.indicator, "subject": one.subject, "unit": one.unit}
+            rows.setdefault((one.indicator, one.subject, one.unit), key)[str(one.year)] = to_json(one)["value"]
+    years = sorted({year for row in rows.values() for year in row if year.isdecimal()})
+    table = (row for _, row in sorted(rows.items()))
+    return table_response(table, ("indicator", "subject", "unit", *years), "figures", query.format)
 
 
 class GlossaryQuery(Page):

@@ -16,6 +16,9 @@ from typing import Any
 from urllib.parse import quote
 
 from flask import Response, request
+from openpyxl import Workbook
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+from openpyxl.styles import Font
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -32,6 +35,8 @@ FILES = "files"
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
 LONGEST_NAME = 200
 """Bytes: file systems hold 255 for a name."""
+LONGEST_SHEET_NAME = 31
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # the fullwidth signs too
 """Prefixes that spreadsheets read as formulas."""
 
@@ -164,6 +169,30 @@ def _is_formula(cell: str) -> bool:
     return cell.startswith(FORMULA) or cell.lstrip().startswith(FORMULA)
 
 
-def csv_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str) -> Response:
-    headers = {"Content-Disposition": disposition("attachment", name)}
+def table_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str, format: str) -> Response:
+    """Return a table as a file: csv or xlsx."""
+    headers = {"Content-Disposition": disposition("attachment", f"{name}.{format}")}
+    if format == "xlsx":
+        cells = [columns, *([row.get(column) for column in columns] for row in rows)]
+        return Response(xlsx_bytes({name: cells}), mimetype=XLSX, headers=headers)
     return Response(csv_text(rows, columns), mimetype="text/csv", headers=headers)
+
+
+def xlsx_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
+    """Return a workbook: rows by the name of a sheet, the first its head. No text becomes a formula."""
+    book, stream = Workbook(), io.BytesIO()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(re.sub(r"[\[\]:*?/\\]", " ", name)[:LONGEST_SHEET_NAME])
+        sheet.freeze_panes = "A2"
+        for row, cells in enumerate(rows, 1):
+            for column, value in enumerate(cells, 1):
+                cell = sheet.cell(
+                    row, column, ILLEGAL_CHARACTERS_RE.sub("", value) if isinstance(value, str) else value
+                )
+                if isinstance(value, str):
+                    cell.data_type = "s"
+                if row == 1:
+                    cell.font = Font(bold=True)
+    book.save(stream)
+    return stream.getvalue()

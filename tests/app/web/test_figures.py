@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from openpyxl import load_workbook
 
 from chatbot.library.pipeline import Ingested
 from tests.app.web.conftest import Post, error_of, fields_of
@@ -84,6 +85,24 @@ class TestFigures:
         assert [(row["subject"], float(row["value"]), row["text"]) for row in rows] == [
             (one["subject"], one["value"], one["text"]) for one in told
         ]
+
+    def test_indicator_by_subject_by_year(self, client: FlaskClient) -> None:
+        asked = "/api/figures?country_name=kenya&layout=wide&format="
+        table = csv.DictReader(io.StringIO(client.get(f"{asked}csv").get_data(as_text=True)))
+        rows = {row["indicator"]: row for row in table}
+        inflation = rows["Inflation rate (consumer prices)"]
+        assert [inflation[name] for name in ("subject", "unit", "2020", "2021", "2023")] == [
+            "Kenya",
+            "%",
+            "5.4",
+            "6.1",
+            "7.7",
+        ]
+        book = load_workbook(io.BytesIO(client.get(f"{asked}xlsx").get_data()))
+        head, *others = book["figures"].iter_rows(values_only=True)
+        assert head == tuple(table.fieldnames or ())
+        assert len(others) == len(rows)
+        assert 6.1 in next(row for row in others if row[0] == "Inflation rate (consumer prices)")
 
     @pytest.mark.parametrize(("asked", "field"), CASES["what is unknown is named"])
     def test_what_is_unknown_is_named(self, client: FlaskClient, asked: str, field: str) -> None:
