@@ -7,7 +7,7 @@ import json
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.app.web.files import LONGEST_NAME, MOST_FILES, csv_response, safe_name
+from chatbot.app.web.files import LONGEST_NAME, MOST_FILES, safe_name, table_response
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION, error_of, fields_of
 from tests.app.web.knowledge import KENYA, MALI_CSV, added, ended, post_form, rows, upload
@@ -148,5 +148,5 @@ def test_an_empty_field_counts_as_not_given_and_an_upper_case_suffix_is_read(cli
 
 def test_a_text_that_begins_like_a_formula_is_a_text_in_a_spreadsheet() -> None:
     rows = [{"name": "=HYPERLINK(1)", "value": -2.5}, {"name": 'said "so", and', "value": None}]
-    response = csv_response(rows, ("name", "value"), "a/b.csv")
+    response = table_response(rows, ("name", "value"), "a/b", "csv")
     assert response.get_data(as_text=True).splitlines() == ["name,value", "'=HYPERLINK(1),-2.5", '"said ""so"", and",']
