@@ -20,6 +20,7 @@ from chatbot import __version__
 from chatbot.app.cli import main
 
 ROOT = Path(__file__).parent.parent
+BUNDLED = re.compile(r'DOMPurify\.version="([\d.]+)"')
 VENDORED = re.compile(r"(pdfjs|dompurify|marked|swagger-ui)-([\d.]+)\.js")
 SHIPPED = ("templates", "static", "sample_data")
 SERVES = """
@@ -146,6 +147,8 @@ def test_the_lock_has_every_package_within_its_range_and_with_hashes(name: str) 
 
 def test_no_vendored_script_has_a_known_weakness() -> None:
     vendored = {m[1]: Version(m[2]) for p in (ROOT / "static/vendor").glob("*.js") if (m := VENDORED.match(p.name))}
+    (swagger,) = (ROOT / "static/vendor").glob("swagger-ui-*.js")  # it has another copy of DOMPurify
+    vendored["dompurify"] = min(vendored["dompurify"], *map(Version, BUNDLED.findall(swagger.read_text())))
     advisories = json.loads((ROOT / "static/vendor/advisories.json").read_text())
     assert {advisory["package"] for advisory in advisories} == set(vendored)
     assert all("#" in advisory["source"] for advisory in advisories)  # an issue or pull request on GitHub
