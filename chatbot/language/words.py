@@ -18,6 +18,7 @@ RIGHT_TO_LEFT = frozenset({"ar"})
 ENGLISH: Language = "en"
 CODES: Mapping[str, Language] = {"spanish": "es", "french": "fr", "portuguese": "pt", "arabic": "ar"}
 """Codes by the name that `language_of` returns; not English, whose name it also returns in doubt."""
+NAMES_OF_CODES: Mapping[str, str] = {code: name for name, code in CODES.items()}
 
 
 class Say(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import log
@@ -167,11 +167,12 @@ class IndicatorIndex:
         best = max(near, key=lambda label: (near[label], labels[label]))
         return best if near[best] > near[default] + LABEL_LEAD else default
 
-    def sure_headings(self, topic: str, request: RequestContext | None = None) -> list[str]:
-        """Return the headings that a question surely means by their phrases in the glossary. Raises EmbeddingError."""
-        every = [(name, None) for name in sorted(self._current().headings)]
-        compared = self._compared(topic, every, request)[1] if every else {}
-        return [name for (name, _), near in compared.items() if near.score >= SURE]
+    def sure_headings(self, topic: str, but: Collection[str], request: RequestContext | None = None) -> list[str]:
+        """Return the headings, other than ``but``, that a question surely means by their phrases in the glossary.
+        Raises EmbeddingError."""
+        names = sorted(self._current().headings.difference(but))
+        near = zip(names, self.near(topic, names, request) if names else (), strict=True)
+        return [name for name, one in near if one is not None and one.score >= SURE]
 
     def names_one(self, words: str, headings: Iterable[str], beside: str = "") -> bool:
         """Return whether words surely mean a heading, and none of the labels below the heading ``beside``. Raises
@@ -208,7 +209,9 @@ class IndicatorIndex:
         weight = cache(lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term])))
         asked = _Asked(frozenset(self._terms(topic)), weight)
         # All at once: group by group takes four times as long. Not `@`: its threads take 27 ms of CPU while they wait.
-        rows = [row for group in groups.values() for row in range(group.start, group.start + len(group.terms))]
+        rows = list[int]()
+        for group in groups.values():
+            rows += range(group.start, group.start + len(group.terms))
         cosines = np.vecdot(vectors[rows], self._embedder.embed_query(topic, request=request))
         found: dict[tuple[str, str | None], Near] = {}
         end = 0

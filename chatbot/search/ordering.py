@@ -133,9 +133,8 @@ class Refiner:
     def missing_headings(self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None) -> str:
         """Return the glossary's headings that the question surely means and no hit has. Their passages are found by
         these words: the question's own may stand in none of them. Raises EmbeddingError."""
-        sure = self._index.sure_headings(text.topic, request) if self._index else ()
         present = {hit.chunk.heading for hit in hits}
-        return " ".join(name for name in sure if name not in present)
+        return " ".join(self._index.sure_headings(text.topic, present, request)) if self._index else ""
 
     def by_heading(
         self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None
@@ -181,7 +180,11 @@ class Refiner:
                     found[-1].append(asked.intersection(terms(f"{hit.chunk.heading} {one}")))
             counts.update(frozenset().union(*found[-1]))
         weights = {term: log(1 + len(hits) / count) for term, count in counts.items()}
-        return np.array([max((sum(map(weights.__getitem__, sorted(one))) for one in own), default=0) for own in found])
+        scores = np.zeros(len(hits))
+        for place, own in enumerate(found):
+            for one in own:
+                scores[place] = max(scores[place], sum(map(weights.__getitem__, sorted(one))))
+        return scores
 
 
 def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:

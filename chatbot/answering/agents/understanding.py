@@ -31,7 +31,7 @@ from ...domain.request import RequestContext
 from ...domain.scope import Named, Reading
 from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
-from ...language.words import CODES, Say, counted, in_english
+from ...language.words import CODES, NAMES_OF_CODES, Say, counted, in_english
 from ...questions.kinds import asks_what_it_is_about, is_small_talk
 from ...questions.reading import COUNTRY, YEAR, list_in_words, name_in_words, read_names, remove_names, values_of
 from ...search.indicators import Glossary
@@ -102,8 +102,7 @@ class Understanding:
         """Return what the question is about, with an answer if no agent could add anything."""
         if question.attachments:
             return Understood(partial(self._agent.run, question, request=request))
-        of_page = next((name for name, code in CODES.items() if code == question.language), "")
-        own = language_of(question.query, preferred=of_page)
+        own = language_of(question.query, preferred=NAMES_OF_CODES.get(question.language, ""))
         question = replace(question, language=CODES.get(own, question.language))
         run, catalog, scope = AgentRun(self._resources, question, request), self._catalog, question.scope
         if is_small_talk(question.search_text) and not run.is_general:

@@ -56,7 +56,7 @@ _SOURCE_LINE = re.compile(
 )
 _WORD = r"(?:[^\s()\d]+|20\d\d|19\d\d)"
 _MARK = r"(?:[≤≥<>]?\d[\d.,%–-]*|[A-Z][A-Za-z]{2})"
-_MARKS = re.compile(rf"{_MARK}(?:\s+{_MARK})*")
+_MARKS = re.compile(rf"^{_MARK}(?:[^\S\n]+{_MARK})*$", re.MULTILINE)
 """Figures and months along a chart: "0 5 10 15", "JAN FEB"."""
 LEAST_MARKS = 4
 _ASIDE = re.compile(rf"\({_WORD}(?: {_WORD}){{0,2}}\)")
@@ -255,7 +255,7 @@ def statements(passage: Passage) -> list[Statement]:
 
 def _is_chart(chunk: Chunk) -> bool:
     """Return whether the labels along a chart are among the text."""
-    return sum(len(line.split()) for line in chunk.text.splitlines() if _MARKS.fullmatch(line)) >= LEAST_MARKS
+    return len(" ".join(_MARKS.findall(chunk.text)).split()) >= LEAST_MARKS
 
 
 def _split(chunk: Chunk) -> Iterator[Statement]:
