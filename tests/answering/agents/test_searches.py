@@ -16,13 +16,12 @@ from chatbot.search.pipeline import Retrieval
 from tests.answering.agents.limits import STALL, a_run, answered, asking, eight, no_thread_left, searched
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
-from tests.models.chat.conftest import passage
 
 Work = Callable[[RequestContext], int]
 MAY_STAY = 3 * 8
 """Files: SQLite closes one only when no other connection has locked it, and uses it again for the next. As many stay as
 there were connections at once: eight searches, and those of the questions before that were given up and have not yet
-ended (up to ten were seen). A leak would be one a search: 800 here."""
+ended (up to ten were seen). A leak would be one a search: 200 here."""
 
 
 def after(seconds: float, value: int) -> Work:
@@ -96,12 +95,12 @@ GIVEN_UP = 100
 class TestConnections:
     """The embedded database has one connection per thread; those of searches end with their threads."""
 
-    def test_two_hundred_deep_questions(self, services: Services, server: FakeOpenAI, kenya, mali) -> None:
+    def test_fifty_deep_questions(self, services: Services, server: FakeOpenAI, kenya, mali) -> None:
         server.always(CHAT, ScriptedModel())
         answered(services, asking("deep"))
         handles, files = len(services.storage.database._connections), open_files()
         with no_thread_left():
-            for _ in range(200):
+            for _ in range(50):
                 searched(a_run(services), eight(4))
         # What a thread holds is let go a moment after the thread is gone from the list.
         server.wait_until(lambda: len(services.storage.database._connections) <= handles + 1)
@@ -118,9 +117,3 @@ class TestConnections:
 
 def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
-
-
-# What several searches found: in turn, each once, and each search with all of its own.
-
-
-ONE, TWO, THREE = (passage(number, f"Passage {number}.").hit for number in (1, 2, 3))

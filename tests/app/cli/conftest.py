@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.cli import main
+from chatbot.config.settings import Settings
+from chatbot.database import Location
+from chatbot.database.core import Database
 from tests.conftest import KENYA_2023, write_report
 
 
@@ -21,6 +24,11 @@ class Result:
 
 
 Run = Callable[..., Result]
+
+
+def opened(place: str | Path) -> Database:
+    settings = Settings.from_env({})
+    return Location.parse(str(place), settings).open(settings)
 
 
 @pytest.fixture

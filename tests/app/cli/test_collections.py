@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.config.settings import Settings
-from chatbot.database import Location
-from chatbot.database.core import Database
-from tests.app.cli.conftest import Run
+from tests.app.cli.conftest import Run, opened
 from tests.conftest import write_report
 
 COLLECTIONS = "news: Daily news.; report_chatting: Country reports."
@@ -30,11 +27,6 @@ def loaded(run: Run, kenya_file: Path, tmp_path: Path) -> Run:
         done = run("ingest", *arguments, EMBEDDING_PROVIDER="hashing", EMBEDDING_MODEL="64")
         assert done.status == 0, done.err
     return run
-
-
-def opened(path: str | Path) -> Database:
-    settings = Settings.from_env({})
-    return Location.parse(str(path), settings).open(settings)
 
 
 def test_a_question_within_one(loaded: Run) -> None:

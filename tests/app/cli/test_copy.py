@@ -13,10 +13,8 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.migration.copy import OTHERS
-from chatbot.config.settings import Settings
-from chatbot.database import Location
 from chatbot.database.core import Database, Json
-from tests.app.cli.conftest import Run
+from tests.app.cli.conftest import Run, opened
 from tests.app.migration.corpora import COLLECTIONS, contents, write_corpus
 from tests.fakes.nx_server import NxProcess
 
@@ -33,11 +31,6 @@ def server(tmp_path: Path) -> Iterator[NxProcess]:
 def environment(environment: dict[str, str]) -> dict[str, str]:
     """No provider set: whoever needs a vector would have to use the stored one, which has no key."""
     return {name: value for name, value in environment.items() if name != "EMBEDDING_PROVIDER"}
-
-
-def opened(uri: str | Path) -> Database:
-    settings = Settings.from_env({})
-    return Location.parse(str(uri), settings).open(settings)
 
 
 def start(source: str | Path, target: str | Path, environment: dict[str, str]) -> subprocess.Popen[str]:

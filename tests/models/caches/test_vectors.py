@@ -19,7 +19,7 @@ from chatbot.domain import Matrix, Vector
 from chatbot.domain.errors import EmbeddingError
 from chatbot.domain.request import RequestContext
 from chatbot.models import caches
-from chatbot.models.caches import CachedEmbedder, KnownVectors, WarmCache, text_key, write_warm_cache
+from chatbot.models.caches import CachedEmbedder, KnownVectors, WarmCache, write_warm_cache
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.models.embed.minilm import MiniLMEmbedder
 
@@ -82,16 +82,6 @@ def test_the_same_input_gives_the_same_file(tmp_path: Path) -> None:
     write_warm_cache(tmp_path / "1.npz", "m", ["a", "b"], vectors)
     write_warm_cache(tmp_path / "2.npz", "m", ["b", "a"], vectors[::-1])
     assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
-
-
-def test_without_a_file_the_cache_is_empty(tmp_path: Path) -> None:
-    cache = WarmCache(tmp_path / "none.npz")
-    assert cache.get("", "a") is None
-
-
-def test_keys_are_stable() -> None:
-    """They are stored in the shipped file."""
-    assert text_key("Kenya").hex() == "d9e421885e5ade0431d41107cdaa4683"
 
 
 # The embedder in front of a cache: what is known is not computed (R-B3).
