@@ -171,8 +171,11 @@ class IndicatorIndex:
         """Return the headings, other than ``but``, that a question surely means by their phrases in the glossary.
         Raises EmbeddingError."""
         names = sorted(self._current().headings.difference(but))
-        near = zip(names, self.near(topic, names, request) if names else (), strict=True)
-        return [name for name, one in near if one is not None and one.score >= SURE]
+        sure = list[str]()
+        for name, near in zip(names, self.near(topic, names, request) if names else (), strict=True):
+            if near is not None and near.score >= SURE:
+                sure.append(name)
+        return sure
 
     def names_one(self, words: str, headings: Iterable[str], beside: str = "") -> bool:
         """Return whether words surely mean a heading, and none of the labels below the heading ``beside``. Raises

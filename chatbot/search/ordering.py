@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from operator import attrgetter
 
 import numpy as np
 
@@ -133,7 +134,7 @@ class Refiner:
     def missing_headings(self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None) -> str:
         """Return the glossary's headings that the question surely means and no hit has. Their passages are found by
         these words: the question's own may stand in none of them. Raises EmbeddingError."""
-        present = {hit.chunk.heading for hit in hits}
+        present = set(map(attrgetter("chunk.heading"), hits))
         return " ".join(self._index.sure_headings(text.topic, present, request)) if self._index else ""
 
     def by_heading(
@@ -182,8 +183,8 @@ class Refiner:
         weights = {term: log(1 + len(hits) / count) for term, count in counts.items()}
         scores = np.zeros(len(hits))
         for place, own in enumerate(found):
-            for one in own:
-                scores[place] = max(scores[place], sum(map(weights.__getitem__, sorted(one))))
+            for said in own:
+                scores[place] = max(scores[place], sum(map(weights.__getitem__, sorted(said))))
         return scores
 
 

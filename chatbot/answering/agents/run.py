@@ -149,6 +149,9 @@ class AgentRun:
         self.has_model = resources.chat_model.is_language_model
         self.is_general = self.has_model and self.settings.on_empty == "general"
         """True if the model answers from general knowledge where the reports hold nothing."""
+        reports = resources.language
+        self.is_unread = not resources.embedder.multilingual and language_of(question.query, reports) != reports
+        """True if the question is in another language than the reports, which the embedding model does not know."""
         self.is_mode_chosen = False
         """True if another agent has chosen the mode."""
         self.choice_stopped_by: Stopper = ""
@@ -194,12 +197,6 @@ class AgentRun:
     def read(self, query: str) -> Reading:
         """Return the names in a query, inside the question's scope."""
         return read_names(query, self.resources.catalog, self.question.scope)
-
-    @property
-    def is_unread(self) -> bool:
-        """True if the question is in another language than the reports, which the embedding model does not know."""
-        reports = self.resources.language
-        return not self.resources.embedder.multilingual and language_of(self.question.query, reports) != reports
 
     @cached_property
     def judge(self) -> Judge:
