@@ -33,7 +33,7 @@ def test_the_api_can_be_read_and_tried(chromium: str, tmp_path: Path) -> None:
         for link in page.get_by_role("navigation").get_by_role("link").all():
             box = link.bounding_box()
             assert box is not None
-            assert box["height"] == 40
+            assert box["height"] >= 40  # a finger finds it
         page.get_by_role("link", name="Chat", exact=True).click()
         expect(page.locator("#question")).to_be_visible()
         assert not wrong
