@@ -12,12 +12,12 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.config.settings import Settings
 from chatbot.library.loaders import loader_for
 from chatbot.library.sources import Source, make_document
-from tests.app.web.live import served
+from tests.app.web.live import address
 from tests.conftest import KENYA_2023, write_report
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.test_browser import chromium, launched, watched
 
-__all__ = ["chromium", "launched"]
+__all__ = ["address", "chromium", "launched"]
 
 GROWTH, CAPITAL, RATE = "What is the population growth rate?", "What is the capital?", "And the birth rate?"
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -49,12 +49,6 @@ def app(server: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     created.extensions["services"].ingesting.ingestor.ingest(document)
     yield created
     close_app(created)
-
-
-@pytest.fixture(scope="module")
-def address(app: Flask) -> Iterator[str]:
-    with served(app) as port:
-        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.access import KEY_COOKIE, PERSON_COOKIE
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import error_of
-from tests.app.web.live import served
+from tests.app.web.live import address
 from tests.test_browser import chromium, launched
 
-__all__ = ["chromium", "launched"]
+__all__ = ["address", "chromium", "launched"]
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the provider, which runs in this process
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -74,12 +74,6 @@ def app(provider: tuple[str, Any], tmp_path_factory: pytest.TempPathFactory) -> 
     )
     yield made
     close_app(made)
-
-
-@pytest.fixture(scope="module")
-def address(app: Flask) -> Iterator[str]:
-    with served(app) as port:
-        yield f"http://127.0.0.1:{port}"
 
 
 def sign_in(page: Page, sub: str) -> None:

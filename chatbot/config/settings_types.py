@@ -1,5 +1,5 @@
-"""Types of single settings: how their text is read, and which values are refused; and presets, which set several. Each
-check raises ValueError with the form that would be right; `Settings` adds the name of the setting."""
+"""Types of single settings: how their text is read, and which values are refused; presets, which set several; and
+files that settings name. Each check raises ValueError with the form that would be right; `Settings` adds the name."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from importlib.resources import files
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from ..domain.costs import ModelPrice, read_prices
+from ..domain.errors import SettingsError
 
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 """A preset named in a request does not change these: the reports are split already."""
@@ -172,3 +174,13 @@ Schema = Annotated[
     AfterValidator(lambda parts: () if parts == ("chatbot",) else parts),
 ]
 Url = Annotated[str, AfterValidator(_check_url)]
+
+
+def read_tables(setting: str, path: Path, guide: str = "") -> dict[str, Any]:
+    """Return the tables of a file. Raises SettingsError: it cannot be read (``guide`` follows then), or is not TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{setting}: {path} cannot be read: {error.strerror}.{guide}") from error
+    except ValueError as error:  # also of text that is not UTF-8
+        raise SettingsError(f"{setting}: {path} is not TOML: {error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from ...config.settings import Settings
+from ...config.settings_types import read_tables
 from ...domain import Value
 from ...domain.errors import SettingsError
 from ...domain.request import KEY_ROLES, ApiKey, KeyRole
@@ -77,14 +77,8 @@ class Groups:
 
 def read_groups(path: Path, settings: Settings) -> Mapping[str, Group]:
     """Return the groups of a file by name. Raises SettingsError: naming the group, what is wrong and what is valid."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(f"SIGN_IN_GROUPS: {path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:  # also of text that is not UTF-8
-        raise SettingsError(f"SIGN_IN_GROUPS: {path} is not TOML: {error}") from error
     groups: dict[str, Group] = {}
-    for name, stated in table.items():
+    for name, stated in read_tables("SIGN_IN_GROUPS", path).items():
         place = f"SIGN_IN_GROUPS: the group {name!r} of {path}"
         try:
             group = groups[name] = Group.model_validate(stated)

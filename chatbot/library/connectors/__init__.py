@@ -5,7 +5,6 @@ A kind of place is one file and one line here. Its `Connector` names the keys of
 
 from __future__ import annotations
 
-import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...config.registry import Registry
+from ...config.settings_types import read_tables
 from ...domain import Value
 from ...domain.errors import InvalidRequestError, SettingsError, UnknownNameError
 from ...domain.json import parse
@@ -81,14 +81,8 @@ CONNECTORS: Registry[Connector] = Registry(
 def read_sources(path: Path, check: Callable[[Overrides], object]) -> Mapping[str, Connector]:
     """Return the sources of a file by name. ``check`` raises InvalidRequestError for metadata that no report can have.
     Raises SettingsError: the file cannot be read, or a table is wrong; the message lists what is valid."""
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(f"SOURCES: {path} cannot be read: {error.strerror}. See docs/sources.md.") from error
-    except ValueError as error:  # also of text that is not UTF-8
-        raise SettingsError(f"SOURCES: {path} is not TOML: {error}") from error
     sources: dict[str, Connector] = {}
-    for name, stated in tables.items():
+    for name, stated in read_tables("SOURCES", path, " See docs/sources.md.").items():
         place = f"SOURCES: the source {name!r} of {path}"
         if not isinstance(stated, dict):
             valid = ", ".join(CONNECTORS.names())

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from flask import Flask
 
 from chatbot.app.web.server import Server, listen
@@ -31,6 +32,13 @@ def served(app: Flask) -> Iterator[int]:
     """The port. Closed with the server are its connections."""
     with running(app) as (_, port):
         yield port
+
+
+@pytest.fixture(scope="module")
+def address(app: Flask) -> Iterator[str]:
+    """Where the fixture ``app`` of a module that imports this one is served."""
+    with served(app) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
