@@ -75,6 +75,8 @@ _SPELLINGS = {
     ),
 }
 """Signs of a language besides its stop words; a word with a capital may be a name."""
+CLEAR = 5
+"""Different stop words of a language that show it, where no other has half as many."""
 _LATIN, _NOT_LATIN = re.compile("[a-zA-Z\u00c0-\u024f]"), re.compile(r"[^\W\d_a-zA-Z\u00c0-\u024f]+")
 _ARABIC = re.compile("[ةىيك]")
 """Letters that Persian and Urdu, in the same script, write in other ways."""
@@ -155,8 +157,10 @@ def language_of(text: str, otherwise: str = "english", preferred: str = "spanish
     ``preferred``: among those with as many signs."""
     words = set(_TERM.findall(text.lower()))
     signs = {language: len(words & own) for language, own in _SIGNS.items()}
-    for language, pattern in _SPELLINGS.items():
-        signs[language] += len(set(pattern.findall(text)))
+    # Spellings decide where stop words leave a doubt: looking for them takes four fifths of the time.
+    if 2 * sorted(signs.values())[-2] >= signs[otherwise] or signs[otherwise] < CLEAR:
+        for language, pattern in _SPELLINGS.items():
+            signs[language] += len(set(pattern.findall(text)))
     best = max(LANGUAGES, key=lambda language: (signs[language], language == preferred, language == "spanish"))
     if signs[best] > max(1, signs[otherwise]):
         return best

@@ -37,6 +37,9 @@ ALMOST_SAID, SAID = 0.95, 0.5
 LABEL_LEAD = 0.05
 """By how much a label's phrase must be nearer to the question than its heading's own to be meant instead of it."""
 
+Key = tuple[str, str | None]
+"""A heading and one of its labels: "" is the heading itself, None the heading with all of its labels."""
+
 
 @dataclass(frozen=True, slots=True)
 class Near:
@@ -58,11 +61,13 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The phrases of one heading or label: the words of each and of all, and the row of the first one's vector."""
+    """The phrases of one heading or label: the words of each and of all, and the row of the first one's vector.
+    ``number``: of the group, from 0."""
 
     terms: Sequence[frozenset[str]]
     every: frozenset[str]
     start: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +86,11 @@ class _Asked:
 
 
 class _Phrases:
-    """Glossary entries by heading and label; the label "" is the heading itself.
-
-    ``groups``: the phrases embedded so far, by heading and label; the label None has those of all labels too.
-    """
+    """Glossary entries by heading and label. ``groups``: the phrases embedded so far."""
 
     def __init__(self, entries: Sequence[GlossaryEntry], terms: Callable[[str], Sequence[str]]) -> None:
         self.entries = entries
-        self.groups: dict[tuple[str, str | None], _Group] = {}
+        self.groups: dict[Key, _Group] = {}
         self.vectors: Matrix = np.empty((0, 0), np.float32)
         self._terms = terms
         self._phrases: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -99,7 +101,7 @@ class _Phrases:
         words = ({term for text in self.of(heading, None) for term in terms(text)} for heading in self.headings)
         self.counts = Counter(term for own in words for term in own)
 
-    def add(self, keys: Sequence[tuple[str, str | None]], embedder: Embedder) -> None:
+    def add(self, keys: Sequence[Key], embedder: Embedder) -> None:
         """Embed the phrases of these headings and labels. Raises EmbeddingError."""
         texts = {key: self.of(*key) for key in keys}
         vectors, start = embedder.embed_documents([text for own in texts.values() for text in own]), len(self.vectors)
@@ -107,11 +109,11 @@ class _Phrases:
         self.vectors = np.concatenate([self.vectors, vectors]) if start else vectors
         for key, own in texts.items():
             terms = [frozenset(self._terms(text)) for text in own]
-            self.groups[key] = _Group(terms, frozenset().union(*terms), start)
+            self.groups[key] = _Group(terms, frozenset().union(*terms), start, len(self.groups))
             start += len(own)
 
     def of(self, heading: str, label: str | None) -> list[str]:
-        """Return what is said for a label, "" for the heading alone, None for all of its labels."""
+        """Return what is said for a key."""
         labels = [label] if label is not None else ["", *(own for name, own in self._phrases if name == heading)]
         texts: dict[str, None] = {}
         for one in labels:
@@ -170,22 +172,18 @@ class IndicatorIndex:
     def sure_headings(self, topic: str, but: Collection[str], request: RequestContext | None = None) -> list[str]:
         """Return the headings, other than ``but``, that a question surely means by their phrases in the glossary.
         Raises EmbeddingError."""
-        names = sorted(self._current().headings.difference(but))
-        sure = list[str]()
-        for name, near in zip(names, self.near(topic, names, request) if names else (), strict=True):
-            if near is not None and near.score >= SURE:
-                sure.append(name)
-        return sure
+        keys = [(name, None) for name in sorted(self._current().headings.difference(but))]
+        compared = self._compared(topic, keys, request, least=SURE)[1] if keys else {}
+        return [name for (name, _), near in compared.items() if near.score >= SURE]
 
     def names_one(self, words: str, headings: Iterable[str], beside: str = "") -> bool:
         """Return whether words surely mean a heading, and none of the labels below the heading ``beside``. Raises
         EmbeddingError."""
         whole = [(name, None) for name in [*headings, *self._current().headings, beside]]
-        _, compared = self._compared(words, [*whole, (beside, "")])
-        best = max(compared[key].score for key in whole)
+        best = max((near.score for near in self._compared(words, whole, least=SURE)[1].values()), default=0.0)
         if best < SURE or not beside:
             return best >= SURE
-        own, part = (compared[beside, label].score for label in ("", None))
+        own, part = (near.score for near in self._compared(words, [(beside, ""), (beside, None)])[1].values())
         return part <= own or part < best - LABEL_LEAD
 
     def _current(self) -> _Phrases:
@@ -197,36 +195,36 @@ class IndicatorIndex:
             return self._phrases
 
     def _compared(
-        self, topic: str, keys: Sequence[tuple[str, str | None]], request: RequestContext | None = None
-    ) -> tuple[_Asked, Mapping[tuple[str, str | None], Near]]:
-        """Return what is asked, and how near the best phrase of each key is to it. Words are weighed by the headings of
-        the glossary and of ``keys``, so the same question always weighs the same."""
+        self, topic: str, keys: Sequence[Key], request: RequestContext | None = None, least: float = 0.0
+    ) -> tuple[_Asked, Mapping[Key, Near]]:
+        """Return what is asked, and how near the best phrase of each key is to it, without keys that cannot score
+        ``least``. Words are weighed by the headings of the glossary and of ``keys``: the same question weighs the same.
+        """
         phrases = self._current()
         with self._lock:
             if new := [key for key in dict.fromkeys(keys) if key not in phrases.groups]:
                 phrases.add(new, self._embedder)
             groups, vectors = {key: phrases.groups[key] for key in keys}, phrases.vectors
+            starts = [group.start for group in phrases.groups.values()]
         topic = self.compared_text(topic)
         own = [group for (name, label), group in groups.items() if label is None and name not in phrases.headings]
         counts, headings = Counter(term for group in own for term in group.every), len(phrases.headings) + len(own)
         weight = cache(lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term])))
         asked = _Asked(frozenset(self._terms(topic)), weight)
-        # All at once: group by group takes four times as long. Not `@`: its threads take 27 ms of CPU while they wait.
-        rows = list[int]()
-        for group in groups.values():
-            rows += range(group.start, group.start + len(group.terms))
-        cosines = np.vecdot(vectors[rows], self._embedder.embed_query(topic, request=request))
-        found: dict[tuple[str, str | None], Near] = {}
-        end = 0
+        # All at once, and not by `@`: its threads take 27 ms of CPU while they wait.
+        cosines = np.vecdot(vectors, self._embedder.embed_query(topic, request=request))
+        nearest = np.maximum.reduceat(cosines, starts).tolist()
+        found: dict[Key, Near] = {}
         for key, group in groups.items():
-            start, end = end, end + len(group.terms)
-            own_cosines, shared = cosines[start:end], [0.0] * len(group.terms)
-            scores = own_cosines
-            if not asked.terms.isdisjoint(group.every):
+            if nearest[group.number] < least - WORDS:
+                continue
+            if asked.terms.isdisjoint(group.every):
+                found[key] = Near(nearest[group.number], 0.0)
+            else:
                 shared = list(map(asked.shared, group.terms))
-                scores = own_cosines + WORDS * np.array(shared)
-            place = int(scores.argmax())
-            found[key] = Near(float(own_cosines[place]), shared[place])
+                rows = cosines[group.start : group.start + len(shared)]
+                place = int((rows + WORDS * np.array(shared)).argmax())
+                found[key] = Near(float(rows[place]), shared[place])
         return asked, found
 
     def compared_text(self, topic: str) -> str:

@@ -175,17 +175,15 @@ class Refiner:
         needs_figure = asks_for_amount(question)
         found, counts = list[list[frozenset[str]]](), Counter[str]()
         for hit in hits:
+            named = asked.intersection(terms(hit.chunk.heading))
             found.append([])
             for one in sentences(hit.chunk.text):
                 if not (needs_figure and known.issuperset(_FIGURE.findall(YEAR_PATTERN.sub("", one)))):
-                    found[-1].append(asked.intersection(terms(f"{hit.chunk.heading} {one}")))
+                    found[-1].append(named.union(asked.intersection(terms(one))))
             counts.update(frozenset().union(*found[-1]))
         weights = {term: log(1 + len(hits) / count) for term, count in counts.items()}
-        scores = np.zeros(len(hits))
-        for place, own in enumerate(found):
-            for said in own:
-                scores[place] = max(scores[place], sum(map(weights.__getitem__, sorted(said))))
-        return scores
+        sums = ([sum(map(weights.__getitem__, sorted(said))) for said in own] for own in found)
+        return np.array([max(own, default=0.0) for own in sums])
 
 
 def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
