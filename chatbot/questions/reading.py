@@ -171,8 +171,7 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
     def is_plain(country: NamedCountry, names: Sequence[NamedCountry]) -> bool:
         is_of_others = of_others and len(names) == 1
         is_beside = country.by_people and (chosen is not None or any(map(has_report, countries)))
-        refers = _REFERS.search(text[: country.start]) is not None
-        return not (is_of_others or is_beside or refers) and _is_asked(text, names[0], countries)
+        return not (is_of_others or is_beside) and _is_asked(text, names[0], countries)
 
     lists = list(_lists(text, countries))
     leads = [(max(0, names[0].start - MAX_LEAD_CHARACTERS), names[0].start) for names in lists]
