@@ -42,8 +42,7 @@ def similarity_search(
     """Return the passages nearest to ``query``, best first, with the fields of the seed's documents and ``score``.
 
     ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Raises InvalidRequestError: no query, a
-    limit out of bounds, an unknown context, country, year or collection; otherwise as `create_embedding`.
-    """
+    limit out of bounds, an unknown context, country, year or collection; otherwise as `create_embedding`."""
     if not 1 <= limit <= MAX_CANDIDATES:
         raise InvalidRequestError.for_field("limit", f"must be from 1 to {MAX_CANDIDATES}.")
     vector, services = np.array(create_embedding(query), np.float32), _services()

@@ -39,8 +39,7 @@ class IngestionFile:
     """One file of a job. It is stored (``file_id``), fetched (``url``), or both after the first fetch.
 
     ``identity`` names the document it becomes. ``owner`` works on it until ``until`` (seconds since 1970); then
-    any worker may continue with it.
-    """
+    any worker may continue with it."""
 
     id: Hidden[str]
     ingestion_id: Hidden[str]

@@ -60,8 +60,7 @@ class SourceState:
 
     ``counts``: files by outcome: added, replaced, unchanged, removed, failed; deleted (a person deleted the report);
     gone (no longer there, but not removed). ``problem``: why the source could not be read, or nothing was removed.
-    ``failures`` are those of the run, ``changes`` also of earlier ones, the latest first.
-    """
+    ``failures`` are those of the run, ``changes`` also of earlier ones, the latest first."""
 
     name: str
     kind: str

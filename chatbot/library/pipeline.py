@@ -309,8 +309,7 @@ class IngestionService:
         ``overrides`` (see `check_overrides`) hold until others are given. A new report belongs to ``owner``; a known
         one keeps its owner. ``limit``: where its passages must be. ``upload_number``: when it was sent, None = now.
         Raises SupersededError: a newer upload of this file is registered; InvalidRequestError: an invalid chunk size
-        or collection; otherwise as `Ingestor.ingest`.
-        """
+        or collection; otherwise as `Ingestor.ingest`."""
         change = self._change(source, overrides or {}, file_id, upload_number)
         if isinstance(change, Ingested):
             return change  # without a lease: no passage is written

@@ -70,8 +70,7 @@ def load_command(name: str) -> click.Command:
 def cli(context: click.Context) -> None:
     """Ask your reports.
 
-    Settings come from the environment and from .env; see .env.example for all of them.
-    """
+    Settings come from the environment and from .env; see .env.example for all of them."""
     from ..services import Services  # only when a command runs: help and version do not need it
 
     settings = Settings.from_env()

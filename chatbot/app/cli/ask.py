@@ -92,8 +92,7 @@ def ask(services: Services, /, question: str | None, source: Path | None, target
 
     Example: python -m chatbot ask "What is the population growth rate?" --country KE --year 2023
 
-    Example: python -m chatbot ask --from questions.csv --to answers.csv
-    """
+    Example: python -m chatbot ask --from questions.csv --to answers.csv"""
     services, fields, as_json = _read(services, options)
     if question is not None and source is None and target is None:
         _answer(services, {**fields, "query": question}, as_json=as_json)
@@ -111,8 +110,7 @@ def chat(services: Services, /, **options: Any) -> None:
 
     Questions are read from standard input, one a line.
 
-    Example: python -m chatbot chat --country Kenya
-    """
+    Example: python -m chatbot chat --country Kenya"""
     services, fields, as_json = _read(services, options)
     click.echo("> ", nl=False, err=True)
     for line in map(str.strip, sys.stdin):

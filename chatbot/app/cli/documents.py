@@ -68,8 +68,7 @@ def ingest(
     A folder is read with its subfolders; its manifest.json describes the files, and flags win over it. An unchanged
     file is skipped, a changed file replaces its old version. Run an interrupted command again to continue.
 
-    Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html --country Kenya --year 2024
-    """
+    Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html --country Kenya --year 2024"""
     named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
     named["labels"] = list(flags["labels"]) or None
     given = {name: value for name, value in named.items() if value is not None}
@@ -208,8 +207,7 @@ def sync(services: Services, every: str | None, prune: bool, confirmed: bool) ->
 
     New and changed files are read. Run an interrupted command again to continue. docs/sources.md describes the file.
 
-    Example: python -m chatbot sync --prune --every 1h
-    """
+    Example: python -m chatbot sync --prune --every 1h"""
     pause = services.settings.override(sync_every=every).sync_every if every else None
 
     def report(name: str, change: SourceChange) -> None:
@@ -246,8 +244,7 @@ def documents() -> None:
 def list_documents(services: Services, country: tuple[str, ...], year: tuple[str, ...]) -> None:
     """List the reports.
 
-    Example: python -m chatbot documents list --country Kenya
-    """
+    Example: python -m chatbot documents list --country Kenya"""
     chosen = {"country_name": list(country), "year": list(year)}
     scope = services.storage.scopes.resolve({name: values for name, values in chosen.items() if values})
     records = services.storage.documents.all(scope)
@@ -264,8 +261,7 @@ def list_documents(services: Services, country: tuple[str, ...], year: tuple[str
 def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
     """Delete reports and all their passages.
 
-    Example: python -m chatbot documents delete 73d71e792634f475d551
-    """
+    Example: python -m chatbot documents delete 73d71e792634f475d551"""
     records = {document_id: services.storage.documents.get(document_id) for document_id in document_ids}
     if unknown := [document_id for document_id, record in records.items() if record is None]:
         raise NotFoundError(f"There is no report {', '.join(unknown)}; nothing was deleted. See: documents list.")
@@ -291,8 +287,7 @@ def import_terms(services: Services, file: Path, replace: bool) -> None:
     Other words are separated by |. Heading and label are those of the figures that a term stands for, as the reports
     write them. A term with the same heading and label is replaced.
 
-    Example: python -m chatbot glossary import terms.csv
-    """
+    Example: python -m chatbot glossary import terms.csv"""
     entries = read_glossary(file)
     services.storage.prepare()
     services.storage.glossary.put("", entries, replace_all=replace)
@@ -305,8 +300,7 @@ def import_terms(services: Services, file: Path, replace: bool) -> None:
 def export_terms(services: Services) -> None:
     """Print all terms as a CSV table, which `glossary import` reads.
 
-    Example: python -m chatbot glossary export > terms.csv
-    """
+    Example: python -m chatbot glossary export > terms.csv"""
     rows = map(asdict, services.storage.glossary.entries())
     table = csv_text(({**row, "other_words": f" {SEPARATOR} ".join(row["other_words"])} for row in rows), COLUMNS)
     click.echo(table.replace("\r\n", "\n"), nl=False)
@@ -317,8 +311,7 @@ def export_terms(services: Services) -> None:
 def clear_terms(services: Services) -> None:
     """Remove all terms. Those of the sample reports do not come back at the next start.
 
-    Example: python -m chatbot glossary clear
-    """
+    Example: python -m chatbot glossary clear"""
     services.storage.facts.dismiss_sample(SAMPLE_GLOSSARY)
     count = services.storage.glossary.clear()
     services.storage.audit.record("glossary clear", str(count))

@@ -83,8 +83,7 @@ def evaluate(
 
     The first configuration is what /query itself would retrieve, with 10 passages; the others follow.
 
-    Example: python -m chatbot evaluate sample_data/questions.csv --weights .4,.6
-    """
+    Example: python -m chatbot evaluate sample_data/questions.csv --weights .4,.6"""
     if injections == (dataset is not None):
         raise click.UsageError("Name a DATASET, or --injections.")
     if no_filters and auto_scope:
@@ -187,8 +186,7 @@ def calibrate(services: Services, dataset: Path, as_json: bool, dry_run: bool, f
     DATASET is what `evaluate` takes; without it, the questions about the sample reports. Needs no chat model.
     RELEVANCE_FLOOR=auto uses the stored floor at once, in all workers; THRESHOLD_START is only suggested.
 
-    Example: python -m chatbot calibrate my_questions.csv
-    """
+    Example: python -m chatbot calibrate my_questions.csv"""
     facts = services.storage.facts
     if forget:
         removed = facts.delete_calibration(services.runtime.embedder.model_id)

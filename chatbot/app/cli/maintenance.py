@@ -38,8 +38,7 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
     A URI is mongodb://HOST[/DB], mongodb+srv://HOST[/DB], or a data folder or .sqlite file. Run an interrupted copy
     again to continue it. At the end both sides are compared. No vector is computed.
 
-    Example: python -m chatbot copy --from data --to mongodb://localhost:27017/report_chat
-    """
+    Example: python -m chatbot copy --from data --to mongodb://localhost:27017/report_chat"""
     settings = services.settings
     if settings.vector_search != "auto" and not store_traits(settings.vector_search).in_database:
         raise InvalidRequestError("With VECTOR_SEARCH=pgvector the passages are in PostgreSQL: use pg_dump for those.")
@@ -87,8 +86,7 @@ def import_(
     The collection is only read. Three of its texts are embedded to see that its vectors are of the configured model.
     Run an interrupted import again to continue it.
 
-    Example: python -m chatbot import --from vectors --as langchain --map country_name=metadata.country
-    """
+    Example: python -m chatbot import --from vectors --as langchain --map country_name=metadata.country"""
     services.storage.require_writable()
     settings = services.settings
     if database is None and name in settings.chunk_collections:
@@ -131,8 +129,7 @@ def migrate(services: Services, dry_run: bool) -> None:
     because a scope taken from a question keeps them, and the table of figures is filled. Run it again after an
     interruption to continue.
 
-    Example: python -m chatbot migrate --dry-run
-    """
+    Example: python -m chatbot migrate --dry-run"""
     services.storage.require_writable()
     services.storage.require_own()
     version = require_known(services.storage.database)
@@ -177,8 +174,7 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
     The old model is used until then, also by other processes. Run it again after an interruption to continue. With the
     model that is in use, only passages without a usable vector are embedded.
 
-    Example: python -m chatbot reembed --provider openai --model text-embedding-3-small
-    """
+    Example: python -m chatbot reembed --provider openai --model text-embedding-3-small"""
     if not services.storage.engine.traits.in_database:
         raise InvalidRequestError(
             "VECTOR_SEARCH=pgvector keeps the vectors in PostgreSQL: ingest the reports into another database instead."
@@ -221,8 +217,7 @@ def index() -> None:
 def create_indexes(services: Services, wait: float) -> None:
     """Create missing indexes, update changed ones, and wait until they can be queried.
 
-    Example: python -m chatbot index create --wait 600
-    """
+    Example: python -m chatbot index create --wait 600"""
     services.storage.require_writable()
     plans = _index_plans(services)
     services.prepare()
@@ -236,8 +231,7 @@ def create_indexes(services: Services, wait: float) -> None:
 def show_indexes(services: Services) -> None:
     """Show the state of each index and whether it can be queried.
 
-    Example: python -m chatbot index status
-    """
+    Example: python -m chatbot index status"""
     statuses = [index_status(services.storage.database, plan) for plan in _index_plans(services)]
     for status in statuses:
         _print_status(status)
@@ -251,8 +245,7 @@ def show_indexes(services: Services) -> None:
 def remove_indexes(services: Services) -> None:
     """Drop the search indexes; documents stay.
 
-    Example: python -m chatbot index drop --yes
-    """
+    Example: python -m chatbot index drop --yes"""
     services.storage.require_writable()
     services.storage.require_own()
     dropped = drop_indexes(services.storage.database, _index_plans(services))

@@ -39,8 +39,7 @@ STAGE_COLUMNS = ("runs", "calls", "tokens", "embedding", "seconds")
 def serve(services: Services, host: str | None, port: int | None) -> None:
     """Serve the chat page and the API.
 
-    Example: python -m chatbot serve --port 8080
-    """
+    Example: python -m chatbot serve --port 8080"""
     settings = services.settings.override(host=host) if host else services.settings  # ACCESS=auto depends on it
     address = settings.host, settings.port if port is None else port
     app = create_app(settings)
@@ -65,8 +64,7 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
 def doctor(context: click.Context, as_json: bool) -> None:
     """Check keys, server, collections, indexes and models; exit status 1 if something is wrong.
 
-    Example: python -m chatbot doctor
-    """
+    Example: python -m chatbot doctor"""
     services: Services = context.obj
     findings: list[Finding] = []
     for finding in diagnose(services):
@@ -91,8 +89,7 @@ def usage(services: Services, days: int, as_json: bool) -> None:
 
     Costs need MODEL_PRICES.
 
-    Example: python -m chatbot usage --days 7
-    """
+    Example: python -m chatbot usage --days 7"""
     rows = services.storage.usage.days(days)
     if as_json:
         print_json(to_json(UsageReport.of(rows)))
@@ -131,8 +128,7 @@ def _cells(sums: Sums) -> tuple[str, ...]:
 def mcp(services: Services) -> None:
     """Serve agents over stdin and stdout (Model Context Protocol).
 
-    Example: python -m chatbot mcp
-    """
+    Example: python -m chatbot mcp"""
     from ..mcp import serve_stdio  # the SDK takes a second to import
 
     serve_stdio(services)
@@ -156,8 +152,7 @@ def create(
 ) -> None:
     """Create a key and print it, this once: only a digest is stored. NAME says whose it is.
 
-    Example: python -m chatbot keys create "Nairobi office" --role write --filter country_name=Kenya
-    """
+    Example: python -m chatbot keys create "Nairobi office" --role write --filter country_name=Kenya"""
     chosen: dict[str, list[str]] = {}
     for each in filters:
         field, separator, value = each.partition("=")
@@ -187,8 +182,7 @@ def _role_and_limits(key: ApiKey) -> str:
 def list_keys(services: Services) -> None:
     """Show the keys, without their secrets.
 
-    Example: python -m chatbot keys list
-    """
+    Example: python -m chatbot keys list"""
     stored = services.storage.keys.all()
     for key in stored:
         state = f"revoked {key.revoked_at}" if key.revoked_at else f"last used {key.used_at or 'never'}"
@@ -203,8 +197,7 @@ def list_keys(services: Services) -> None:
 def revoke(services: Services, key_ids: tuple[str, ...], *, links: bool) -> None:
     """Revoke keys, named by the beginning that `list` shows. What was made with them stays, as their owner's.
 
-    Example: python -m chatbot keys revoke rck_J5yWq2bX --links
-    """
+    Example: python -m chatbot keys revoke rck_J5yWq2bX --links"""
     storage, owners = services.storage, set[str]()
     for key_id in key_ids:
         owners.add(storage.keys.revoke(key_id).owner)
@@ -228,8 +221,7 @@ def conversations() -> None:
 def list_links(services: Services) -> None:
     """Show the shared conversations, whoever owns them.
 
-    Example: python -m chatbot conversations links
-    """
+    Example: python -m chatbot conversations links"""
     shared = services.storage.conversations.links()
     for owner, record in shared:
         click.echo(f"{record.id}  {record.title}  ({owner or 'none'})")
@@ -242,8 +234,7 @@ def list_links(services: Services) -> None:
 def unshare(services: Services, conversation_ids: tuple[str, ...]) -> None:
     """Revoke the links of shared conversations, named as `links` shows them.
 
-    Example: python -m chatbot conversations unshare 5f0c1e
-    """
+    Example: python -m chatbot conversations unshare 5f0c1e"""
     owners = {record.id: owner for owner, record in services.storage.conversations.links()}
     for conversation_id in conversation_ids:
         services.storage.conversations.revoke(conversation_id, owners.get(conversation_id, ""))
@@ -256,8 +247,7 @@ def unshare(services: Services, conversation_ids: tuple[str, ...]) -> None:
 def list_owners(services: Services) -> None:
     """Count them by owner: key:ID, visitor:ID (the page shows people theirs), or none.
 
-    Example: python -m chatbot conversations list
-    """
+    Example: python -m chatbot conversations list"""
     counts = services.storage.conversations.owners()
     for owner, count in counts.items():
         click.echo(f"{count:8}  {owner or '(none)'}")
@@ -271,8 +261,7 @@ def list_owners(services: Services) -> None:
 def delete(services: Services, owner: str, before: Any) -> None:
     """Delete all conversations of an owner, with their messages and every cached answer.
 
-    Example: python -m chatbot conversations delete --owner visitor:4e1f0c6f5a7b4a3f8d2e6c1b9a7f5e3d
-    """
+    Example: python -m chatbot conversations delete --owner visitor:4e1f0c6f5a7b4a3f8d2e6c1b9a7f5e3d"""
     since = before.date().isoformat() if before else ""
     count = services.retention.conversations(owner="" if owner == "none" else owner, before=since)
     services.storage.audit.record("conversations delete", f"{owner}: {count}")
@@ -285,8 +274,7 @@ def delete(services: Services, owner: str, before: Any) -> None:
 def audit(services: Services, limit: int) -> None:
     """Show who changed what, the newest first.
 
-    Example: python -m chatbot audit --limit 200
-    """
+    Example: python -m chatbot audit --limit 200"""
     for entry in services.storage.audit.latest(limit):
         click.echo(f"{entry.at}  {entry.actor}  {entry.action}  {entry.target}")
 
@@ -305,8 +293,7 @@ def export(services: Services, path: Path | None) -> None:
     `evaluate` reads the file. For answers marked as good, the reports that they cite are the expected ones. For the
     others, fill in expected_document, or answerable = no, and they are measured too.
 
-    Example: python -m chatbot feedback export --to feedback.csv
-    """
+    Example: python -m chatbot feedback export --to feedback.csv"""
     storage, fields = services.storage, services.settings.filter_fields
     existing = {record.id for record in storage.documents.all()}
     table = []

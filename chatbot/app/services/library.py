@@ -150,8 +150,7 @@ class Ingesting:
 
         Return the number of reports whose figures were stored; ``progress`` gets the reports of each step. A report
         that a worker is writing is left to it; rows of older systems without a registered report are left out until
-        `migrate` registers them. Run it again to continue where it was stopped or killed. Raises DependencyError.
-        """
+        `migrate` registers them. Run it again to continue where it was stopped or killed. Raises DependencyError."""
         storage, derived, position = self._storage, 0, self._storage.changes.position()
         records = storage.documents.all()
         if missing := storage.figures.missing(records):

@@ -51,8 +51,7 @@ class Runtime:
     """Each part is built on first use. ``stored``: the embedding model of the database, None if it has none yet.
 
     ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL, because it changed while this process
-    served. At a start a contradiction is an error instead.
-    """
+    served. At a start a contradiction is an error instead."""
 
     def __init__(
         self, storage: Storage, answering: Answering, stored: StoredEmbedder | None, *, adopt: bool = False

@@ -216,8 +216,7 @@ class Retention:
         """Delete the conversations of an owner (None = of all), or those of them without a message since ``before``.
 
         ``deleted_before``: those that their owner deleted before then. Both are ISO times. Shared links go with their
-        conversation, and so do cached answers, which repeat questions. Returns how many conversations went.
-        """
+        conversation, and so do cached answers, which repeat questions. Returns how many conversations went."""
         gone = self._storage.conversations.purge(owner=owner, before=before, deleted_before=deleted_before)
         if gone:
             self._storage.cache.forget_answers()

@@ -157,8 +157,7 @@ class ChatRequest(SearchRequest):
     """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients.
 
     ``resume``: go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes.
-    ``language``: that of the fixed words in the answer ("Quoted from the reports:").
-    """
+    ``language``: that of the fixed words in the answer ("Quoted from the reports:")."""
 
     mode: StrictStr | None = None
     budget: BudgetLimits | None = None
@@ -200,8 +199,7 @@ QUESTION_ERRORS = (404, 409, 422, 507)
 def answer_question() -> Saved:
     """Answer a question with citations, sources, scope and trace.
 
-    A form holds the JSON in `request`, and `files` for this question only.
-    """
+    A form holds the JSON in `request`, and `files` for this question only."""
     return _answer(may_resume=False).whole()
 
 

@@ -84,8 +84,7 @@ def list_facets(query: FacetQuery) -> Json:
 
     Each field is counted under the rest of the scope; a country has its number of ISO 3166 as `code`:
     `{field: [{value, documents}], collections, total, documents,
-    chunks}`. `total` is the number of values of each field.
-    """
+    chunks}`. `total` is the number of values of each field."""
     valid = services().settings.filter_fields
     if query.field and query.field not in valid:
         raise InvalidRequestError.for_field("field", f"unknown. Valid: {', '.join(valid)}.", valid)
@@ -144,8 +143,7 @@ class FigureQuery(ScopeQuery):
 def list_figures(query: FigureQuery) -> Json | Response:
     """List the figures of the reports as data, of all editions, by indicator and year.
 
-    A file (`csv`, `xlsx`) without `limit` has all of them; in its `wide` layout, those of the newest edition.
-    """
+    A file (`csv`, `xlsx`) without `limit` has all of them; in its `wide` layout, those of the newest edition."""
     require_samples()
     scope, is_file = query_scope(query), query.format != "json"
     is_whole = is_file and "limit" not in query.model_fields_set

@@ -43,8 +43,7 @@ class ChangesQuery(Page, ScopeQuery):
 def list_changes(query: ChangesQuery) -> Json:
     """List the reports that arrived, the latest first, with the figures that differ from the edition before.
 
-    A report that was replaced is also held against its own former version.
-    """
+    A report that was replaced is also held against its own former version."""
     log, found = query.arrivals()
     return query.of("changes", found, log.of)
 
@@ -92,8 +91,7 @@ def create_feed() -> Json:
     """Get the address of the caller's feed, with a token where the caller has a key.
 
     The token reads the feed and nothing else, within the limits of the key. It ends with the key, and a new one
-    replaces it.
-    """
+    replaces it."""
     return {"address": _feed_address()}
 
 

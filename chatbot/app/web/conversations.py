@@ -26,16 +26,20 @@ from ...domain.scope import Range, Values
 from ...search.scope import describe
 from .access import caller, library, whose
 from .asking import STREAM, stream_response, with_passages
-from .files import disposition
+from .catalog import FIGURE_COLUMNS
+from .files import XLSX, disposition, xlsx_bytes
 from .routes import EVENTS, JSON, Body, Cursor, Number, Query, answer_type, page_size, route, services
 from .streaming import EventStream, active_streams, connection, encode, refuse_ended, refuse_more, replay
 from .word import TYPE as WORD
-from .word import WordWriter
+from .word import WordWriter, tables_of
 
 conversations = Blueprint("conversations", __name__)
-FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", JSON), "docx": ("docx", WORD)}
+FORMATS = {
+    "markdown": ("md", "text/markdown"), "json": ("json", JSON), "docx": ("docx", WORD), "xlsx": ("xlsx", XLSX)
+}  # fmt: skip
 NO_ANSWER = "(no answer)"
 LAST_EVENT = "Last-Event-ID"
+SOURCE_COLUMNS = ("number", "title", "section", "page", "chunk_id")
 
 
 class StoredMessage(TypedDict):
@@ -203,23 +207,27 @@ def delete_conversation(conversation_id: str) -> None:
 
 
 class ExportQuery(Query):
-    format: Literal["markdown", "json", "docx"] = "markdown"
+    format: Literal["markdown", "json", "docx", "xlsx"] = "markdown"
+    message_id: Annotated[str, Field(max_length=64, description="Only this answer, with its question.")] = ""
 
 
 @conversations.get("/api/conversations/<conversation_id>/export")
-@route(need="read", returns=ExportedConversation, media=(JSON, "text/markdown", WORD))
+@route(need="read", returns=ExportedConversation, media=(JSON, "text/markdown", WORD, XLSX))
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
-    """Download a whole conversation as a file, to read or for programs."""
+    """Download a conversation, or one answer of it, as a file; `xlsx` has the tables and figures."""
     record = _history().get(conversation_id, caller().owner)
     messages = _own_messages(_history().rows(record.id)[0])
-    text: str | bytes
-    if query.format == "json":
-        text = json.dumps({**to_json(record), "messages": messages}, ensure_ascii=False, indent=1)
-    else:
-        text = (as_word if query.format == "docx" else as_markdown)(record.title, messages)
+    if query.message_id:
+        place = next((n for n, one in enumerate(messages) if one.get("message_id") == query.message_id), 0)
+        if not place:
+            raise NotFoundError(f"This conversation has no answer {query.message_id}.")
+        messages = messages[place - 1 : place + 1]
+    data = json.dumps({**to_json(record), "messages": messages}, ensure_ascii=False, indent=1).encode()
+    if query.format != "json":
+        data = {"markdown": as_markdown, "docx": as_word, "xlsx": as_workbook}[query.format](record.title, messages)
     suffix, mimetype = FORMATS[query.format]
     headers = {"Content-Disposition": disposition("attachment", f"{record.title.replace('/', ' ')}.{suffix}")}
-    return Response(text, mimetype=mimetype, headers=headers)
+    return Response(data, mimetype=mimetype, headers=headers)
 
 
 @conversations.post("/api/conversations/<conversation_id>/share")
@@ -334,7 +342,7 @@ def list_unanswered(query: UnansweredQuery) -> Json:
     return {"questions": services().storage.feedback.unanswered(query.limit, whose())}
 
 
-def as_markdown(title: str, messages: list[Json]) -> str:
+def as_markdown(title: str, messages: list[Json]) -> bytes:
     """Return a conversation as Markdown: questions as headings, each answer with its sources."""
     parts = [f"# {title}"]
     for message in messages:
@@ -349,7 +357,7 @@ def as_markdown(title: str, messages: list[Json]) -> str:
             sources.append(", ".join(filter(None, names)) + "  ")
         if sources:
             parts.append("\n".join(sources))
-    return "\n\n".join(parts) + "\n"
+    return ("\n\n".join(parts) + "\n").encode()
 
 
 def as_word(title: str, messages: list[Json]) -> bytes:
@@ -361,6 +369,25 @@ def as_word(title: str, messages: list[Json]) -> bytes:
         else:
             writer.add_answer(message["content"] or NO_ANSWER, message["answer"] or {})
     return writer.bytes()
+
+
+def as_workbook(title: str, messages: list[Json]) -> bytes:
+    """Return the tables of a conversation as sheets of an Excel file, then the figures that its answers cite, and the
+    passages behind the numbers in brackets."""
+    tables, question = dict[str, list[list[Any]]](), ""
+    figures, sources = [["question", *FIGURE_COLUMNS]], [["question", *SOURCE_COLUMNS, "link"]]
+    for message in messages:
+        if message["role"] == "user":
+            question = " ".join(message["content"].split())
+            continue
+        answer = message["answer"] or {}
+        for rows in tables_of(message["content"], answer):
+            tables[f"{len(tables) + 1} {question}"] = rows
+        for one in answer.get("figures") or ():
+            figures.append([question, *map(one.get, FIGURE_COLUMNS)])
+        for one in answer.get("citations") or ():
+            sources.append([question, *map(one.get, SOURCE_COLUMNS), _original(one)])
+    return xlsx_bytes({**tables, "Figures": figures, "Sources": sources})
 
 
 def _asked(message: Json) -> str:

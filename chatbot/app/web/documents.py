@@ -159,8 +159,7 @@ class TextPart(Inlines):
 def get_text(document_id: str, query: TextQuery) -> Json:
     """Read the text of a report in parts, each without the overlap with the part before it.
 
-    `offset` is the number of the first part, `total` that of all parts.
-    """
+    `offset` is the number of the first part, `total` that of all parts."""
     record, start = library().record(document_id), query.start
     if query.around:
         passage = library().passage(query.around)

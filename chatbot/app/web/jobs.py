@@ -107,8 +107,7 @@ class Upload(UploadFields):
 def add_documents() -> Response:
     """Add files (multipart) or web pages (JSON) as one background job; where one is refused, nothing is stored.
 
-    `Location` is the address of the job.
-    """
+    `Location` is the address of the job."""
     storage, owner, mine = services().storage, caller().owner, library()
     storage.require_writable()
     if is_form(most=MOST_FILES):
@@ -144,8 +143,7 @@ class FilePreview:
     """What a file says about itself: title, country, year, type and language, each with its origin.
 
     ``notes``: what was left out, and that the embedding model does not know its language. ``error``: why it cannot be
-    read.
-    """
+    read."""
 
     name: str
     pages: int | None = None
@@ -174,8 +172,7 @@ class PreviewPage(Body):
 def preview_documents() -> Response:
     """Read files (multipart) or a web page (JSON) and return what each says about itself. Nothing is stored.
 
-    An upload never waits for this: by itself it takes what the file says beyond doubt (`taken`).
-    """
+    An upload never waits for this: by itself it takes what the file says beyond doubt (`taken`)."""
     with RequestContext().within(PREVIEW_SECONDS) as request, TemporaryDirectory(prefix="report-chat-") as folder:
         looked = partial(_look, cancel=request.cancel)
         if not is_form(most=MOST_PREVIEWED):
@@ -285,8 +282,7 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
 
     A queued upload counts as a report. ``choice`` None: ask the caller. Raises DocumentExistsError: a report of this
     name has another content, and no choice was made; ForbiddenError: the report that was to be replaced belongs to
-    somebody else.
-    """
+    somebody else."""
     storage, names = services().storage, {name for name, _ in files}
     storage.ingestions.require_room(len(files), caller().owner)  # before anything is stored
     unfinished = storage.ingestions.unfinished()

@@ -50,8 +50,7 @@ def send_mcp_message(body: JsonRpc) -> Response:
     """Send a JSON-RPC message of the Model Context Protocol.
 
     A request is answered, a notification is accepted (202). A tool with a progress token answers as server-sent events.
-    See docs/mcp.md.
-    """
+    See docs/mcp.md."""
     if body.method in OF_REPORTS:
         require_samples()
     if body.method == "tools/call":

@@ -333,8 +333,7 @@ class UsageQuery(Query):
 def get_usage(query: UsageQuery) -> UsageReport:
     """Get questions, calls, tokens and costs by day (UTC), the newest first, and in all.
 
-    Days without use are left out.
-    """
+    Days without use are left out."""
     return UsageReport.of(services().storage.usage.days(query.days))
 
 

@@ -157,8 +157,7 @@ def complete_chat(body: CompletionRequest) -> Response:
     """Answer a question by OpenAI's protocol.
 
     A `chat.completion`, or with `stream` its pieces as server-sent events. Citations are annotations, and complete in
-    `report_chat`. See docs/openai.md.
-    """
+    `report_chat`. See docs/openai.md."""
     refuse_more()
     writing = CompletionWriter(body, request.url_root)
     stream = question_stream(body.to_request(), Place(kept=False), write=writing.write)

@@ -1,11 +1,11 @@
-"""A conversation as a Word file: headings, lists, tables; citations as footnotes with report, page and link; the places
-that the passages do not support highlighted."""
+"""A conversation as a Word file: headings, lists, tables and charts; citations as footnotes with report, page and link;
+the places that the passages do not support highlighted. Also the tables of answers, for other files."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -16,18 +16,23 @@ from docx.opc.constants import CONTENT_TYPE, NAMESPACE, RELATIONSHIP_TYPE
 from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
+from docx.shared import Inches
 from docx.text.paragraph import Paragraph
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ...database.core import Json
+from .charts import FigureChart, charts_of
 
 TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 MARK, END = "\ue000", "\ue001"
 """Stand around a marked place while Markdown is read; letters for private use."""
 _W = f'xmlns:w="{NAMESPACE.WML_MAIN}" xmlns:r="{NAMESPACE.OFC_RELATIONSHIPS}"'
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006"
 _PIECE = re.compile(rf"(\[\d+(?:, ?\d+)*\]|{MARK}|{END})")
 _UNPRINTABLE = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d+)?")
+_SHOWN = {"text", "code_inline", "softbreak", "hardbreak"}
 _SEPARATORS = "".join(
     f'<w:footnote w:type="{kind}" w:id="{id}"><w:p><w:r><w:{kind}/></w:r></w:p></w:footnote>'
     for id, kind in enumerate(("separator", "continuationSeparator"))
@@ -45,21 +50,23 @@ class WordWriter:
         self._link = link
         self._notes: list[str] = []
         self._links: dict[str, str] = {}
-        self._reader = MarkdownIt("commonmark").enable("table")
+        self._charts = 0
 
     def add_question(self, text: str, about: str) -> None:
         self._file.add_heading(_clean(" ".join(text.split())), 1)
         self._file.add_paragraph(_clean(about), "Subtitle")
 
     def add_answer(self, markdown: str, answer: Mapping[str, Any]) -> None:
-        """``answer``: its citations and marks, as the API shows them."""
-        for mark in sorted(answer.get("marks") or (), key=lambda one: -int(one["start"])):
-            start, end = mark["start"], mark["end"]
-            markdown = f"{markdown[:start]}{MARK}{markdown[start:end]}{END}{markdown[end:]}"
+        """``answer``: its citations, marks and figures, as the API shows them."""
         cited = {one["number"]: one for one in answer.get("citations") or ()}
-        self._blocks(self._reader.parse(_clean(markdown)), cited)
+        self._blocks(_parse(markdown, answer), cited)
         if answer.get("marks"):
             self._file.add_paragraph("Highlighted: the cited passages do not support this.", "Caption")
+        for chart in charts_of(answer) if answer.get("figures") else ():
+            self._chart(chart)
+            sources = self._file.add_paragraph("Sources:", "Caption")
+            for number in dict.fromkeys(figure["citation"] for figure in chart.figures):
+                self._footnote(sources, cited[number])
 
     def bytes(self) -> bytes:
         """Return the file."""
@@ -129,6 +136,29 @@ class WordWriter:
                             run.bold, run.italic = bold or None, italic or None
                             run.font.highlight_color = WD_COLOR_INDEX.YELLOW if marked else None
 
+    def _chart(self, chart: FigureChart) -> None:
+        """Add a chart that Word can edit, with its values as its text for those who do not see it."""
+        drawn, package = chart.part(), self._file.part.package
+        self._charts += 1
+        part = Part(PackURI(f"/word/charts/chart{self._charts}.xml"), CONTENT_TYPE.DML_CHART, drawn.blob, package)
+        values = PackURI(f"/word/embeddings/chart{self._charts}.xlsx")
+        workbook = Part(values, CONTENT_TYPE.SML_SHEET, drawn.chart_workbook.xlsx_part.blob, package)
+        part.relate_to(workbook, RELATIONSHIP_TYPE.PACKAGE)  # rId1, as in the chart
+        id = self._file.part.relate_to(part, RELATIONSHIP_TYPE.CHART)
+        size = f'cx="{Inches(6)}" cy="{Inches(3 if chart.is_lines else 0.6 + 0.3 * len(chart.figures))}"'
+        said = "; ".join(f"{one['subject']}, {one['year']}: {one['text']}" for one in chart.figures)
+        about = f"name={quoteattr(_clean(chart.title))} descr={quoteattr(_clean(said))}"
+        drawing = (
+            f'<w:r {_W}><w:drawing><wp:inline xmlns:wp="{_DRAWING}/wordprocessingDrawing">'
+            f'<wp:extent {size}/><wp:docPr id="{self._charts}" {about}/>'
+            f'<a:graphic xmlns:a="{_DRAWING}/main"><a:graphicData uri="{_DRAWING}/chart">'
+            f'<c:chart xmlns:c="{_DRAWING}/chart" r:id="{id}"/></a:graphicData></a:graphic>'
+            "</wp:inline></w:drawing></w:r>"
+        )
+        paragraph = self._file.add_paragraph()
+        paragraph.paragraph_format.keep_with_next = True
+        paragraph._p.append(parse_xml(drawing))
+
     def _footnote(self, paragraph: Paragraph, citation: Json) -> None:
         id, address = len(self._notes) + 2, self._link(citation)
         place = [citation["section"], f"page {citation['page']}" if citation["page"] else ""]
@@ -136,15 +166,42 @@ class WordWriter:
         link = self._links.setdefault(address, f"rId{len(self._links) + 1}")
         raised = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
         self._notes.append(
-            f'<w:footnote w:id="{id}"><w:p><w:r>{raised}<w:footnoteRef/></w:r>'
+            f'<w:footnote w:id="{id}"><w:p><w:pPr><w:spacing w:after="0"/></w:pPr><w:r>{raised}<w:footnoteRef/></w:r>'
             f'<w:r><w:t xml:space="preserve"> </w:t></w:r>'
-            f'<w:hyperlink r:id={quoteattr(link)}><w:r><w:rPr><w:color w:val="0B5D5A"/><w:u w:val="single"/></w:rPr>'
+            f"<w:hyperlink r:id={quoteattr(link)}><w:r>"
+            f'<w:rPr><w:color w:val="0B5D5A"/><w:sz w:val="18"/><w:u w:val="single"/></w:rPr>'
             f"<w:t>{text}</w:t></w:r></w:hyperlink></w:p></w:footnote>"
         )
-        for run in paragraph.runs[-1:]:
-            run.text = run.text.rstrip(" ")
-        reference = f'<w:r {_W}>{raised}<w:footnoteReference w:id="{id}"/></w:r>'
+        last, comma = paragraph.runs[-1:], ""
+        if last and last[0]._r.xpath("w:footnoteReference"):
+            comma = "<w:t>,</w:t>"
+        elif last:
+            last[0].text = last[0].text.rstrip(" ")
+        reference = f'<w:r {_W}>{raised}{comma}<w:footnoteReference w:id="{id}"/></w:r>'
         paragraph._p.append(parse_xml(reference))
+
+
+def _parse(markdown: str, answer: Mapping[str, Any]) -> Sequence[Token]:
+    """Read an answer, with signs around its marked places."""
+    for mark in sorted(answer.get("marks") or (), key=lambda one: -int(one["start"])):
+        start, end = mark["start"], mark["end"]
+        markdown = f"{markdown[:start]}{MARK}{markdown[start:end]}{END}{markdown[end:]}"
+    return MarkdownIt("commonmark").enable("table").parse(_clean(markdown))
+
+
+def tables_of(markdown: str, answer: Mapping[str, Any]) -> Iterator[list[list[str | float]]]:
+    """Yield the tables of an answer, the first row their head. A number alone in its cell stays one."""
+    rows = list[list[str | float]]()
+    for token in _parse(markdown, answer):
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline" and rows:
+            shown = (child.content or " " for child in token.children or () if child.type in _SHOWN)
+            text = " ".join("".join(shown).split()).replace(MARK, "").replace(END, " (not supported by the passages)")
+            rows[-1].append(float(text) if _NUMBER.fullmatch(text) else text)
+        elif token.type == "table_close":
+            yield rows
+            rows = []
 
 
 def _clean(text: str) -> str:

@@ -79,8 +79,7 @@ class Splitter:
     """Splits a text into passages.
 
     ``size``: the share of a passage that a span fills; at most 1 for a single character. ``overlap``: the share of the
-    text that two passages may share; None = they share nothing. ``keep``: ends of headings: no passage ends there.
-    """
+    text that two passages may share; None = they share nothing. ``keep``: ends of headings: no passage ends there."""
 
     text: str
     size: Share

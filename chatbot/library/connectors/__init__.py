@@ -30,8 +30,7 @@ Download = Callable[..., Path]
 class SourceFile:
     """A file of a source. ``fetch(folder)`` puts it into a folder; None: it lies at ``source.path`` already.
 
-    ``stamp`` changes with its content; "" = unknown, so that it is fetched and compared every time. ``size``: bytes.
-    """
+    ``stamp`` changes with its content; "" = unknown, so that it is fetched and compared every time. ``size``: bytes."""
 
     source: Source
     stamp: str = ""

@@ -64,8 +64,7 @@ class FileLoader(Loader, Protocol):
     """A loader and the properties of its format.
 
     ``noun``: the format with its article, for messages. ``suffixes``: the first is proposed to people. ``isolated``:
-    the file is only read in a process of its own, because foreign libraries read files that strangers made.
-    """
+    the file is only read in a process of its own, because foreign libraries read files that strangers made."""
 
     noun: str
     isolated: bool

@@ -178,8 +178,7 @@ class LoaderPool:
         Raises:
             LoadError: as the loaders raise it, or the file needs too much time or memory.
             ReaderFailedError: the reader failed on the file, or its process ended.
-            CancelledError: ``cancel`` was set. StoppedError: `close` was called.
-        """
+            CancelledError: ``cancel`` was set. StoppedError: `close` was called."""
         cancel = cancel or Cancellation()
         name = detect(path)
         reader = all_loaders()[name]

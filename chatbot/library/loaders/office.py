@@ -131,8 +131,7 @@ def parse_part(blob: bytes) -> Any:
 def office_errors(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn errors about a damaged or missing file into a LoadError.
 
-    ``kind``: the expected file, e.g. "a Word document (.docx)"; ``errors``: exceptions of the library that reads it.
-    """
+    ``kind``: the expected file, e.g. "a Word document (.docx)"; ``errors``: exceptions of the library that reads it."""
     try:
         yield
     except OSError as error:

@@ -123,8 +123,7 @@ def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> 
     """Return a line for each row, with the names of its columns if the table has them, else ``a: b; c``.
 
     ``header``: whether the first row of more than one cell names the columns; None = judge by its look. Rows of one
-    cell above it are captions. Such rows below it, notes and names of groups, stand alone too.
-    """
+    cell above it are captions. Such rows below it, notes and names of groups, stand alone too."""
     table = [row for row in ([one_line(cell) for cell in row] for row in rows) if any(row)]
     require_width(max(map(len, table), default=0))
     first = next((place for place, row in enumerate(table) if not is_single(row)), len(table))
@@ -175,8 +174,7 @@ def record_sections(header: Sequence[str], rows: Iterable[Sequence[str]], *, nam
     """Return `row_sections` of a whole file. An error calls the table ``name`` (the file's name).
 
     Raises:
-        LoadError: no row has text. The message names the columns.
-    """
+        LoadError: no row has text. The message names the columns."""
     table = list(rows)
     names = column_names(header, max(map(len, table), default=0))
     sections = row_sections(names, table, ())

@@ -10,10 +10,11 @@ from zipfile import ZipFile
 import pytest
 from docx import Document
 from flask.testing import FlaskClient
+from openpyxl import load_workbook
 from werkzeug.test import TestResponse
 
 from chatbot.app.services import Services
-from chatbot.app.web.word import WordWriter
+from chatbot.app.web.word import WordWriter, tables_of
 from chatbot.domain.request import Caller
 from tests.app.web.conftest import error_of, fields_of
 
@@ -146,6 +147,11 @@ def test_export_is_a_file_to_read_or_for_programs(client: FlaskClient) -> None:
     word = client.get(path, query_string={"format": "docx"})
     assert word.headers["Content-Disposition"].endswith('.docx"')
     assert Document(BytesIO(word.get_data())).paragraphs[0].text == GROWTH
+    more = ask(client, RATE, conversation_id=said["conversation_id"])
+    one = client.get(path, query_string={"message_id": more["message_id"]}).get_data(as_text=True)
+    assert one.startswith(f"# {GROWTH}\n\n## {RATE}\n\n")
+    assert said["response"] not in one
+    error_of(client.get(path, query_string={"message_id": "x"}), 404, "not_found")
     assert fields_of(client.get(path, query_string={"format": "pdf"})) == ["format"]
 
 
@@ -174,6 +180,68 @@ def test_export_as_word_has_footnotes_tables_and_marked_places() -> None:
         links = parts.read("word/_rels/footnotes.xml.rels").decode()
     assert notes.count("Kenya &amp; &lt;more&gt;, Economy, page 3") == 2
     assert "http://localhost/1?a&amp;b" in links
+
+
+def figure(subject: str, year: int, value: float, citation: int = 1, edition: int = 2025) -> dict[str, Any]:
+    return {
+        "subject": subject, "indicator": "Growth", "unit": "%", "year": year, "value": value, "text": f"{value}%",
+        "citation": citation, "edition": edition,
+    }  # fmt: skip
+
+
+MALI = figure("Mali", 2021, 3)
+YEARS = [figure("Kenya", 2021, 7.5), figure("Kenya", 2019, 5.1), figure("Kenya", 2022, 4.9, edition=2024)]
+REVISED = [figure("Kenya", 2022, 4.8), figure("Kenya", 2023, 9, citation=2)]
+
+
+@pytest.mark.parametrize(
+    ("figures", "response", "expected"),
+    [
+        (YEARS + REVISED, "", [["2019", 5.1], ["2020", None], ["2021", 7.5], ["2022", 4.8]]),
+        ([*YEARS[:2], MALI, figure("Togo", 2021, 8)], "", [["Togo", 8], ["Kenya", 7.5], ["Mali", 3]]),
+        ([YEARS[0], MALI, figure("Togo", 2020, 8)], "3% [1], 8% [1], 7.5% (2021) [1]",
+         [["Mali (2021)", 3], ["Togo (2020)", 8], ["Kenya (2021)", 7.5]]),
+        (YEARS[:1], "7.5% [1]", None),
+    ],
+    ids=["lines", "bars of a year", "a ranking", "one figure"],
+)  # fmt: skip
+def test_figures_are_charts_in_word_and_a_table_in_excel(
+    figures: list[dict[str, Any]], response: str, expected: list[list[Any]] | None
+) -> None:
+    cited = {"title": "Kenya", "section": "Economy", "document_id": "d", "page": 3}
+    citations = [{**cited, "number": 1, "supported": True}, {**cited, "number": 2, "supported": False}]
+    writer = WordWriter("Growth", lambda one: "http://localhost/")
+    writer.add_answer("So.", {"citations": citations, "figures": figures, "response": response})
+    with ZipFile(BytesIO(writer.bytes())) as parts:
+        if expected is None:
+            assert not [name for name in parts.namelist() if "chart" in name]
+            return
+        drawn, text = (parts.read(f"word/{name}.xml").decode() for name in ("charts/chart1", "document"))
+        book = load_workbook(BytesIO(parts.read("word/embeddings/chart1.xlsx")))
+    assert [list(row) for row in book.active.iter_rows(min_row=2, values_only=True)] == expected
+    assert f"{figures[0]['subject']}, 2021: 7.5%" in text
+    assert "7.5%" in drawn
+    assert text.count("footnoteReference") == 1
+    # A bar begins at zero.
+    assert ('<c:min val="0' in drawn) == ("barChart" in drawn)
+
+
+def test_tables_of_a_conversation_are_sheets(client: FlaskClient) -> None:
+    said = ask(client, GROWTH)
+    path = f"{API}/{said['conversation_id']}/export"
+    book = load_workbook(BytesIO(client.get(path, query_string={"format": "xlsx"}).get_data()))
+    assert book.sheetnames[-2:] == ["Figures", "Sources"]
+    sources = [list(row) for row in book["Sources"].iter_rows(min_row=2, values_only=True)]
+    assert [row[:3] for row in sources] == [[GROWTH, one["number"], one["title"]] for one in said["citations"]]
+    assert [row[0] for row in book["Figures"].iter_rows(min_row=2, values_only=True)] == [GROWTH] * len(said["figures"])
+    start = TABLE.index("9")
+    marks = [{"start": start, "end": start + 1}]
+    assert list(tables_of(TABLE, {"marks": marks})) == [
+        [["Year", "Value"], [2023.0, "5 [1]"], [2024.0, "9 (not supported by the passages)"]]
+    ]
+
+
+TABLE = "So:\n\n| Year | **Value** |\n|---|---|\n| 2023 | 5 [1] |\n| 2024 | 9 |\n\nThat is all."
 
 
 def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked(client: FlaskClient) -> None:

@@ -275,8 +275,7 @@ def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Sectio
     """Return the document's title and its sections.
 
     ``title``: the title in the file's metadata; if it is "", the largest heading of page 1 is the title. A heading
-    that repeats the title is no section.
-    """
+    that repeats the title is no section."""
     styles = styles_of(pages)
     hyphenated = compounds(line.text for line in text_lines(pages))
     flows = [flow(page, styles, hyphenated) for page in pages]

@@ -330,8 +330,7 @@ def _aligned_table(rows: Rows) -> Table | None:
 def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) -> tuple[list[Table], list[Word]]:
     """Return tables whose cells have borders, and the words outside them.
 
-    ``before``: the table at the foot of the page before; a first table of the same columns continues it.
-    """
+    ``before``: the table at the foot of the page before; a first table of the same columns continues it."""
     if len(page.vertical_edges) < 2 or len(page.horizontal_edges) < 2:
         return [], words
     rules = page_rules(page, joined=_BROKEN)
