@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from chatbot.answering.context import build_context, in_prompt_order, render_pas
 from chatbot.domain import Chunk, Context
 from chatbot.language import estimate_tokens
 from tests.checking.conftest import Shelf, chunk, hits
+from tests.data import cases
 
 HUGE = 100_000
 
@@ -57,37 +59,25 @@ class TestBudget:
         assert tokens(found) <= narrow + 20
 
 
+CASES = cases(__file__)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_hit_is_shown_with_the_text_around_it(case: dict[str, Any]) -> None:
+    """Hits whose windows meet are one run of text in reading order; each keeps its number."""
+    shelf = Shelf(case["texts"], sections=case.get("sections", ()))
+    if "countries" in case:  # a scope holds for the wider text too
+        named = zip(shelf.chunks, case["countries"], strict=True)
+        shelf.chunks = [replace(one, metadata={"country_name": country}) for one, country in named]
+    ranked = hits(*(shelf.chunks[ordinal] for ordinal in case["hits"]))
+    found = build_context(ranked, shelf, budget_tokens=HUGE, margin=case["margin"])
+    assert [passage.wider_text for passage in found.passages] == case["shown"]
+    assert [(p.number, p.hit.chunk.ordinal) for p in found.passages] == list(enumerate(case["hits"], start=1))
+    if "in the prompt" in case:
+        assert [passage.number for passage in in_prompt_order(found)] == case["in the prompt"]
+
+
 class TestMerging:
-    """Hits of one report whose windows meet are one run of text in reading order; each keeps its number."""
-
-    def test_hits_that_follow_each_other_share_one_window(self) -> None:
-        shelf = Shelf(["zero", "one", "two", "three"])
-        found = build_context(hits(shelf.chunks[2], shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=300)
-        assert [(p.number, p.hit.rank, p.hit.chunk.text, p.wider_text) for p in found.passages] == [
-            (1, 1, "two", "two\n\nthree"), (2, 2, "one", "zero\n\none"),
-        ]  # fmt: skip
-        assert [p.wider_text for p in in_prompt_order(found)] == ["zero\n\none", "two\n\nthree"]
-
-    def test_what_is_between_two_hits_belongs_to_the_first(self) -> None:
-        shelf = Shelf(["alpha", "bravo", "charlie", "delta", "echo"])
-        found = build_context(hits(shelf.chunks[1], shelf.chunks[3]), shelf, budget_tokens=HUGE, margin=8)
-        assert [p.wider_text for p in found.passages] == ["alpha\n\nbravo\n\ncharlie", "delta\n\necho"]
-
-    def test_a_long_text_between_two_hits_is_whole_where_their_windows_meet(self) -> None:
-        between = "\n".join(f"line {n:02}" for n in range(10))
-        shelf = Shelf(["first", between, "second"])
-        ranked = hits(shelf.chunks[0], shelf.chunks[2])
-        (first, second) = build_context(ranked, shelf, budget_tokens=HUGE, margin=50).passages
-        assert (first.wider_text, second.wider_text) == (f"first\n\n{between}", "second")
-
-    def test_windows_that_do_not_meet_stay_apart(self) -> None:
-        between = "\n".join(f"line {n:02}" for n in range(10))
-        shelf = Shelf(["first", between, "second"])
-        ranked = hits(shelf.chunks[2], shelf.chunks[0])
-        found = build_context(ranked, shelf, budget_tokens=HUGE, margin=20)
-        assert [p.wider_text for p in found.passages] == ["line 08\nline 09\n\nsecond", "first\n\nline 00\nline 01"]
-        assert [p.number for p in in_prompt_order(found)] == [1, 2]
-
     def test_text_that_two_hits_share_is_shown_with_the_first(self) -> None:
         text = "one two three four five six seven"
         first, second = (chunk(n, text[start:end], start=start) for n, (start, end) in enumerate([(0, 18), (8, 33)]))
@@ -101,13 +91,6 @@ class TestMerging:
             hits(shelves[0].chunks[0], shelves[1].chunks[1]), shelves[0], budget_tokens=HUGE, margin=0
         )
         assert [p.wider_text for p in found.passages] == ["same", "same"]
-
-    def test_rows_about_another_country_are_not_shown_around_a_hit(self) -> None:
-        """A scope holds for the wider text too."""
-        shelf = Shelf(["Kenya 1", "Kenya 2", "Mali 3"])
-        shelf.chunks = [replace(c, metadata={"country_name": c.text.split()[0]}) for c in shelf.chunks]
-        found = build_context(hits(shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=300)
-        assert [p.wider_text for p in found.passages] == ["Kenya 1\n\nKenya 2"]
 
     @given(
         sizes=st.lists(st.integers(1, 6), min_size=1, max_size=12),
@@ -153,39 +136,6 @@ class TestPromptOrder:
         ranked = hits(other.chunks[0], third.chunks[0], shelf.chunks[1], shelf.chunks[0])
         found = build_context(ranked, shelf, budget_tokens=HUGE, margin=0)
         assert [p.number for p in in_prompt_order(found)] == [1, 4, 3, 2]
-
-
-# A chunk with the text around it, in reading order, nothing twice (R-C6).
-
-
-class TestWiderText:
-    @pytest.mark.parametrize(("margin", "text"), [(300, "before\n\nthe passage\n\nafter"), (0, "the passage")])
-    def test_it_holds_the_neighbours_in_reading_order(self, margin: int, text: str) -> None:
-        shelf = Shelf(["before", "the passage", "after"])
-        found = build_context(hits(shelf.chunks[1]), shelf, budget_tokens=HUGE, margin=margin)
-        assert found.passages[0].wider_text == text
-
-    def test_what_stands_under_another_heading_is_left_out(self) -> None:
-        """A figure is never shown under the name of another one, between two hits either."""
-        texts, names = (
-            ["52 million", "2.09%", "a note", "another note", "$9"],
-            ["Population", *["Growth"] * 2, *["GDP"] * 2],
-        )
-        shelf = Shelf(texts, sections=[f"People \u203a {name}" for name in names])
-        found = build_context(hits(shelf.chunks[1], shelf.chunks[4]), shelf, budget_tokens=HUGE, margin=300)
-        assert [passage.wider_text for passage in found.passages] == ["2.09%\n\na note", "another note\n\n$9"]
-
-    def test_it_is_cut_to_the_margin_at_whole_lines(self) -> None:
-        before, after = "first line\nsecond line\nthird line", "fourth line\nfifth line\nsixth line"
-        around = [chunk(0, before), chunk(1, "the passage"), chunk(2, after)]
-        # 25 characters reach back into the end of the first line, and on into the sixth
-        assert wider_text(around[1], around, margin=25) == (
-            "second line\nthird line\n\nthe passage\n\nfourth line\nfifth line"
-        )
-
-    def test_a_neighbour_of_one_long_line_is_left_out_rather_than_cut(self) -> None:
-        around = [chunk(0, "x" * 100), chunk(1, "the passage"), chunk(2, "y" * 100)]
-        assert wider_text(around[1], around, margin=30) == "the passage"
 
 
 class TestOverlap:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from chatbot.domain import DocumentRecord, Holdings, Range, Scope, Value, Values
 
 
@@ -48,3 +50,9 @@ def scope(**conditions: Value | tuple[Value, ...] | Range) -> Scope:
             for name, value in conditions.items()
         }
     )
+
+
+def scope_of(conditions: dict[str, Any]) -> Scope:
+    """The scope that a case of a data file has: a list of values or the ends of a range for each field."""
+    ranges = {name: Range(**ends) for name, ends in conditions.items() if isinstance(ends, dict)}
+    return scope(**{name: ranges.get(name) or tuple(values) for name, values in conditions.items()})

@@ -23,11 +23,10 @@ from chatbot.search.scope import (
     summarise,
 )
 from tests.data import cases
+from tests.questions.reports import scope_of
 
 CASES = cases(__file__)
 
-COUNTRIES = ["Democratic Republic of the Congo", "Kenya", "Mali"]
-YEARS = [2021, 2023, 2025]
 REPORTS = CASES["reports"]
 Resolve = Callable[..., Scope]
 
@@ -67,23 +66,11 @@ def test_document_names_are_matched_in_any_case(resolve: Resolve) -> None:
     assert resolve({"document_name": "the world in 2023"}).get("document_name") == Values(("The World in 2023",))
 
 
-@pytest.mark.parametrize(
-    ("sent", "expected"),
-    [
-        ({"gte": 2022}, Range(2022, None)),
-        ({"lte": "2023"}, Range(None, 2023)),
-        ({"gte": "2021", "lte": 2023}, Range(2021, 2023)),
-    ],
-)
-def test_a_range_of_years(resolve: Resolve, sent: dict[str, Any], expected: Range) -> None:
-    assert resolve({"year": sent}).get("year") == expected
+@pytest.mark.parametrize(("sent", "years"), CASES["ranges of years"])
+def test_a_range_of_years(resolve: Resolve, sent: dict[str, Any], years: dict[str, int]) -> None:
+    assert resolve({"year": sent}).to_json() == {"year": years}
 
 
-TITLES = sorted(title for title, _ in REPORTS)
-VALUE = "report_context.value"
-SEARCHED = ["chatbot_data", "report_chatting"]
-FIELDS = ["country_name", "year", "document_name", "type"]
-NAME, YEAR, TYPE = "filters.country_name", "filters.year", "filters.type"
 WRONG: dict[str, tuple[str, tuple[Any, ...], str, list[Any] | None]] = CASES["wrong"]
 
 
@@ -127,38 +114,11 @@ def test_collections_are_part_of_the_scope_but_not_of_its_filters(resolve: Resol
     assert resolve({}, None, ["chatbot_data"])
 
 
-def test_nearest_scope_keeps_the_country_before_the_year(catalog: DocumentRepository) -> None:
-    asked = Scope.of({"country_name": Values(("Mali",)), "year": Values((2021,))})
-    assert catalog.all(asked) == []
-    assert nearest_scope(catalog, asked) == "There is 1 report for Mali, of 2023."
-
-
-def test_nearest_scope_of_a_single_condition_is_everything(catalog: DocumentRepository) -> None:
-    asked = Scope.of({"year": Values((1999,))})
-    assert nearest_scope(catalog, asked) == "There are 5 reports without a scope."
-
-
-@pytest.mark.parametrize(
-    ("asked", "text"),
-    [
-        (
-            Scope.of({"country_name": Values(("Kenya",)), "year": Values((2025,))}).within(["report_chatting"]),
-            "There are 2 reports for Kenya in the collection report_chatting, of 2021, 2023.",
-        ),
-        (
-            Scope.of({"country_name": Values(("Kenya",))}).within(["chatbot_data"]),
-            "There are 2 reports for Kenya, of 2021, 2023.",
-        ),
-        (
-            Scope.of({"country_name": Values(("Peru",))}).within(["chatbot_data"]),
-            "There is 1 report for the collection chatbot_data, of 2023.",
-        ),
-        (Scope().within(["empty"]), "There are 5 reports without a scope."),
-    ],
-)
-def test_nearest_scope_gives_up_collections_before_the_country(
-    catalog: DocumentRepository, asked: Scope, text: str
+@pytest.mark.parametrize(("conditions", "collections", "text"), CASES["nearest"])
+def test_the_nearest_scope_gives_up_collections_then_years_then_countries(
+    catalog: DocumentRepository, conditions: dict[str, Any], collections: list[str], text: str
 ) -> None:
+    asked = scope_of(conditions).within(collections)
     assert catalog.all(asked) == []
     assert nearest_scope(catalog, asked) == text
 
@@ -169,28 +129,9 @@ def test_a_summary_counts_the_scopes_collections_only(catalog: DocumentRepositor
     assert [(summary.documents, summary.chunks) for summary in found] == [(3, 3), (1, 1), (2, 2)]
 
 
-@pytest.mark.parametrize(
-    ("scope", "words"),
-    [
-        (Scope().within(["news"]), "the collection news"),
-        (Scope.of({"year": Values((2023,))}).within(["news", "laws"]), "2023 in the collections laws and news"),
-        (Scope(), "all reports"),
-        (Scope.of({"country_name": Values(("Kenya", "Mali")), "year": Values((2023,))}), "Kenya or Mali, 2023"),
-        (Scope.of({"year": Range(2021, 2023)}), "2021 to 2023"),
-        (Scope.of({"year": Range(2023, 2023)}), "2023"),
-        (Scope.of({"year": Range(2021, None)}), "from 2021"),
-        (Scope.of({"year": Range(None, 2023)}), "up to 2023"),
-    ],
-)
-def test_a_scope_in_words(scope: Scope, words: str) -> None:
-    assert describe(scope) == words
-
-
-GENERAL = KnowledgeCollection("general", "All sorts.")
-DESCRIBED = KnowledgeCollection("reports", "Country reports.")
-NEWS = KnowledgeCollection("news", "Daily news.")
-PLAIN = KnowledgeCollection("plain")
-ALL = (GENERAL, DESCRIBED, NEWS, PLAIN)
+@pytest.mark.parametrize(("conditions", "collections", "words"), CASES["in words"])
+def test_a_scope_in_words(conditions: dict[str, Any], collections: list[str], words: str) -> None:
+    assert describe(scope_of(conditions).within(collections)) == words
 
 
 def test_those_of_the_settings(settings: Settings) -> None:
@@ -202,22 +143,12 @@ def test_those_of_the_settings(settings: Settings) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("collections", "allowed", "expected"),
-    [
-        (ALL, (), [DESCRIBED, NEWS]),
-        (ALL, ("reports", "news"), [DESCRIBED, NEWS]),
-        (ALL, ("reports", "general"), []),
-        (ALL, ("plain",), []),
-        ((GENERAL, DESCRIBED), (), []),
-        ((GENERAL,), (), []),
-        ((PLAIN, GENERAL, DESCRIBED), (), [GENERAL, DESCRIBED]),
-    ],
-)
+@pytest.mark.parametrize(("names", "allowed", "expected"), CASES["chosen among"])
 def test_a_model_chooses_among_the_described_ones_where_there_is_a_choice(
-    collections: tuple[KnowledgeCollection, ...], allowed: tuple[str, ...], expected: list[KnowledgeCollection]
+    names: list[str], allowed: list[str], expected: list[str]
 ) -> None:
-    assert selectable_collections(collections, allowed) == expected
+    collections = [KnowledgeCollection(name, "" if name == "plain" else f"About {name}.") for name in names]
+    assert [one.name for one in selectable_collections(collections, allowed)] == expected
 
 
 def test_an_inventory_has_countries_with_their_editions_the_newest_first(catalog: DocumentRepository) -> None:

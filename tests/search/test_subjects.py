@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import Chunk, Range, Scope, SearchHit, Value
+from chatbot.domain import Chunk, Scope, SearchHit, Value
 from chatbot.language import analyzer
 from chatbot.language.words import speaking
 from chatbot.questions.reading import read_names
 from chatbot.search.subjects import everything_asked, missing_figures, missing_subject, suggest_scope, with_figures
 from tests.data import cases
-from tests.questions.reports import MANY, REPORTS, Reports, scope
+from tests.questions.reports import MANY, REPORTS, Reports, scope, scope_of
 
 CASES = cases(__file__)
 MISSING, SUGGESTED = CASES["missing"], CASES["suggested"]
@@ -21,12 +21,9 @@ MISSING, SUGGESTED = CASES["missing"], CASES["suggested"]
 
 def given(case: dict[str, Any]) -> tuple[Scope, Reports]:
     """The scope chosen in a case, and its reports as (country, year)."""
-    chosen = {
-        field: Range(value.get("gte"), value.get("lte")) if isinstance(value, dict) else tuple(value)
-        for field, value in case.get("chosen", {}).items()
-    }
-    reports = case.get("reports", REPORTS)
-    return scope(**chosen), MANY if reports == "many" else Reports(*reports) if isinstance(reports, list) else reports
+    named = {"many": MANY, "": REPORTS}
+    reports = case.get("reports", "")
+    return scope_of(case.get("chosen", {})), named[reports] if isinstance(reports, str) else Reports(*reports)
 
 
 def in_json(found: Scope | None) -> dict[str, Any] | None:
