@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from chatbot.domain import Section
@@ -65,59 +67,15 @@ def sections(header: list[str], *rows: list[str]) -> list[Section]:
     return record_sections(header, rows)
 
 
-def test_a_text_column_makes_each_row_a_passage() -> None:
-    """R-B1: Text is required, Title and Source are optional, the row's number is the source id."""
-    assert sections(
-        ["TITLE", "Text", "Source"],
-        ["Growth", "It grew.\nA lot.", "bank.org"],
-        ["", "It shrank.", ""],
-        ["Nothing", "  ", "x"],
-        ["Again", "It grew."],
-    ) == [
-        Section(("Row 1: Growth",), "It grew.\nA lot.\nSource: bank.org"),
-        Section(("Row 2",), "It shrank."),
-        Section(("Row 4: Again",), "It grew."),
-    ]
+RECORDS = CASES["records"]
 
 
-def test_a_passage_keeps_what_its_other_columns_say() -> None:
-    assert sections(
-        ["id", "Text", "Author", "Country", "Year", "Type"],
-        ["7", "It grew.", "A. B.", "Kenya", "2020", "review"],
-        ["8", "It shrank.", "", "Atlantis", "20", ""],
-    ) == [
-        Section(
-            ("Row 1",),
-            "It grew.\nid: 7; Author: A. B.; Country: Kenya; Year: 2020; Type: review",
-            metadata={"country_name": "Kenya", "year": 2020, "type": "review"},
-        ),
-        Section(("Row 2",), "It shrank.\nid: 8; Country: Atlantis; Year: 20"),
-    ]
-
-
-def test_page_records_are_passages_with_their_address() -> None:
-    """R-A1: raw pages {url, raw_content, title}."""
-    assert sections(["url", "raw_content", "title"], ["https://x.org/a", "Body", "Page"]) == [
-        Section(("Row 1: Page",), "Body\nSource: https://x.org/a")
-    ]
-
-
-def test_a_row_without_a_text_column_is_a_line_named_by_country_and_year() -> None:
-    assert row_sections(
-        ["code", "Country Name", "year", "gdp"],
-        [["KE", "Kenya", "2015", "6.3"], ["", "", "", ""], ["ML", "Mali", "", "1.2"], ["XX", "", "2015", "5"]],
-        ("Sheet 1",),
-    ) == [
-        Section(
-            ("Sheet 1", "Kenya, 2015"),
-            "code: KE; Country Name: Kenya; year: 2015; gdp: 6.3",
-            metadata={"country_name": "Kenya", "year": 2015},
-        ),
-        Section(
-            ("Sheet 1", "Mali"), "code: ML; Country Name: Mali; gdp: 1.2", metadata={"country_name": "Mali"}
-        ),
-        Section(("Sheet 1", "Row 4"), "code: XX; year: 2015; gdp: 5", metadata={"year": 2015}),
-    ]  # fmt: skip
+@pytest.mark.parametrize("path", [(), ("Sheet 1",)], ids=["", "of a sheet"])
+@pytest.mark.parametrize(("header", "rows", "expected"), RECORDS.values(), ids=RECORDS)
+def test_rows_are_passages(path: tuple[str, ...], header: list[str], rows: Rows, expected: list[Any]) -> None:
+    """R-B1: Text is required, Title and Source are optional, the row's number is the source id. R-A1: raw pages."""
+    found = row_sections(header, rows, path)
+    assert found == [Section((*path, *own), text, metadata=dict(*metadata)) for own, text, *metadata in expected]
 
 
 NAMED_BY = {**CASES["named_by"], "prose is no name": (["remark", "b"], [["word " * 20, "2"]], "Row 1")}
