@@ -16,7 +16,6 @@ from tests.questions.reports import REPORTS, Reports, scope
 CASES = cases(__file__)
 
 GROWTH = "What is the population growth rate of Kenya in 2023?"
-COMPARED = "Compare the population growth of Kenya and Mali"
 THINGS = {"inflation", "exports", "terrain", "rail", "area", "capital", "internet", "population", "growth", "debt"}
 
 
@@ -33,19 +32,12 @@ def standalone(*said: str, scope: Scope = Scope(), reports: Reports = REPORTS) -
     return follow_ups(reports).by_rule(said[-1], history, scope)
 
 
-@pytest.mark.parametrize(("before", "follow_up", "expected"), CASES["names_alone_take_the_place_of_the_old_ones"])
-def test_names_alone_take_the_place_of_the_old_ones(before: str, follow_up: str, expected: str) -> None:
-    assert standalone(before, follow_up) == expected
+STANDALONE = [(about, *case) for about, several in CASES["standalone"].items() for case in several]
 
 
-@pytest.mark.parametrize(("before", "follow_up", "expected"), CASES["a_thing_of_its_own_gets_the_countries_and_years"])
-def test_a_thing_of_its_own_gets_the_countries_and_years(before: str, follow_up: str, expected: str) -> None:
-    assert standalone(before, follow_up) == expected
-
-
-@pytest.mark.parametrize(("before", "follow_up", "expected"), CASES["words_that_name_no_thing_get_that_too"])
-def test_words_that_name_no_thing_get_that_too(before: str, follow_up: str, expected: str) -> None:
-    assert standalone(before, follow_up) == expected
+@pytest.mark.parametrize(("about", "said", "expected"), STANDALONE)
+def test_a_message_after_others_is_a_question_of_its_own(about: str, said: list[str], expected: str) -> None:
+    assert standalone(*said) == expected, about
 
 
 def test_a_part_of_what_was_cited_is_no_thing_of_its_own() -> None:
@@ -53,33 +45,6 @@ def test_a_part_of_what_was_cited_is_no_thing_of_its_own() -> None:
     assert follow_ups().by_rule("growth?", history, Scope()) == "Growth in Mali?"
     history[1] = Message("assistant", "It is 1.", cited=Cited(("Mali",), ("Population growth",)))
     assert follow_ups().by_rule("growth?", history, Scope()) == "growth? (population in Mali)"
-
-
-@pytest.mark.parametrize(("said", "expected"), CASES["sides_of_a_comparison"])
-def test_sides_of_a_comparison(said: list[str], expected: str) -> None:
-    assert standalone(*said) == expected
-
-
-@pytest.mark.parametrize(("follow_up", "expected"), CASES["only_the_kind_or_the_form_changes"])
-def test_only_the_kind_or_the_form_changes(follow_up: str, expected: str) -> None:
-    assert standalone(GROWTH, follow_up) == expected
-
-
-@pytest.mark.parametrize("question", CASES["what_lacks_nothing_takes_nothing"])
-def test_what_lacks_nothing_takes_nothing(question: str) -> None:
-    assert standalone(GROWTH, question) == question
-
-
-@pytest.mark.parametrize("question", ["And why?", "it", "What about Mali?", ""])
-def test_without_a_history_nothing_happens(question: str) -> None:
-    assert standalone(question) == question
-    assert standalone("Good morning", question) == question
-
-
-def test_one_after_the_other() -> None:
-    said = [GROWTH, "and Ethiopia?", "thanks!", "and 2021?", "Peru?"]
-    assert standalone(*said) == "What is the population growth rate of Peru in 2021?"
-    assert standalone(*said, "rail") == "Rail in Peru in 2021?"
 
 
 def test_a_country_without_a_name_is_that_of_the_citations() -> None:

@@ -37,18 +37,13 @@ def test_every_name_of_iso_3166_is_found_whole(country) -> None:
     assert (named.text, country.alpha_3 in named.keys) == (country.name, True)
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES["names_aliases_and_codes"])
+LOOKS_ONLY = [(text, []) for text in CASES["what_only_looks_like_a_country"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [*CASES["names_aliases_and_codes"], *CASES["names_in_other_languages"], *LOOKS_ONLY]
+)
 def test_names_aliases_and_codes(text: str, expected: list[list[str]]) -> None:
-    assert found(text) == expected
-
-
-@pytest.mark.parametrize("text", CASES["what_only_looks_like_a_country"])
-def test_what_only_looks_like_a_country(text: str) -> None:
-    assert found(text) == []
-
-
-@pytest.mark.parametrize(("text", "expected"), CASES["names_in_other_languages"])
-def test_names_in_other_languages(text: str, expected: list[list[str]]) -> None:
     assert found(text) == expected
 
 

@@ -42,31 +42,11 @@ def test_rows_have_metadata_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_document_has_headings_lines_and_rows(tmp_path: Path) -> None:
-    content = {
-        "name": "Kenya", "country": "Kenya", "year": 2024, "birth_rate": 26.39, "langs": ["Swahili", "English"],
-        "summary": "A **short** text, not 2**10.",
-        "history": "long " * 60,
-        "people": {"population": 52, "growth": {"rate": "2.09%"}},
-        "categories": [
-            {"title": "Land", "fields": [{"name": "Area", "content": "580,367 sq km"}, {"name": "", "content": "x"}]},
-            {"Heading": "Sea", "depth": 5},
-        ],
-        "indicators": [{"year": 2015, "gdp": 6.3}, {"year": 2016, "gdp": 7}],
-        "codes": [["a", 1], {"x": {"y": "z"}}, "w"],
-        "empty": [{"text": ""}, None],
-        "nothing": None,
-    }  # fmt: skip
+    content, expected = CASES["a document with headings, lines and rows"]
     loaded = load(tmp_path, content)
     assert loaded.title == "Kenya"
     assert loaded.metadata == {"country_name": "Kenya", "year": 2024}
-    own = "Country: Kenya\nYear: 2024\nBirth rate: 26.39\nLangs: Swahili, English\nA short text, not 2**10."
-    assert found(loaded) == [
-        ((), own), (("History",), ("long " * 60).strip()), (("People",), "Population: 52"),
-        (("People", "Growth"), "Rate: 2.09%"), (("Land", "Area"), "580,367 sq km"), (("Land", "Fields 2"), "x"),
-        (("Sea",), "Depth: 5"), (("Indicators", "Row 1"), "year: 2015; gdp: 6.3"),
-        (("Indicators", "Row 2"), "year: 2016; gdp: 7"), (("Codes 1",), "a, 1"), (("Codes 2", "X"), "Y: z"),
-        (("Codes 3",), "w"),
-    ]  # fmt: skip
+    assert [[list(path), text] for path, text in found(loaded)] == expected
     text = document_text(loaded.sections)
     assert all(text[s.start : s.start + len(s.text)] == s.text for s in loaded.sections)
 

@@ -13,12 +13,11 @@ from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import text as text_module
 from chatbot.library.loaders.markdown import TextLoader
 from chatbot.library.loaders.text import clean, decode
+from tests.data import cases
 
-FRENCH = "La Côte d'Ivoire a connu une croissance économique élevée. Les récoltes ont été très bonnes."
-SPANISH = "El año pasado la población creció más rápido. ¿Por qué? El señor Muñoz explicó la situación económica."
-POLISH = "Ludność kraju wzrosła w zeszłym roku. Największe miasta to Łódź, Kraków i Gdańsk. Wzrost był szybszy."
-RUSSIAN = "Население страны выросло в прошлом году. Крупнейшие города Москва и Санкт-Петербург. Рост оказался быстрее."
-JAPANESE = "昨年、国の人口は増加しました。最大の都市は東京と大阪です。成長は予想より速かったです。"
+CASES = cases(__file__)
+OLDER = CASES["older encodings"]
+FRENCH, RUSSIAN = OLDER["French"][0], OLDER["Russian"][0]
 
 
 def written(tmp_path: Path, content: bytes, name: str = "notes.txt") -> Path:
@@ -45,25 +44,9 @@ def test_unicode_is_told_by_its_mark(encoding: str) -> None:
     assert decode(data, "a.txt") == text
 
 
-OLDER = {
-    "French": (FRENCH, "cp1252"),
-    "French, Latin-1": (FRENCH, "latin-1"),
-    "one French word": ("Côte", "cp1252"),
-    "Spanish": (SPANISH, "cp1252"),
-    "English with typographic marks": ("The minister said “growth” — it wasn’t €5.", "cp1252"),
-    "square kilometres": ("Fläche: 357.592 km², Straßen", "cp1252"),
-    "a table with one accent": ("country,value\n" + "Kenya,1\n" * 300 + "Côte d'Ivoire,2\n", "cp1252"),
-    "countries": ("name;year\nCôte d'Ivoire;1\nSão Tomé;2\nTürkiye;3\nCuraçao;4\nÅland Islands;5\n", "cp1252"),
-    "Polish": (POLISH, "cp1250"),
-    "Polish, Latin-2": (POLISH, "iso8859-2"),
-    "Russian": (RUSSIAN, "cp1251"),
-    "Russian, KOI8": (RUSSIAN, "koi8-r"),
-    "Japanese": (JAPANESE, "shift_jis"),
-    "long": (f"{FRENCH}\n" * 20_000, "cp1252"),
-}
-
-
-@pytest.mark.parametrize(("text", "encoding"), OLDER.values(), ids=OLDER)
+@pytest.mark.parametrize(
+    ("text", "encoding"), [*OLDER.values(), (f"{FRENCH}\n" * 20_000, "cp1252")], ids=[*OLDER, "long"]
+)
 def test_older_encodings_are_recognised(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding), "a.txt") == text
 
