@@ -114,14 +114,14 @@ def read_collections(value: object) -> object:
     return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
-def check_collection_names(names: Iterable[str], taken: AbstractSet[str] | tuple[()] = OWN_COLLECTIONS) -> None:
-    """Raises ValueError: naming the wrong name and what would be right. ``taken``: names of our own collections. No two
-    names may differ in capital letters only: SQLite does not distinguish them."""
+def check_collection_names(names: Iterable[str], reserved: AbstractSet[str] | tuple[()] = OWN_COLLECTIONS) -> None:
+    """Raises ValueError: naming the wrong name and what would be right. ``reserved``: our own collections. No two names
+    may differ in capital letters only: SQLite does not distinguish them."""
     by_lower: dict[str, str] = {}
     for name in names:
         what, lower = f"{name!r} cannot be the name of a collection of passages", name.casefold()
-        if lower in taken:
-            raise ValueError(f"{what}: the program keeps its own {lower} there. Taken: {', '.join(sorted(taken))}")
+        if lower in reserved:
+            raise ValueError(f"{what}: the program keeps its own {lower} there. Taken: {', '.join(sorted(reserved))}")
         if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_COLLECTION_NAME:
             raise ValueError(f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, without spaces around them")
         if "$" in name or ".." in name or name.startswith(("system.", ".")) or name.endswith("."):

@@ -155,8 +155,8 @@ class EmbeddedDatabase(Database):
                 raise DiskFullError(message) from error
             if "locked" in str(error):
                 raise DatabaseError(message, remedy="Another process is writing; try again.", retry_after=2) from error
-            taken = isinstance(error, sqlite3.IntegrityError)
-            remedy = "The id is taken: choose another one." if taken else "Check the disk and the file's permissions."
+            clash = isinstance(error, sqlite3.IntegrityError)
+            remedy = "The id is taken: choose another one." if clash else "Check the disk and the file's permissions."
             raise DatabaseError(message, remedy=remedy) from error
         finally:
             with self._idle:

@@ -229,24 +229,24 @@ class MappedCollection(Collection):
 
     def _of_reports(self, name: str, operators: Json) -> Json:
         """Return the filter for the rows of the reports with these ids or names."""
-        wanted = set(operators.get("$in", [operators.get("$eq")]))
-        if not wanted <= {known[name] for known, _ in self._reports.values()}:
+        values = set(operators.get("$in", [operators.get("$eq")]))
+        if not values <= {report[name] for report, _ in self._reports.values()}:
             for row in super().find({}, self._projection({"document_id": 1})):
                 ours = self.layout.read(row, ())
                 self._reports[ours["document_id"]] = ours, self.layout.condition(row)
-        found = [condition for known, condition in self._reports.values() if known[name] in wanted]
-        return {"$or": found} if len(found) > 1 else found[0] if found else {"_id": {"$in": []}}
+        conditions = [condition for report, condition in self._reports.values() if report[name] in values]
+        return {"$or": conditions} if len(conditions) > 1 else conditions[0] if conditions else {"_id": {"$in": []}}
 
     def _projection(self, projection: Mapping[str, int] | None) -> Json:
         """Return what to leave out: which metadata a row has, it alone knows."""
         projection = projection or {}
-        wanted = [name for name, included in projection.items() if included]
-        if wanted == ["_id"]:
+        fields = [name for name, included in projection.items() if included]
+        if fields == ["_id"]:
             return {"_id": 1}
         # LlamaIndex keeps the whole node once more, as JSON.
         hidden = {self.layout.inside("_node_content"): 0} if self.layout.metadata else {}
         large = {forms.TEXT_FIELD: self.layout.text, forms.EMBEDDING_FIELD: self.layout.embedding}.items()
-        out = (path for name, path in large if projection.get(name) == 0 or (wanted and name not in wanted))
+        out = (path for name, path in large if projection.get(name) == 0 or (fields and name not in fields))
         return {**hidden, **dict.fromkeys(out, 0)}
 
     def _stage(self, stage: Json) -> Json:

@@ -222,20 +222,20 @@ def text_value(value: Any) -> str:
     """Return a stored value as a text; "" where it has none."""
     if isinstance(value, str):
         return value
-    known = filter_value("", value)
-    return "" if known is None else str(known)
+    plain = filter_value("", value)
+    return "" if plain is None else str(plain)
 
 
 def number_value(value: Any) -> int | None:
     """Return a stored value as a whole number from 0 on; None where it is none."""
-    known = filter_value("year", value)
-    return known if isinstance(known, int) and known >= 0 else None
+    number = filter_value("year", value)
+    return number if isinstance(number, int) and number >= 0 else None
 
 
 def list_value(value: Any) -> tuple[Value, ...]:
     """Return a stored list, or the one value that stands for it."""
-    known = filter_value("", value)
-    return () if known is None else known.values if isinstance(known, Several) else (known,)
+    plain = filter_value("", value)
+    return () if plain is None else plain.values if isinstance(plain, Several) else (plain,)
 
 
 def row_metadata(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Value]:

@@ -125,9 +125,9 @@ class Scope:
 
     def without(self, name: str) -> Scope:
         """Return the scope without its own condition on a field; its limit stays."""
-        own = [item for item in self.conditions if item[0] != name]
+        conditions = [item for item in self.conditions if item[0] != name]
         limit = [item for item in self.limit if item[0] == name]
-        return replace(self, conditions=Scope.of(dict((*own, *limit))).conditions)
+        return replace(self, conditions=Scope.of(dict((*conditions, *limit))).conditions)
 
     def widest(self) -> Scope:
         """Return the scope of all that the caller may see."""

@@ -156,7 +156,7 @@ def language_of(text: str, otherwise: str = "english", preferred: str = "spanish
     stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few;
     ``preferred``: among those with as many signs."""
     words = set(_TERM.findall(text.lower()))
-    signs = {language: len(words & own) for language, own in _SIGNS.items()}
+    signs = {language: len(words & stop_words) for language, stop_words in _SIGNS.items()}
     # Spellings decide where stop words leave a doubt: looking for them takes four fifths of the time.
     if 2 * sorted(signs.values())[-2] >= signs[otherwise] or signs[otherwise] < CLEAR:
         for language, pattern in _SPELLINGS.items():

@@ -184,9 +184,9 @@ def _normal(value: Decimal) -> Decimal:
 
 def scales_named(text: str, figures_of_it: Iterable[Figure]) -> set[Decimal]:
     """Return the scales apart from any number, as in the heading "GDP (US$ million)"."""
-    taken = [(figure.start, figure.end) for figure in figures_of_it if figure.scaled]
+    spans = [(figure.start, figure.end) for figure in figures_of_it if figure.scaled]
     named = ((word.start(), SCALES[word[0]]) for word in _SCALE_WORD.finditer(lowered(text)))
-    return {size for at, size in named if size >= 1000 and not any(start <= at < end for start, end in taken)}
+    return {size for at, size in named if size >= 1000 and not any(start <= at < end for start, end in spans)}
 
 
 _MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"

@@ -99,38 +99,38 @@ def figure_years(text: str) -> tuple[int, ...]:
     """The years that ``text`` gives figures or facts for, newest first; not those of events."""
     if not _ANY_YEAR.search(unify_signs(text)):
         return ()
-    lines, found = list(_lines(text)), set[int]()
+    lines, every_year = list(_lines(text)), set[int]()
     is_stated = False
     for line in lines:
         is_stated = is_stated or _YEAR_LABEL.search(line) is not None
         for match in _DATED.finditer(line):
             if match["estimate"] or not line[match.end() :].strip(" .;"):
-                found |= _years(match)
+                every_year |= _years(match)
             else:
                 is_stated = True
     # What stands in brackets is enough for most passages: the whole reading takes ten times as long.
-    lines = [line for line in lines if not found.issuperset(map(int, _ANY_YEAR.findall(line)))]
+    lines = [line for line in lines if not every_year.issuperset(map(int, _ANY_YEAR.findall(line)))]
     if lines and is_stated:
-        found = found.union(*(figure.years for figure in stated(text)))
+        every_year = every_year.union(*(figure.years for figure in stated(text)))
     for line in lines:
         for sentence in sentences(line):
-            nothing_new = found.issuperset(map(int, _ANY_YEAR.findall(sentence)))
+            nothing_new = every_year.issuperset(map(int, _ANY_YEAR.findall(sentence)))
             if nothing_new or not _DIGIT.search(_ANY_YEAR.sub("", sentence)):
                 continue  # most prose has years and no figure
             numbers = figures(sentence)
-            found = found.union(*bound_years(sentence, numbers))
+            every_year = every_year.union(*bound_years(sentence, numbers))
             if not all(number.bare for number in numbers):
-                found |= {int(match["year"]) for match in _SENTENCE_YEAR.finditer(sentence)}
-    return tuple(sorted(found, reverse=True))
+                every_year |= {int(match["year"]) for match in _SENTENCE_YEAR.finditer(sentence)}
+    return tuple(sorted(every_year, reverse=True))
 
 
-def figures_of(chunk: Chunk, found: Iterable[Stated] | None = None) -> Iterator[ReportedFigure]:
-    """Yield the figures that a passage states, in order. ``found``: those of its text, if they were read before."""
+def figures_of(chunk: Chunk, statements: Iterable[Stated] | None = None) -> Iterator[ReportedFigure]:
+    """Yield the figures that a passage states, in order. ``statements``: of its text, if they were read before."""
     country = chunk.metadata.get("country_name")
     # The heading may name a row of a table: its columns say what is counted.
     names_row = _ROW.match(chunk.heading) or (country and chunk.heading.startswith(str(country)))
     section = "" if names_row else chunk.heading
-    for figure in stated(chunk.text) if found is None else found:
+    for figure in stated(chunk.text) if statements is None else statements:
         heading = figure.heading or section
         label = _TOTAL.sub("", _ANY_COLUMN.sub("", figure.label).removeprefix(": ") if heading else figure.label)
         yield ReportedFigure(
@@ -155,9 +155,9 @@ def stated(text: str) -> list[Stated]:
     comma, heading, group = comma_decimals(text), "", tuple[str, ...]()
     blocks: list[list[Stated]] = [[]]
     for line in _lines(text):
-        found, group = _figures_of_line(line, heading, group, comma)
-        if found:
-            blocks[-1] += found
+        statements, group = _figures_of_line(line, heading, group, comma)
+        if statements:
+            blocks[-1] += statements
             continue
         blocks.append([])
         group = (line.rstrip(" -:"),) if line.endswith(("-", ":")) else ()
@@ -178,8 +178,8 @@ def _figures_of_line(
         group = tuple(items[0][0][:-1])
     elif items and group:
         items[0] = ([*group, *items[0][0]], items[0][1])
-    found = _statements(items, comma)
-    return [figure._replace(heading=heading) for figure in found] if heading else found, group
+    statements = _statements(items, comma)
+    return [figure._replace(heading=heading) for figure in statements] if heading else statements, group
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -208,7 +208,7 @@ def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Sta
         row = items[0][1]  # "Source: Loans; 2020: 268.8; Share: 23.3%"
         items = [([row, *labels], words) for labels, words in items[1:]]
     of_row = led = frozenset[int]()
-    found: list[Stated] = []
+    statements: list[Stated] = []
     for labels, words in items:
         names, years = list[str](), frozenset[int]()
         for name in labels or shared:
@@ -220,12 +220,12 @@ def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Sta
             of_row = frozenset({int(words)})
         else:
             led = years if years and names else frozenset() if years else led
-            found += _item(names, words, years or led, comma)
-    for place in reversed(range(len(found) - 1)):
-        last = found[place + 1]
-        if last.years and not found[place].years:  # the items of one line have the year of its end
-            found[place] = found[place]._replace(years=last.years, estimate=last.estimate)
-    return [figure._replace(years=figure.years or of_row) for figure in found] if of_row else found
+            statements += _item(names, words, years or led, comma)
+    for place in reversed(range(len(statements) - 1)):
+        last = statements[place + 1]
+        if last.years and not statements[place].years:  # the items of one line have the year of its end
+            statements[place] = statements[place]._replace(years=last.years, estimate=last.estimate)
+    return [figure._replace(years=figure.years or of_row) for figure in statements] if of_row else statements
 
 
 def _take_labels(item: str) -> tuple[list[str], str]:
@@ -286,29 +286,29 @@ def _years(dated: re.Match[str]) -> frozenset[int]:
     return frozenset(range(start, end + 1)) if start <= end <= start + LONGEST_SPAN else frozenset({start})
 
 
-def bound_years(sentence: str, found: Sequence[Figure]) -> list[frozenset[int]]:
+def bound_years(sentence: str, numbers: Sequence[Figure]) -> list[frozenset[int]]:
     """For each number the years that it is bound to, as 2017 in "5% (2017 est.)" and in "5% of GDP in 2017". The
     items of a list have the year of its end: "India 17%, China 9% (2021)"."""
     bound: list[frozenset[int]] = []
     next_years = frozenset[int]()
-    for place in reversed(range(len(found))):
-        figure, after = found[place], found[place + 1] if place + 1 < len(found) else None
+    for place in reversed(range(len(numbers))):
+        figure, after = numbers[place], numbers[place + 1] if place + 1 < len(numbers) else None
         gap = sentence[figure.end : after.start] if after else ""
         if figure.year is not None or after is None:
             next_years = frozenset()
         elif after.year is not None:
             is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(sentence, after.end)
-            next_years = _span(sentence, found[place + 1 :]) if is_bound else frozenset()
+            next_years = _span(sentence, numbers[place + 1 :]) if is_bound else frozenset()
         elif not (_NEXT_ITEM.fullmatch(gap) or _IN_UNIT.search(gap)):
             next_years = frozenset()
         bound.append(next_years)
     return bound[::-1]
 
 
-def _span(sentence: str, found: Sequence[Figure]) -> frozenset[int]:
+def _span(sentence: str, numbers: Sequence[Figure]) -> frozenset[int]:
     """The years at the start: one, several ("2019 and 2020"), or all of 2019-21."""
-    years = {found[0].year or 0}
-    for first, last in pairwise(found):
+    years = {numbers[0].year or 0}
+    for first, last in pairwise(numbers):
         gap = unify_signs(sentence[first.end : last.start])
         ends = {int(value) for value in last.values if last.bare and 1000 <= value < 2100}
         if not ends or not _MORE_YEARS.fullmatch(gap):

@@ -81,8 +81,8 @@ def translated(
             problem, remedy = f"cannot be reached{why}", f"Check {what} and {url_setting}."
         raise kind(f"The endpoint of {model} {problem}.", remedy=remedy, retry_after=5) from error
     except openai.APIStatusError as error:
-        said = words_of(error.body) or words_of(error.response.text)
-        is_length = error.code == "context_length_exceeded" or any(words in said.lower() for words in TOO_LONG)
+        text = words_of(error.body) or words_of(error.response.text)
+        is_length = error.code == "context_length_exceeded" or any(words in text.lower() for words in TOO_LONG)
         if kind is ChatModelError and error.status_code in REFUSED and is_length:
             raise ContextLengthError(
                 f"The prompt is longer than {model} reads.", remedy="Lower CONTEXT_TOKENS."
@@ -91,16 +91,16 @@ def translated(
             unknown_model = f"{unknown_model} {url_setting} may be wrong, too: {hint}."
         wait = error.response.headers.get("retry-after", "")
         raise status_error(
-            kind, model, error.status_code, said, check_key=f"Check {key_setting}.", check_model=unknown_model,
+            kind, model, error.status_code, text, check_key=f"Check {key_setting}.", check_model=unknown_model,
             wait=int(wait) if wait.strip("0").isdecimal() else RATE_LIMIT_SECONDS,
         ) from error  # fmt: skip
     except openai.APIError as error:
-        said, code = words_of(error.body) or error.message, error.body
+        text, code = words_of(error.body) or error.message, error.body
         status = code.get("code") if isinstance(code, Mapping) else None
-        if status == HTTPStatus.TOO_MANY_REQUESTS or "quota" in said.lower():
-            raise status_error(kind, model, HTTPStatus.TOO_MANY_REQUESTS, said, check_key="", check_model="") from error
+        if status == HTTPStatus.TOO_MANY_REQUESTS or "quota" in text.lower():
+            raise status_error(kind, model, HTTPStatus.TOO_MANY_REQUESTS, text, check_key="", check_model="") from error
         raise kind(
-            f"The endpoint of {model} broke off with an error.", remedy="Try again.", retry_after=5, said=said
+            f"The endpoint of {model} broke off with an error.", remedy="Try again.", retry_after=5, said=text
         ) from error
 
 
@@ -117,23 +117,23 @@ def check_withheld(model: str, finish_reason: str) -> None:
 
 
 def status_error(
-    kind: type[E], model: str, status: int, said: str, *, check_key: str, check_model: str,
+    kind: type[E], model: str, status: int, text: str, *, check_key: str, check_model: str,
     wait: int = RATE_LIMIT_SECONDS,
 ) -> E:  # fmt: skip
-    """Return the error for an HTTP status. ``said``: the endpoint's own words, "" for none; ``wait``: the seconds until
+    """Return the error for an HTTP status. ``text``: the endpoint's own words, "" for none; ``wait``: the seconds until
     a rate limit allows the next request."""
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return kind(f"The endpoint of {model} refused the key.", remedy=check_key, reason="key_refused", said=said)
+        return kind(f"The endpoint of {model} refused the key.", remedy=check_key, reason="key_refused", said=text)
     if status == HTTPStatus.NOT_FOUND:
-        return kind(f"The endpoint does not know the model {model}.", remedy=check_model, said=said)
+        return kind(f"The endpoint does not know the model {model}.", remedy=check_model, said=text)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         message = f"The endpoint of {model} limits the rate, or the quota is used up."
-        return kind(message, remedy=f"Wait {wait} s, or raise the quota.", retry_after=wait, said=said)
+        return kind(message, remedy=f"Wait {wait} s, or raise the quota.", retry_after=wait, said=text)
     if 300 <= status < 400:
-        return kind(f"The endpoint of {model} sends its callers to another address.", remedy="Set that one.", said=said)
+        return kind(f"The endpoint of {model} sends its callers to another address.", remedy="Set that one.", said=text)
     if status in REFUSED:
-        return kind(f"The endpoint of {model} refused the request.", remedy="The log has its reason.", said=said)
-    return kind(f"The endpoint of {model} failed with status {status}.", remedy="Try again.", retry_after=5, said=said)
+        return kind(f"The endpoint of {model} refused the request.", remedy="The log has its reason.", said=text)
+    return kind(f"The endpoint of {model} failed with status {status}.", remedy="Try again.", retry_after=5, said=text)
 
 
 def words_of(body: object) -> str:
@@ -142,9 +142,9 @@ def words_of(body: object) -> str:
     if isinstance(body, str):
         return _KEY.sub("***", " ".join(body.split()))[:MAX_WORDS]
     if isinstance(body, Mapping):
-        found = next((words for name in _WORDS if (words := words_of(body.get(name)))), "")
+        text = next((words for name in _WORDS if (words := words_of(body.get(name)))), "")
         place = body.get("loc")
-        return f"{'.'.join(map(str, place))}: {found}" if isinstance(place, list) and found else found
+        return f"{'.'.join(map(str, place))}: {text}" if isinstance(place, list) and text else text
     if isinstance(body, list):
         return "; ".join(filter(None, map(words_of, body[:MOST_PARTS])))[:MAX_WORDS]
     return ""
@@ -155,8 +155,8 @@ def refused_name(error: BaseException | None, names: Collection[str], *, unnamed
     ``unnamed``: the one that is refused in other words."""
     if not isinstance(error, openai.APIStatusError) or error.status_code not in REFUSED:
         return ""
-    said = words_of(error.body) or words_of(error.response.text)
-    named = (name for name in names if name == error.param or re.search(rf"\b{name}\b", said))
+    text = words_of(error.body) or words_of(error.response.text)
+    named = (name for name in names if name == error.param or re.search(rf"\b{name}\b", text))
     return next(named, unnamed if unnamed in names else "")
 
 

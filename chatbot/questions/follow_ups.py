@@ -126,18 +126,18 @@ class FollowUps:
     def _named_in(self, text: str) -> list[set[tuple[object, ...]]]:
         reading = read_names(text, self.catalog)
         groups = (reading.countries, compared_countries(reading))
-        found: list[set[tuple[object, ...]]] = [{country.keys for country in group} for group in groups]
-        return found + [{(y.gte, y.lte) for y in years} for years in (reading.editions, reading.figure_years)]
+        keys: list[set[tuple[object, ...]]] = [{country.keys for country in group} for group in groups]
+        return keys + [{(y.gte, y.lte) for y in years} for years in (reading.editions, reading.figure_years)]
 
     def _questions(self, history: Sequence[Message]) -> list[Message]:
         """The questions that matter, oldest first, each with what the answer to it cited."""
-        asked: list[Message] = []
+        questions: list[Message] = []
         for message in history:
             if message.role == "user" and message.content.strip(" ?!.") and not is_small_talk(message.content):
-                asked.append(message)
-            elif message.role == "assistant" and asked and message.cited != Cited():
-                asked[-1] = replace(asked[-1], cited=message.cited)
-        return asked[-MAX_QUESTIONS:]
+                questions.append(message)
+            elif message.role == "assistant" and questions and message.cited != Cited():
+                questions[-1] = replace(questions[-1], cited=message.cited)
+        return questions[-MAX_QUESTIONS:]
 
     def _after(self, full: str, before: State | None, cited: Cited, scope: Scope) -> State:
         """The state after a question and its answer, which tells the country where the question named none."""
@@ -159,14 +159,14 @@ class FollowUps:
     def _completed(self, query: str, state: State | None, scope: Scope) -> str:
         if state is None:
             return query
-        asked = self._with_counted_years(query, state)
-        series, now = series_words(asked), _NOW.search(asked)
+        message = self._with_counted_years(query, state)
+        series, now = series_words(message), _NOW.search(message)
         series = "" if any(map(str.isdigit, series)) else series  # "since 2019" is a year
-        plain = asked.replace(series, " ", 1) if series else asked
+        plain = message.replace(series, " ", 1) if series else message
         reading = read_names(plain, self.catalog, scope)
         rest = self._telling(plain, reading)
         if rest and _FORM_WORDS.issuperset(word.lower() for word in self._telling(plain, Reading())):
-            return _with(state.question, [asked.strip(" ?.!")])
+            return _with(state.question, [message.strip(" ?.!")])
         if compared := self._compared(plain, reading, rest, state):
             return compared
         if not rest and (reading.countries or reading.every_year or series or now):
@@ -175,109 +175,108 @@ class FollowUps:
                 for old in reversed(read_names(full, self.catalog).figure_years):
                     full = f"{_BEFORE_YEARS.sub('', full[: old.start]).rstrip()}{full[old.end :]}"
             return f"{full.rstrip(' ?.!')} {series}?" if series else full
-        reading = read_names(asked, self.catalog, scope)
-        return self._filled(asked, reading, self._telling(asked, reading), state, scope)
+        reading = read_names(message, self.catalog, scope)
+        return self._filled(message, reading, self._telling(message, reading), state, scope)
 
-    def _filled(self, asked: str, reading: Reading, rest: Sequence[str], state: State, scope: Scope) -> str:
+    def _filled(self, message: str, reading: Reading, rest: Sequence[str], state: State, scope: Scope) -> str:
         """The message with what the conversation has for the slots that it leaves open."""
-        complete, names = self._is_complete(asked, reading), self._names(asked, reading, state, scope)
+        complete, names = self._is_complete(message, reading), self._names(message, reading, state, scope)
         chosen = scope.get(COUNTRY)
         has_country = bool(state.countries or state.cited.countries or reading.about or chosen)
         if not (has_country and self.catalog.values(COUNTRY)):  # the topic is all that it can be about
-            return asked if complete else _with(asked, [self._thing(asked, state), *names])
+            return message if complete else _with(message, [self._thing(message, state), *names])
         words = " ".join(word for word in rest if not _MORE.fullmatch(word))
         complete = complete or (bool(words) and self._names_a_thing(words, state.cited.headings))
-        is_sentence = _COMPLETE.match(asked) is not None
+        is_sentence = _COMPLETE.match(message) is not None
         if not complete:
-            return _with(asked, [self._thing(asked, state), *names])
-        if reading.about or (chosen and is_sentence) or (_OF_ALL.search(asked) and not _THEIRS.search(asked)):
-            return asked
-        return _with(asked, names) if is_sentence else as_sentence(reduce(add_name, names, asked))
+            return _with(message, [self._thing(message, state), *names])
+        if reading.about or (chosen and is_sentence) or (_OF_ALL.search(message) and not _THEIRS.search(message)):
+            return message
+        return _with(message, names) if is_sentence else as_sentence(reduce(add_name, names, message))
 
-    def _with_counted_years(self, asked: str, state: State) -> str:
+    def _with_counted_years(self, message: str, state: State) -> str:
         """The message with the year that it counts from the last one of the conversation ("two years earlier")."""
-        named, counted = state.reading.every_year, _YEARS_FROM.search(asked)
+        named, counted = state.reading.every_year, _YEARS_FROM.search(message)
         if counted is None or not named:
-            return asked
+            return message
         number = (counted["count"] or "one").lower()
         years = ONES.get(number) or (int(number) if number.isdecimal() else 1)
         year = named[-1].gte + (years if counted["later"] else -years)
         words = edition_in_words([str(year)]) if named[-1].of_report else str(year)
-        return f"{asked[: counted.start()]}{words}{asked[counted.end() :]}"
+        return f"{message[: counted.start()]}{words}{message[counted.end() :]}"
 
-    def _is_complete(self, asked: str, reading: Reading) -> bool:
+    def _is_complete(self, message: str, reading: Reading) -> bool:
         """Return whether a message itself says what it asks for, judged by its form."""
-        rest = [word for word in self._telling(asked, reading) if not _MORE.fullmatch(word)]
-        if not rest or _THING_BEFORE.search(asked):
+        rest = [word for word in self._telling(message, reading) if not _MORE.fullmatch(word)]
+        if not rest or _THING_BEFORE.search(message):
             return False
-        if _COMPLETE.match(asked):
-            return len(rest) > 1 or bool(reading.about) or _THEIRS.search(asked) is not None
+        if _COMPLETE.match(message):
+            return len(rest) > 1 or bool(reading.about) or _THEIRS.search(message) is not None
         return len(rest) > (1 if reading.about else FEW_WORDS)
 
-    def _compared(self, asked: str, reading: Reading, rest: Sequence[str], state: State) -> str:
+    def _compared(self, message: str, reading: Reading, rest: Sequence[str], state: State) -> str:
         """The comparison that a message without a thing of its own asks for; "" where it asks for none."""
         others = [word for word in rest if not (COMPARES.search(word) or _MORE.fullmatch(word))]
         named = [*reading.countries, *reading.every_year]
-        if named and (COMPARES.search(asked) or (_MORE.search(asked) and _COMPLETE.match(asked))):
-            countries = [*state.countries, *(name_in_words(asked, one, usual=True) for one in reading.countries)]
-            years = _years_in_words([(state.question, state.reading.every_year), (asked, reading.every_year)])
+        if named and (COMPARES.search(message) or (_MORE.search(message) and _COMPLETE.match(message))):
+            countries = [*state.countries, *(name_in_words(message, one, usual=True) for one in reading.countries)]
+            years = _years_in_words([(state.question, state.reading.every_year), (message, reading.every_year)])
             if not others:
                 return self._sentence("compare", state, countries, years)
-        elif not named and len(state.together) > 1 and _OF_SEVERAL.search(asked):
+        elif not named and len(state.together) > 1 and _OF_SEVERAL.search(message):
             last = state.countries if len(state.countries) > 1 else state.together[-2:]
-            together = last if _OF_TWO.search(asked) else state.together
+            together = last if _OF_TWO.search(message) else state.together
             if not others:
                 return self._sentence("compare", state, together, state.years)
-            return _with(asked, [list_in_words(together), *state.years])
+            return _with(message, [list_in_words(together), *state.years])
         return ""
 
     def _sentence(self, lead: str, state: State, countries: Sequence[str], years: Sequence[str]) -> str:
         names = filter(None, [list_in_words(countries), *years])
         return as_sentence(reduce(add_name, names, f"{lead} {self._thing('', state)}"))
 
-    def _names(self, asked: str, reading: Reading, state: State, scope: Scope) -> list[str]:
+    def _names(self, message: str, reading: Reading, state: State, scope: Scope) -> list[str]:
         """The countries and years of the conversation that a message and the chosen scope leave open."""
-        refers, countries = _THEIRS.search(asked) is not None, list[str]()
-        if not reading.about and not scope.get(COUNTRY) and (refers or not _OF_ALL.search(asked)):
+        refers, countries = _THEIRS.search(message) is not None, list[str]()
+        if not reading.about and not scope.get(COUNTRY) and (refers or not _OF_ALL.search(message)):
             countries = list(state.countries or (state.cited.countries[:1] if refers else ()))
         years = [] if reading.every_year or scope.get(YEAR) else state.reading.every_year
-        if _COMPLETE.match(asked):  # another question, of which only a report of that year may say something
-            known = self.catalog.values(YEAR)
-            years = [named for named in years if any(map(named.condition.matches, known))]
+        if _COMPLETE.match(message):  # another question, of which only a report of that year may say something
+            report_years = self.catalog.values(YEAR)
+            years = [named for named in years if any(map(named.condition.matches, report_years))]
         return [name for name in (list_in_words(countries), *_years_in_words([(state.question, years)])) if name]
 
-    def _thing(self, asked: str, state: State) -> str:
+    def _thing(self, message: str, state: State) -> str:
         """The words of the last question that say what it asks for, without those that the message has."""
-        known = set(self._analyzer.terms(asked))
+        seen = set(self._analyzer.terms(message))
         dropped: list[Named] = [*compared_countries(state.reading), *state.reading.every_year]
         others = [country for country in state.reading.countries if country not in dropped]
-        found = list[str]()
+        words = list[str]()
         for word in self._words(remove_names(state.question, [*dropped, *others])):
             terms = self._analyzer.terms(word)
-            if word.lower() not in _IDLE_WORDS and not COMPARES.fullmatch(word) and not known.issuperset(terms):
-                known.update(terms)
-                found.append(word)
-        return " ".join([*found, *(country.text for country in others)][:MAX_THING_WORDS])
+            if word.lower() not in _IDLE_WORDS and not COMPARES.fullmatch(word) and not seen.issuperset(terms):
+                seen.update(terms)
+                words.append(word)
+        return " ".join([*words, *(country.text for country in others)][:MAX_THING_WORDS])
 
-    def _exchanged(self, asked: str, reading: Reading, state: State) -> str:
+    def _exchanged(self, message: str, reading: Reading, state: State) -> str:
         """The last question with the names of the message in the place of its own."""
-        full, countries = state.question, [one for one in reading.countries if not _NOT.search(asked[: one.start])]
+        full, countries = state.question, [one for one in reading.countries if not _NOT.search(message[: one.start])]
         if countries:
             old: Sequence[NamedCountry] = compared_countries(state.reading) or state.reading.countries
-            names = [name_in_words(asked, one, usual=True) for one in countries]
-            known = {key for one in old for key in one.keys}
-            adds = any(not known.issuperset(one.keys) for one in countries)  # else the others are left out
+            names = [name_in_words(message, one, usual=True) for one in countries]
+            old_keys = {key for one in old for key in one.keys}
+            adds = any(not old_keys.issuperset(one.keys) for one in countries)  # else the others are left out
             passing = [one for one in state.reading.countries if one not in old]
-            if passing and _RELATED.search(asked[: countries[0].start]):  # "imports from France", "and from Germany?"
+            if passing and _RELATED.search(message[: countries[0].start]):  # "imports from France", "and from Germany?"
                 old = passing
             elif len(old) > 1 and len(countries) == len(reading.countries) and adds:
                 names = [*(name_in_words(full, one, usual=True) for one in old), *names]
             full = self._replaced(full, old, list_in_words(names), state)
         for years in (reading.editions, reading.figure_years):
             if years:
-                full = self._with_years(
-                    full, [years_in_words(asked, one) for one in years], of_report=years[0].of_report
-                )
+                words = [years_in_words(message, one) for one in years]
+                full = self._with_years(full, words, of_report=years[0].of_report)
         return full
 
     def _with_years(self, full: str, years: Sequence[str], *, of_report: bool) -> str:

@@ -198,9 +198,9 @@ _GREETING_WORDS, _SERVICE_WORDS = words("greeting_words"), words("service_words"
 
 def is_small_talk(text: str) -> bool:
     """Return whether a message is a greeting ("ok thanks, bye!") or asks about the program: "What can you do?"."""
-    said = set(WORD_PATTERN.findall(text.lower()))
-    is_of_program = not said.isdisjoint({"you", "i"}) and said <= _GREETING_WORDS | _SERVICE_WORDS
-    return bool(said) and (said <= _GREETING_WORDS or is_of_program)
+    message_words = set(WORD_PATTERN.findall(text.lower()))
+    is_of_program = not message_words.isdisjoint({"you", "i"}) and message_words <= _GREETING_WORDS | _SERVICE_WORDS
+    return bool(message_words) and (message_words <= _GREETING_WORDS or is_of_program)
 
 
 _OVERVIEW, _SAYING, _ORIGIN = words("overview_words"), words("content_words"), words("origin_words")
@@ -217,20 +217,20 @@ def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]
 
 def asks_of_all(question: str) -> bool:
     """Return whether no single passage, or only the first page, says what a question asks for."""
-    asked = _words_of(question, ())
-    is_origin = not asked.isdisjoint(_ORIGIN) and asked <= _OF_FORM | _SAYING | _ORIGIN
-    return not asked.isdisjoint(_OVERVIEW) or is_origin or asks_what_it_is_about(question, ())
+    content_words = _words_of(question, ())
+    is_origin = not content_words.isdisjoint(_ORIGIN) and content_words <= _OF_FORM | _SAYING | _ORIGIN
+    return not content_words.isdisjoint(_OVERVIEW) or is_origin or asks_what_it_is_about(question, ())
 
 
 def asks_what_it_is_about(question: str, names: Sequence[Named | NamedDocument]) -> bool:
     """Return whether a question asks for an overview of what it names, and for nothing in it: "Tell me about Kenya"."""
-    asked = _words_of(question, names)
-    has_subject = bool(names) or not asked.isdisjoint(_OVERVIEW | _SAYING)
-    return has_subject and asked <= _OF_FORM | _OVERVIEW | _SAYING
+    content_words = _words_of(question, names)
+    has_subject = bool(names) or not content_words.isdisjoint(_OVERVIEW | _SAYING)
+    return has_subject and content_words <= _OF_FORM | _OVERVIEW | _SAYING
 
 
 def asks_of_reports(question: str, *, names: bool) -> bool:
     """Return whether a question about what is attached to it speaks of the library's reports, too. "The report" alone
     may be what is attached. ``names``: whether it, or its scope, names a country or a report."""
-    said = _REPORTS.search(_OWN.sub(" ", question))
-    return said is not None and (names or said["several"] is not None)
+    mention = _REPORTS.search(_OWN.sub(" ", question))
+    return mention is not None and (names or mention["several"] is not None)

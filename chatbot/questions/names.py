@@ -60,11 +60,11 @@ def find_countries(
     found by a misspelt name only where it is written as one and sounds right ("Tanzannia"). Any other word in capitals
     is a code only beside a country or the word "country".
     """
-    found = list(_find(text, _lookup(also, is_foreign(text)), misspelt=misspelt))
-    known = [country for country, is_code in found if not is_code or codes.issuperset(country.keys)]
-    known += [country for country, is_code in found if is_code and _COUNTRY_WORD.search(text[: country.start])]
-    starts = {country.start for country in known}
-    for line in (found, found[::-1]):
+    candidates = list(_find(text, _lookup(also, is_foreign(text)), misspelt=misspelt))
+    certain = [country for country, is_code in candidates if not is_code or codes.issuperset(country.keys)]
+    certain += [country for country, is_code in candidates if is_code and _COUNTRY_WORD.search(text[: country.start])]
+    starts = {country.start for country in certain}
+    for line in (candidates, candidates[::-1]):
         before: NamedCountry | None = None
         for country, _ in line:
             if before is not None and before.start in starts:
@@ -74,7 +74,7 @@ def find_countries(
             before = country
     return tuple(
         country
-        for country, _ in found
+        for country, _ in candidates
         if country.start in starts
         and (codes.issuperset(country.keys) or not (_is_doubtful(text, country) or _MONEY.match(text, country.end)))
     )
@@ -109,8 +109,8 @@ class _Lookup:
 def _lookup(also: tuple[str, ...], foreign: bool) -> _Lookup:
     others = {name: (code,) for name, code in foreign_names().items() if foreign or name not in _FOREIGN_WORDS}
     named = {name: (code,) for name, code in country_names().items()}
-    own = {normalise(name): (country_key(name),) for name in also}
-    keys = {**others, **dict.fromkeys(country_table("elsewhere"), ()), **named, **SEVERAL, **own}
+    library_names = {normalise(name): (country_key(name),) for name in also}
+    keys = {**others, **dict.fromkeys(country_table("elsewhere"), ()), **named, **SEVERAL, **library_names}
     longest: dict[str, int] = {}
     for name in filter(None, [*keys, *demonyms()]):
         words = name.split()
@@ -124,10 +124,10 @@ def _find(text: str, lookup: _Lookup, *, misspelt: bool) -> Iterator[tuple[Named
     all_capitals = text.isupper()
     place = 0
     while place < len(words):
-        found, count = _at(text, words[place : place + MAX_NAME_WORDS], lookup, misspelt=misspelt)
-        if found is not None and found.keys:
-            yield found, False
-        elif found is None and not all_capitals and (code := _coded(text, words[place])):
+        country, count = _at(text, words[place : place + MAX_NAME_WORDS], lookup, misspelt=misspelt)
+        if country is not None and country.keys:
+            yield country, False
+        elif country is None and not all_capitals and (code := _coded(text, words[place])):
             yield code, code.keys != ("USA",)
         place += count
 
@@ -138,8 +138,8 @@ def _at(text: str, words: list[re.Match[str]], lookup: _Lookup, *, misspelt: boo
     first = {normalise(form) for form in (written, _POSSESSIVE.sub("", written), _BARE_POSSESSIVE.sub("", written))}
     longest = max(lookup.words.get(word, not word.isascii()) for word in first)
     for count in range(min(longest, len(words)), 0, -1):
-        if found := _named(text, words[:count], lookup.keys):
-            return found, count
+        if country := _named(text, words[:count], lookup.keys):
+            return country, count
     for count in range(min(2, len(words)), 0, -1) if misspelt else ():
         start, end = words[0].start(), words[count - 1].end()
         written = _POSSESSIVE.sub("", text[start:end])
@@ -186,15 +186,15 @@ def _coded(text: str, word: re.Match[str]) -> NamedCountry | None:
 @lru_cache(maxsize=1)
 def demonyms() -> dict[str, tuple[str, ...]]:
     """Return ISO-3 codes by demonym, also in the plural. What is also a name is no demonym."""
-    found: dict[str, tuple[str, ...]] = {}
+    codes_by_demonym: dict[str, tuple[str, ...]] = {}
     for entry in country_table("demonyms"):
         words = entry.split()
         codes = tuple(word for word in words if word.isupper())
         demonym = " ".join(words[: -len(codes)])
-        found[demonym] = codes
+        codes_by_demonym[demonym] = codes
         if not demonym.endswith(("ese", "ish", "ch", "s", "shman", "chman")):
-            found[f"{demonym}s"] = codes
-    return {normalise(demonym): codes for demonym, codes in found.items() if country_code(demonym) is None}
+            codes_by_demonym[f"{demonym}s"] = codes
+    return {normalise(demonym): codes for demonym, codes in codes_by_demonym.items() if country_code(demonym) is None}
 
 
 SHORTEST_SOUND = 5
@@ -217,12 +217,12 @@ def meant_country(words: tuple[str, ...]) -> str | None:
     if alike := english.get(sound) or foreign.get(sound):
         return alike if _one_is_right(words, alike) else None
     near = process.extract(sound, english.keys(), scorer=OSA.distance, score_cutoff=1)
-    found = {english[name] for name, _, _ in near if _is_near(sound, name) and _one_is_right(words, english[name])}
-    return found.pop() if len({country_names()[name] for name in found}) == 1 else None
+    matches = {english[name] for name, _, _ in near if _is_near(sound, name) and _one_is_right(words, english[name])}
+    return matches.pop() if len({country_names()[name] for name in matches}) == 1 else None
 
 
 def _one_is_right(words: tuple[str, ...], name: str) -> bool:
-    return len(words) == 1 or any(word == own for word, own in zip(words, name.split(), strict=True))
+    return len(words) == 1 or any(word == part for word, part in zip(words, name.split(), strict=True))
 
 
 def _is_near(sound: str, name: str) -> bool:
@@ -244,13 +244,13 @@ def by_ear(name: str) -> str:
 @cache
 def _by_first_letter(words: int) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     """English names and others of so many words, by how they sound."""
-    found: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
+    by_letter: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
     for place, names in enumerate((country_names(), foreign_names())):
         for name in names:
             if len(name.split()) == words and name.replace(" ", "").isalpha() and len(name) >= SHORTEST_SOUND:
                 sound = by_ear(name)
-                found.setdefault(sound[0], ({}, {}))[place][sound] = name
-    return found
+                by_letter.setdefault(sound[0], ({}, {}))[place][sound] = name
+    return by_letter
 
 
 MOST_YEARS = 30
@@ -276,19 +276,19 @@ _EDITIONS = pattern(
 
 def find_years(text: str) -> list[NamedYears]:
     """Return the years written in a text, in its order. "Last year" is not resolved."""
-    found: list[NamedYears] = []
+    named_years: list[NamedYears] = []
     for match in islice(_RANGE.finditer(text), MOST_YEARS):
         first, last = int(match[1]), match[2]
         ended = int(last) if len(last) == 4 else first // 100 * 100 + int(last)
         joins = "and" in match[0].lower() and "between" not in match[0].lower()
         if first < ended and not joins:
-            found.append(_years(text, first, ended, match))
+            named_years.append(_years(text, first, ended, match))
     for form in (_SINCE, _SINGLE):
         for match in islice(form.finditer(text), MOST_YEARS):
-            if not any(known.start < match.end() and match.start() < known.end for known in found):
+            if not any(other.start < match.end() and match.start() < other.end for other in named_years):
                 year = int(match[1])
-                found.append(_years(text, year, None if form is _SINCE else year, match))
-    return sorted(found, key=lambda years: years.start)
+                named_years.append(_years(text, year, None if form is _SINCE else year, match))
+    return sorted(named_years, key=lambda years: years.start)
 
 
 def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> NamedYears:
@@ -306,19 +306,19 @@ def names_editions(text: str) -> bool:
 def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
     """Return the years of "the latest report", "the last two editions" and the like, counted among ``editions``. "The
     previous report" is the one before the newest, or before an edition that the text names first."""
-    known, found = sorted(editions), list[NamedYears]()
+    all_editions, relative = sorted(editions), list[NamedYears]()
     named = [years for years in find_years(text) if years.of_report]
     for match in islice(_EDITIONS.finditer(text), MOST_YEARS):
-        inside = known
-        if match["previous"] and known:
-            border = next((years.gte for years in reversed(named) if years.start < match.end()), known[-1])
-            inside = [year for year in known if year < border]
+        inside = all_editions
+        if match["previous"] and all_editions:
+            border = next((years.gte for years in reversed(named) if years.start < match.end()), all_editions[-1])
+            inside = [year for year in all_editions if year < border]
         every = MOST_YEARS if match["previous"] and match[0].endswith("s") else 1
         number = (match["before"] or match["count"] or "").lower()
         count = ONES.get(number) or (int(number) if number.isdecimal() else 0) or every
         if chosen := inside[:count] if match["oldest"] else inside[-count:]:
-            found.append(NamedYears(chosen[0], chosen[-1], match.start(), match.end(), True))
-    return found
+            relative.append(NamedYears(chosen[0], chosen[-1], match.start(), match.end(), True))
+    return relative
 
 
 MIN_TELLING_WORDS = 2
@@ -348,18 +348,18 @@ def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | Non
         return None
     words = list(_TITLE_WORD.finditer(text))
     plain = f" {' '.join(normalise(word[0]) or '-' for word in words)} "
-    found: dict[str, list[DocumentRecord]] = {}
+    records_by_title: dict[str, list[DocumentRecord]] = {}
     for record in catalog.all(scope):
         for title in _titles(record.title):
             if f" {title} " in plain:
-                found.setdefault(title, []).append(record)
-    for title in sorted(found, key=len, reverse=True):
+                records_by_title.setdefault(title, []).append(record)
+    for title in sorted(records_by_title, key=len, reverse=True):
         first = plain[: plain.index(f" {title} ")].count(" ")
         start, end = words[first].start(), words[first + title.count(" ")].end()
         if _is_meant(text, start, end):
-            editions = [record.metadata.get("year") for record in found[title]]
+            editions = [record.metadata.get("year") for record in records_by_title[title]]
             newest = max((year for year in editions if isinstance(year, int)), default=None)
-            dated = zip(found[title], editions, strict=True)
+            dated = zip(records_by_title[title], editions, strict=True)
             names = tuple(record.name for record, year in dated if newest is None or year in (newest, None))
             return NamedDocument(names, text[start:end], start, end)
     return None
@@ -380,7 +380,7 @@ def _titles(title: str) -> tuple[str, ...]:
     parts = [normalise(part) for part in [title, *_SEPARATOR.split(title)]]
     plain = dict.fromkeys(" ".join(_DATE.sub(" ", part).split()) for part in parts)
     terms = analyzer("english").terms
-    found = [one for one in plain if len(set(terms(one)) - _NO_TELLING) >= MIN_TELLING_WORDS]
+    titles = [one for one in plain if len(set(terms(one)) - _NO_TELLING) >= MIN_TELLING_WORDS]
     if _DATE.search(parts[0]) and len(set(terms(parts[0]))) > MIN_TELLING_WORDS:
-        found.append(parts[0])  # "World in 2023: Global Overview" tells by its date
-    return tuple(one for one in found if not keys_in(one))
+        titles.append(parts[0])  # "World in 2023: Global Overview" tells by its date
+    return tuple(one for one in titles if not keys_in(one))

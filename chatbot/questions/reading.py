@@ -61,8 +61,8 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
 
     ``scope``: "the latest report" is one of its reports, and a country outside of it counts as one without a report.
     """
-    known = _by_key(tuple(catalog.values(COUNTRY)))
-    countries = find_countries(text, known.without_code, frozenset(known.values))[:MAX_COUNTRIES]
+    by_key = _by_key(tuple(catalog.values(COUNTRY)))
+    countries = find_countries(text, by_key.without_code, frozenset(by_key.values))[:MAX_COUNTRIES]
     about = _subjects(text, countries, catalog, scope)
     document = find_title(text, catalog, scope)
     years = [one for one in find_years(text) if document is None or not document.start <= one.start < document.end]
@@ -102,18 +102,18 @@ def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> 
     except ValidationError:
         return reading
     named = {key: country for country in reading.countries for key in country.keys}
-    wanted = set(map(country_key, filled.countries or ()))
+    country_keys = set(map(country_key, filled.countries or ()))
     written = {year for years in reading.every_year for year in years.ends or (years.gte,)}
     title, document = next(iter(filled.documents), ""), None
     start = text.casefold().find(title.casefold())
-    if title and start >= 0 and (found := find_title(f'"{title}"', catalog, scope)):
-        document = replace(found, start=start, end=start + len(title))
+    if title and start >= 0 and (report := find_title(f'"{title}"', catalog, scope)):
+        document = replace(report, start=start, end=start + len(title))
     unknown = {*filled.figure_years, *filled.report_years} - written
-    if not wanted <= named.keys() or unknown or (filled.documents and document is None):
+    if not country_keys <= named.keys() or unknown or (filled.documents and document is None):
         return reading
     about = reading.about
     if filled.countries is not None:
-        about = tuple(country for country in reading.countries if wanted.intersection(country.keys))
+        about = tuple(country for country in reading.countries if country_keys.intersection(country.keys))
     kinds = {**dict.fromkeys(filled.figure_years, False), **dict.fromkeys(filled.report_years, True)}
     years = [replace(one, of_report=kinds.get(one.gte, one.of_report)) for one in reading.every_year]
     return replace(
@@ -140,9 +140,9 @@ def keys_of(scope: Scope) -> set[str]:
 
 def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value]:
     """Return the data's values for these countries, in text order. The short name of two means both that are there."""
-    known = _by_key(tuple(catalog.values(COUNTRY))).values
-    found = (value for country in countries for key in country.keys for value in known.get(key, ()))
-    return list(dict.fromkeys(found))
+    values_by_key = _by_key(tuple(catalog.values(COUNTRY))).values
+    values = (value for country in countries for key in country.keys for value in values_by_key.get(key, ()))
+    return list(dict.fromkeys(values))
 
 
 class _Known(NamedTuple):
@@ -154,10 +154,10 @@ class _Known(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _by_key(countries: tuple[Value, ...]) -> _Known:
-    found: dict[str, list[Value]] = {}
+    values_by_key: dict[str, list[Value]] = {}
     for value in countries:
-        found.setdefault(country_key(str(value)), []).append(value)
-    return _Known(found, tuple(str(value) for value in countries if country_code(str(value)) is None))
+        values_by_key.setdefault(country_key(str(value)), []).append(value)
+    return _Known(values_by_key, tuple(str(value) for value in countries if country_code(str(value)) is None))
 
 
 def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, scope: Scope) -> tuple[NamedCountry, ...]:
@@ -239,9 +239,9 @@ def list_in_words(names: Iterable[str], last: str = "and", comma: str = ", ") ->
 
 def add_name(question: str, name: str) -> str:
     """The question with a name, or years, behind it: inside the brackets that it ends with."""
-    asked = question.rstrip()
-    if asked.endswith(")") and "? (" in asked:
-        return f"{asked[:-1]} {placed(name)})"
+    text = question.rstrip()
+    if text.endswith(")") and "? (" in text:
+        return f"{text[:-1]} {placed(name)})"
     return f"{question.rstrip(' ?.!')} {placed(name)}?"
 
 

@@ -100,24 +100,23 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
     reports = _inside(narrowed, YEAR, of_reports, catalog)
     figures = sorted({year for one in reading.figure_years for year in one.ends})
     absent = [usual_name(one.keys[0]) for one in named if not values_of([one], catalog)] if named else []
-    found: list[Side]
+    candidates: list[Side]
     if len(countries) > 1 and len(reports) > 1 and len(countries) * len(reports) <= MOST_SIDES:
-        found = [
-            Side(f"{name}, {year}", scope.having(COUNTRY, [name]).having(YEAR, [year]))
-            for name in countries
-            for year in reports
+        both = [(name, year) for name in countries for year in reports]
+        candidates = [
+            Side(f"{name}, {year}", scope.having(COUNTRY, [name]).having(YEAR, [year])) for name, year in both
         ]
     elif len(countries) > 1 or (countries and absent):
         within = scope.having(YEAR, reports) if len(reports) == 1 else scope
-        found = [Side(str(name), within.having(COUNTRY, [name])) for name in [*countries, *absent]]
+        candidates = [Side(str(name), within.having(COUNTRY, [name])) for name in [*countries, *absent]]
     elif len(reports) > 1:
-        found = [Side(str(year), narrowed.having(YEAR, [year])) for year in reports]
+        candidates = [Side(str(year), narrowed.having(YEAR, [year])) for year in reports]
     elif len(figures) > 1:
-        found = [Side(str(year), narrowed, year=year) for year in figures]
+        candidates = [Side(str(year), narrowed, year=year) for year in figures]
     else:
         compares = COMPARES.search(reading.text) is not None
-        found = _reports(narrowed, catalog, editions_of_one=compares) if compares or any_reports else []
-    if len(found) < 2:
+        candidates = _reports(narrowed, catalog, editions_of_one=compares) if compares or any_reports else []
+    if len(candidates) < 2:
         return Sides()
     compared = tuple(
         Side(
@@ -127,22 +126,22 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
             catalog.holdings(one.scope).ready > 0,
             one.year,
         )
-        for one in found[:MOST_SIDES]
+        for one in candidates[:MOST_SIDES]
     )
-    return Sides(compared, tuple(one.name for one in found[MOST_SIDES:]), bare)
+    return Sides(compared, tuple(one.name for one in candidates[MOST_SIDES:]), bare)
 
 
 def compared_countries(reading: Reading) -> list[NamedCountry]:
     """Return what the question is about and the other end of its comparison ("higher than in Mali"), in text order."""
-    text, found = reading.text, list[NamedCountry]()
+    text, countries = reading.text, list[NamedCountry]()
     before: NamedCountry | None = None
     for country in reading.countries:
         listed = before is not None and _LISTED.fullmatch(text[before.end : country.start]) is not None
         is_end = bool(_OTHER_END.search(text[: country.start]) or _NOUN_LEFT_OUT.fullmatch(text, country.end))
         before = country if is_end or (listed and before is not None) else None
         if country in reading.about or before is not None:
-            found.append(country)
-    return found
+            countries.append(country)
+    return countries
 
 
 def _inside(scope: Scope, field: str, named: Sequence[Value], catalog: Catalog) -> list[Value]:

@@ -89,11 +89,11 @@ class Compressor:
 
     def _shares(self, query: str, texts: Sequence[str]) -> Vector:
         """Return the share of the question's words in each text, weighted by inverse document frequency."""
-        said = [set(self._analyzer.terms(text)) for text in texts]
-        counts = {term: sum(term in terms for terms in said) for term in set(self._analyzer.terms(query))}
+        sets = [set(self._analyzer.terms(text)) for text in texts]
+        counts = {term: sum(term in terms for terms in sets) for term in set(self._analyzer.terms(query))}
         weights = {term: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
         total = sum(weights.values()) or 1.0
-        return np.array([sum(weights[term] for term in weights.keys() & terms) / total for terms in said], np.float32)
+        return np.array([sum(weights[term] for term in weights.keys() & terms) / total for terms in sets], np.float32)
 
     def _chunks(self, documents: Sequence[Document], request: RequestContext) -> list[Chunk]:
         chunks: list[Chunk] = []

@@ -46,17 +46,17 @@ def further_questions(
     about, country, year = cited.heading, cited.metadata.get(COUNTRY), cited.metadata.get(YEAR)
     if not about:
         return []
-    found: list[Further] = []
+    more: list[Further] = []
     name = _in_a_sentence(about)
     if country is not None and isinstance(year, int) and not OF_A_REPORT.fullmatch(about):
         if edition := _other(YEAR, year, _within(scope, COUNTRY, country), about, catalog, search):
             other, inside = edition
-            asked = f"What {'were' if _is_plural(name) else 'was'} {_possessive(country)} {name} in the {other} report?"
-            found.append(Further(asked if in_english else f"{country}: {name} ({other})", inside))
+            text = f"What {'were' if _is_plural(name) else 'was'} {_possessive(country)} {name} in the {other} report?"
+            more.append(Further(text if in_english else f"{country}: {name} ({other})", inside))
         of_year = _within(scope, YEAR, year)
         if of_year is not None and (side := _other(COUNTRY, country, of_year, about, catalog, search)):
             both = f"{with_article(str(country))} and {with_article(str(side[0]))}"
-            found.append(Further(f"Compare {both}: {name}" if in_english else f"{country}, {side[0]}: {name}", of_year))
+            more.append(Further(f"Compare {both}: {name}" if in_english else f"{country}, {side[0]}: {name}", of_year))
     inside = scope
     for field, value in ((COUNTRY, country), (YEAR, year)):
         inside = (_within(inside, field, value) if value is not None else None) or inside
@@ -64,8 +64,8 @@ def further_questions(
     others = [one for one in headings if one and one.casefold() != about.casefold() and not OF_A_REPORT.fullmatch(one)]
     # What reads like a question comes first: few words, and no part of a thing.
     others.sort(key=lambda heading: DASH in heading or len(heading.split()) > FEW_WORDS)
-    found += (Further(_question(cited.title, country, other, in_english=in_english), inside) for other in others)
-    return found[:MOST]
+    more += (Further(_question(cited.title, country, other, in_english=in_english), inside) for other in others)
+    return more[:MOST]
 
 
 def first_questions(title: str, country: Value | None, headings: Iterable[str]) -> list[str]:

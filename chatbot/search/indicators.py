@@ -71,7 +71,7 @@ class _Group:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Topic:
     """The words that are asked for, and how much each word weighs."""
 
     terms: frozenset[str]
@@ -99,22 +99,23 @@ class _Phrases:
                 self._phrases[entry.heading, entry.label] += [entry.term, *entry.other_words]
         self.headings = frozenset(heading for heading, _ in self._phrases)
         words = ({term for text in self.of(heading, None) for term in terms(text)} for heading in self.headings)
-        self.counts = Counter(term for own in words for term in own)
+        self.counts = Counter(term for heading_terms in words for term in heading_terms)
 
     def add(self, keys: Sequence[Key], embedder: Embedder) -> None:
         """Embed the phrases of these headings and labels. Raises EmbeddingError."""
         texts = {key: self.of(*key) for key in keys}
-        vectors, start = embedder.embed_documents([text for own in texts.values() for text in own]), len(self.vectors)
+        vectors = embedder.embed_documents([text for phrases in texts.values() for text in phrases])
+        start = len(self.vectors)
         # Another matrix, of which all rows are there: other threads may be reading this one.
         self.vectors = np.concatenate([self.vectors, vectors]) if start else vectors
-        for key, own in texts.items():
-            terms = [frozenset(self._terms(text)) for text in own]
+        for key, phrases in texts.items():
+            terms = [frozenset(self._terms(text)) for text in phrases]
             self.groups[key] = _Group(terms, frozenset().union(*terms), start, len(self.groups))
-            start += len(own)
+            start += len(phrases)
 
     def of(self, heading: str, label: str | None) -> list[str]:
         """Return what is said for a key."""
-        labels = [label] if label is not None else ["", *(own for name, own in self._phrases if name == heading)]
+        labels = [label] if label is not None else ["", *(other for name, other in self._phrases if name == heading)]
         texts: dict[str, None] = {}
         for one in labels:
             name = f"{heading}: {one}" if one else heading
@@ -152,12 +153,12 @@ class IndicatorIndex:
         ``labels``: those of each heading in the data, compared by words alone. None for an empty heading. Raises
         EmbeddingError.
         """
-        asked, compared = self._compared(topic, [(name, None) for name in headings if name], request)
-        found: dict[str, Near] = {}
+        topic_words, compared = self._compared(topic, [(name, None) for name in headings if name], request)
+        nearness: dict[str, Near] = {}
         for (name, _), near in compared.items():
             named = [self._named(name, label) for label in labels.get(name, ())]
-            found[name] = Near(near.cosine, max([near.words, *map(asked.shared, named)]))
-        return [found.get(name) for name in headings]
+            nearness[name] = Near(near.cosine, max([near.words, *map(topic_words.shared, named)]))
+        return [nearness.get(name) for name in headings]
 
     def label(self, topic: str, heading: str, labels: Mapping[str, int], request: RequestContext | None = None) -> str:
         """Return which of a heading's labels is meant; ``labels`` with the number of subjects that have each. The
@@ -183,8 +184,8 @@ class IndicatorIndex:
         best = max((near.score for near in self._compared(words, whole, least=SURE)[1].values()), default=0.0)
         if best < SURE or not beside:
             return best >= SURE
-        own, part = (near.score for near in self._compared(words, [(beside, ""), (beside, None)])[1].values())
-        return part <= own or part < best - LABEL_LEAD
+        itself, part = (near.score for near in self._compared(words, [(beside, ""), (beside, None)])[1].values())
+        return part <= itself or part < best - LABEL_LEAD
 
     def _current(self) -> _Phrases:
         """Return the phrases of the glossary as it is now."""
@@ -196,7 +197,7 @@ class IndicatorIndex:
 
     def _compared(
         self, topic: str, keys: Sequence[Key], request: RequestContext | None = None, least: float = 0.0
-    ) -> tuple[_Asked, Mapping[Key, Near]]:
+    ) -> tuple[_Topic, Mapping[Key, Near]]:
         """Return what is asked, and how near the best phrase of each key is to it, without keys that cannot score
         ``least``. Words are weighed by the headings of the glossary and of ``keys``: the same question weighs the same.
         """
@@ -207,25 +208,26 @@ class IndicatorIndex:
             groups, vectors = {key: phrases.groups[key] for key in keys}, phrases.vectors
             starts = [group.start for group in phrases.groups.values()]
         topic = self.compared_text(topic)
-        own = [group for (name, label), group in groups.items() if label is None and name not in phrases.headings]
-        counts, headings = Counter(term for group in own for term in group.every), len(phrases.headings) + len(own)
+        others = [group for (name, label), group in groups.items() if label is None and name not in phrases.headings]
+        counts = Counter(term for group in others for term in group.every)
+        headings = len(phrases.headings) + len(others)
         weight = cache(lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term])))
-        asked = _Asked(frozenset(self._terms(topic)), weight)
+        topic_words = _Topic(frozenset(self._terms(topic)), weight)
         # All at once, and not by `@`: its threads take 27 ms of CPU while they wait.
         cosines = np.vecdot(vectors, self._embedder.embed_query(topic, request=request))
         nearest = np.maximum.reduceat(cosines, starts).tolist()
-        found: dict[Key, Near] = {}
+        nearness: dict[Key, Near] = {}
         for key, group in groups.items():
             if nearest[group.number] < least - WORDS:
                 continue
-            if asked.terms.isdisjoint(group.every):
-                found[key] = Near(nearest[group.number], 0.0)
+            if topic_words.terms.isdisjoint(group.every):
+                nearness[key] = Near(nearest[group.number], 0.0)
             else:
-                shared = list(map(asked.shared, group.terms))
+                shared = list(map(topic_words.shared, group.terms))
                 rows = cosines[group.start : group.start + len(shared)]
                 place = int((rows + WORDS * np.array(shared)).argmax())
-                found[key] = Near(float(rows[place]), shared[place])
-        return asked, found
+                nearness[key] = Near(float(rows[place]), shared[place])
+        return topic_words, nearness
 
     def compared_text(self, topic: str) -> str:
         """Return what of a topic is embedded: not its years, which no heading names."""
@@ -297,8 +299,8 @@ class Glossary:
         record = next((record for record in self._catalog.all(scope) if record.id == entry.source), None)
         if record is None or entry.passage is None:
             return None
-        found = self._store().get([Chunk.make_id(record.id, record.visible_version, entry.passage)])
-        return next((chunk for chunk in found if scope.matches(chunk.about)), None)
+        chunks = self._store().get([Chunk.make_id(record.id, record.visible_version, entry.passage)])
+        return next((chunk for chunk in chunks if scope.matches(chunk.about)), None)
 
 
 def _without_asking(words: Sequence[str]) -> Sequence[str]:

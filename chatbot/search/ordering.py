@@ -76,22 +76,22 @@ def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
     query = reading.text
     foreign = language == "english" and is_foreign(query)
     keys, years, documents = keys_of(scope), scope.get(YEAR), scope.get("document_name")
-    said: list[Named | NamedDocument] = [name for name in reading.countries if keys.intersection(name.keys)]
+    names: list[Named | NamedDocument] = [name for name in reading.countries if keys.intersection(name.keys)]
     if isinstance(years, Values):
-        said += [named for named in reading.editions if all(map(named.condition.matches, years.values))]
+        names += [named for named in reading.editions if all(map(named.condition.matches, years.values))]
     if reading.document and documents and any(map(documents.matches, reading.document.names)):
-        said.append(reading.document)
-    topic = _without(query, said)
-    question = topic if foreign or not said else _without(query, said, "the country")
+        names.append(reading.document)
+    topic = _without(query, names)
+    question = topic if foreign or not names else _without(query, names, "the country")
     if not any(map(str.isalpha, topic)):
         question = topic = query
     return SearchText(question, topic, reading.figure_years, reading.editions, foreign, asks_for_prose(query))
 
 
-def _without(query: str, said: Sequence[Named | NamedDocument], country: str = "") -> str:
+def _without(query: str, names: Sequence[Named | NamedDocument], country: str = "") -> str:
     """The question without these names and the words that only lead to them. With ``country`` in the place of a
     country's name: what is left reads as a question, and embeds as one."""
-    for name in sorted(said, key=lambda name: -name.start):
+    for name in sorted(names, key=lambda name: -name.start):
         before, after = query[: name.start], query[name.end :]
         if not isinstance(name, NamedCountry) or name.by_people:
             before = f"{before} "
@@ -159,8 +159,8 @@ class Refiner:
         # Where no heading is near, the nearest one says nothing.
         nearness = min(1.0, max(float(similar.max()), 0.0) / NAMED) ** 2
         weight = self._weight * nearness * (PROSE if text.prose else 1.0)
-        said = np.array([float(one is not None and one.is_said) for one in near])
-        total = standard(fused) + weight * (standard(similar) + SAID_AHEAD * said)
+        is_named = np.array([float(one is not None and one.is_said) for one in near])
+        total = standard(fused) + weight * (standard(similar) + SAID_AHEAD * is_named)
         if same_language and nearness < 1:
             total += STATEMENT * (1 - nearness) ** 2 * standard(self._stated(text.topic, hits))
         if not (text.figure_years or text.editions):
@@ -171,19 +171,19 @@ class Refiner:
         """Return how much of the question a single line or sentence of each passage says, below its heading. Words
         weigh by how few of the passages have them. Where an amount is asked, the line has a figure of its own."""
         terms = analyzer_for(question, self.language).terms
-        asked, known = frozenset(terms(question)), {*_FIGURE.findall(question)}
+        question_terms, question_figures = frozenset(terms(question)), {*_FIGURE.findall(question)}
         needs_figure = asks_for_amount(question)
-        found, counts = list[list[frozenset[str]]](), Counter[str]()
+        matches, counts = list[list[frozenset[str]]](), Counter[str]()
         for hit in hits:
-            named = asked.intersection(terms(hit.chunk.heading))
-            found.append([])
+            named = question_terms.intersection(terms(hit.chunk.heading))
+            matches.append([])
             for one in sentences(hit.chunk.text):
-                if not (needs_figure and known.issuperset(_FIGURE.findall(YEAR_PATTERN.sub("", one)))):
-                    found[-1].append(named.union(asked.intersection(terms(one))))
-            counts.update(frozenset().union(*found[-1]))
+                if not (needs_figure and question_figures.issuperset(_FIGURE.findall(YEAR_PATTERN.sub("", one)))):
+                    matches[-1].append(named.union(question_terms.intersection(terms(one))))
+            counts.update(frozenset().union(*matches[-1]))
         weights = {term: log(1 + len(hits) / count) for term, count in counts.items()}
-        sums = ([sum(map(weights.__getitem__, sorted(said))) for said in own] for own in found)
-        return np.array([max(own, default=0.0) for own in sums])
+        sums = ([sum(map(weights.__getitem__, sorted(line_terms))) for line_terms in lines] for lines in matches)
+        return np.array([max(lines, default=0.0) for lines in sums])
 
 
 def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
@@ -195,7 +195,7 @@ def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
     return np.array([float(0 < _edition(hit) < newest[hit.chunk.metadata.get(COUNTRY)]) for hit in hits])
 
 
-def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms: Terms) -> list[SearchHit]:
+def by_edition(hits: Sequence[SearchHit], text: SearchText, scope: Scope, terms: Terms) -> list[SearchHit]:
     """Order the editions of each line among its own places; those that are not asked go behind all others. A line is
     what a country's reports say under one heading. Asked is the edition that the question names, else one with a figure
     of the year it names, else the edition of that year; of several the newest. If the first line has the best vector
@@ -209,15 +209,15 @@ def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms
     for key, hit in zip(keys, hits, strict=True):
         lines.setdefault(key, []).append(hit)
 
-    ordered = {key: sorted(line, key=lambda hit: _preference(hit, asked)) for key, line in lines.items()}
+    ordered = {key: sorted(line, key=lambda hit: _preference(hit, text)) for key, line in lines.items()}
     best = {key: _edition(line[0]) for key, line in ordered.items()}
     nearest = max(range(len(hits)), key=lambda place: hits[place].score or 0.0, default=0)
-    is_clear = bool(asked.figure_years) or (bool(keys) and keys[nearest] == keys[0])
+    is_clear = bool(text.figure_years) or (bool(keys) and keys[nearest] == keys[0])
     chosen, more, others = list[SearchHit](), list[SearchHit](), list[SearchHit]()
     first = 0  # of the chosen, before another line's
     for key in keys:
         hit = ordered[key].pop(0)
-        says_more = not asked.figure_years or _matched(asked.figure_years, hit.chunk.figure_years)
+        says_more = not text.figure_years or _matched(text.figure_years, hit.chunk.figure_years)
         if _edition(hit) == best[key]:
             first += key == keys[0] and first == len(chosen)
             chosen.append(hit)
@@ -228,11 +228,11 @@ def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope, terms
     return [*chosen[:first], *more, *chosen[first:], *others]
 
 
-def _preference(hit: SearchHit, asked: SearchText) -> tuple[int, int, int, int]:
+def _preference(hit: SearchHit, text: SearchText) -> tuple[int, int, int, int]:
     """Sorts the edition that is asked first."""
-    edition, figures = _edition(hit), _matched(asked.figure_years, hit.chunk.figure_years)
-    of_the_year = 0 if figures else _matched(asked.figure_years, [edition])
-    return -_matched(asked.editions, [edition]), -figures, -of_the_year, -edition
+    edition, figures = _edition(hit), _matched(text.figure_years, hit.chunk.figure_years)
+    of_the_year = 0 if figures else _matched(text.figure_years, [edition])
+    return -_matched(text.editions, [edition]), -figures, -of_the_year, -edition
 
 
 def _line(chunk: Chunk, place: int, terms: Terms) -> Hashable:
@@ -247,7 +247,7 @@ def _edition(hit: SearchHit) -> int:
     return year if isinstance(year, int) else 0
 
 
-def _matched(asked: Sequence[NamedYears], years: Iterable[int]) -> int:
+def _matched(named_years: Sequence[NamedYears], years: Iterable[int]) -> int:
     """Return how many of the requested years or ranges these passages cover."""
-    own = list(years) if asked else ()
-    return sum(any(map(named.condition.matches, own)) for named in asked)
+    passage_years = list(years) if named_years else ()
+    return sum(any(map(named.condition.matches, passage_years)) for named in named_years)

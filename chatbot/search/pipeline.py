@@ -356,9 +356,9 @@ def of_whole_report(
 
 def _sentences(summary: Chunk, store: Store, analyzer: Analyzer) -> list[SummarySentence]:
     """Return the sentences of a summary that have a source among the passages of the same version of its report."""
-    known = _SUMMARIES.setdefault(store, {})
-    if summary.id in known:  # the id has a version, so its sources never change
-        return known[summary.id]
+    kept_by_id = _SUMMARIES.setdefault(store, {})
+    if summary.id in kept_by_id:  # the id has a version, so its sources never change
+        return kept_by_id[summary.id]
     version = Chunk.version_of(summary.id)
     passages = [
         (chunk.id, {*analyzer.terms(chunk.search_text)})
@@ -372,7 +372,7 @@ def _sentences(summary: Chunk, store: Store, analyzer: Analyzer) -> list[Summary
             id, terms = max(passages, key=lambda one: len(words & one[1]))
             if len(words & terms) >= SOURCE_SHARE * len(words):
                 result.append(SummarySentence(text, words, id))
-    if len(known) >= KEPT_SUMMARIES:
-        known.clear()
-    known[summary.id] = result
+    if len(kept_by_id) >= KEPT_SUMMARIES:
+        kept_by_id.clear()
+    kept_by_id[summary.id] = result
     return result

@@ -113,15 +113,15 @@ class Judge:
         closeness = (nearness - bounds.floor) / (bounds.threshold - bounds.floor)
         if not is_own_language:
             return "answers" if closeness >= ANSWERS else "closest"
-        said = self._said(hits)
-        if (doubts := self._doubts(question, said, said)) and closeness - DOUBT * doubts < CLOSEST:
+        passage_terms = self._said(hits)
+        if (doubts := self._doubts(question, passage_terms, passage_terms)) and closeness - DOUBT * doubts < CLOSEST:
             return "nothing"
-        doubts = self._doubts(question, said, self._said(hits[:1]))
+        doubts = self._doubts(question, passage_terms, self._said(hits[:1]))
         return "answers" if closeness - DOUBT * doubts >= ANSWERS else "closest"
 
-    def _doubts(self, question: Reading, said: set[str], said_first: set[str]) -> float:
-        """Return the share of words that are not in ``said``, and 1 for each of the other doubts. Less where
-        ``said_first`` has all names of the question."""
+    def _doubts(self, question: Reading, passage_terms: set[str], first_terms: set[str]) -> float:
+        """Return the share of words that are not in ``passage_terms``, and 1 for each of the other doubts. Less where
+        ``first_terms`` has all names of the question."""
         terms, topic = analyzer(self.language).terms, remove_names(question.text, question.names)
         asking = [one for one in sentences(topic) if one.endswith("?")] or [topic]
         every = [_WORD.findall(one) for one in asking]
@@ -129,10 +129,10 @@ class Judge:
         names = {word for one in every for word in one[1:] if word.istitle() and word in words}
         if 2 * len(names) > sum(map(len, every)):  # a title, or a language with capitals for nouns
             names = set()
-        missing = [word for word in words if not said.issuperset(terms(word))]
+        missing = [word for word in words if not passage_terms.issuperset(terms(word))]
         doubts = len(missing) / max(len(words), MIN_WORDS)
         if names:
-            is_said = all(said_first.issuperset(terms(name)) for name in names)
+            is_said = all(first_terms.issuperset(terms(name)) for name in names)
             doubts = max(doubts - NAMES_SAID, 0) if is_said else doubts + 1
         return doubts + asks_for_advice(question.text)
 

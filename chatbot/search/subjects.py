@@ -67,39 +67,39 @@ def missing_figures(
     ``hits`` are of a search for the question inside ``scope``. An edition of such a year is quoted instead, with the
     year that its figures are of; what has no years at all is true in any.
     """
-    if not (asked := reading.figure_years):
+    if not (named_years := reading.figure_years):
         return None
     topic = remove_names(reading.text, reading.names)
     passages, is_named = _of_what_is_asked(topic, hits, analyzer)
-    known = sorted({year for hit in passages for year in hit.chunk.figure_years})
-    if not known or any(_says(named.condition, hit) for named in asked for hit in passages):
+    years = sorted({year for hit in passages for year in hit.chunk.figure_years})
+    if not years or any(_says(named.condition, hit) for named in named_years for hit in passages):
         return None
     inside = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
-    if any(named.condition.matches(year) for named in asked for year in catalog.values(YEAR, inside)):
+    if any(named.condition.matches(year) for named in named_years for year in catalog.values(YEAR, inside)):
         return None
     of_scope = f" ({escape_markdown(describe(inside, say))})" if inside else ""
-    has = say("{first} to {last}", first=known[0], last=known[-1]) if len(known) > 1 else str(known[0])
+    has = say("{first} to {last}", first=years[0], last=years[-1]) if len(years) > 1 else str(years[0])
     text = "No figure of {years} was found for this in the reports{scope}."
     if is_named:  # else they may be figures of something else
         text = "No figure of {years} was found for this in the reports{scope}; the passages found have {known}."
-    return say(text, years=_joined([named.text for named in asked], say, "or"), scope=of_scope, known=has)
+    return say(text, years=_joined([named.text for named in named_years], say, "or"), scope=of_scope, known=has)
 
 
 def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
     """Of hits for something in a year, those that say it of that year, or of no year; first those with a figure of it.
     Without any, those of the edition of that year: their figures say their own."""
     named = Values((year,))
-    found = [hit for hit in hits if _says(named, hit)]
-    headings = {hit.chunk.heading for hit in found}
-    of_edition = [hit for hit in hits if hit not in found and named.matches(hit.chunk.metadata.get(YEAR))]
-    return [*found, *(hit for hit in of_edition if not hit.chunk.figure_years or hit.chunk.heading not in headings)]
+    of_year = [hit for hit in hits if _says(named, hit)]
+    headings = {hit.chunk.heading for hit in of_year}
+    of_edition = [hit for hit in hits if hit not in of_year and named.matches(hit.chunk.metadata.get(YEAR))]
+    return [*of_year, *(hit for hit in of_edition if not hit.chunk.figure_years or hit.chunk.heading not in headings)]
 
 
 def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> tuple[list[SearchHit], bool]:
     """The hits whose heading has most of the words asked for, and True; where none has any, those under the first hit's
     heading, and False."""
-    asked = set(analyzer.terms(topic))
-    shared = [len(asked.intersection(analyzer.terms(hit.chunk.heading))) for hit in hits]
+    topic_terms = set(analyzer.terms(topic))
+    shared = [len(topic_terms.intersection(analyzer.terms(hit.chunk.heading))) for hit in hits]
     if not any(shared):
         return [hit for hit in hits if hit.chunk.heading == hits[0].chunk.heading], False
     return [hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)], True
@@ -128,9 +128,9 @@ def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | N
 
 def inferred_scope(text: str, scope: Scope, catalog: Catalog) -> Scope:
     """Return the scope that a question names beyond the chosen one; empty if it narrows nothing."""
-    asked = everything_asked(read_names(text, catalog, scope), scope, catalog)
-    found = suggest_scope(asked, scope, catalog)
-    return found.beyond(scope) if found else Scope()
+    reading = everything_asked(read_names(text, catalog, scope), scope, catalog)
+    suggestion = suggest_scope(reading, scope, catalog)
+    return suggestion.beyond(scope) if suggestion else Scope()
 
 
 def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog, *, or_none: bool = False) -> Scope:
@@ -158,8 +158,8 @@ def _missing_countries(reading: Reading, scope: Scope, catalog: Catalog, say: Sa
     if absent:
         named = _named_by_untagged(scope, catalog)
         absent = [country for country in absent if named.isdisjoint(country.keys)]
-    there = [value for value in values_of(reading.about, catalog) if value in seen]
-    left_out = [value for value in there if not _admits(scope, COUNTRY, value, catalog)]
+    present = [value for value in values_of(reading.about, catalog) if value in seen]
+    left_out = [value for value in present if not _admits(scope, COUNTRY, value, catalog)]
     if not absent and not left_out:
         return None
     texts = []
@@ -223,9 +223,9 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
         return None
     about: Sequence[Value | None] = countries or [None]
-    wanted = [(country, years) for country in about for years in reading.editions]
-    known = [catalog.values(YEAR, base.having(COUNTRY, filter(None, [country]))) for country, _ in wanted]
-    absent = [one for one, own in zip(wanted, known, strict=True) if not any(map(one[1].condition.matches, own))]
+    pairs = [(country, years) for country in about for years in reading.editions]
+    available = [catalog.values(YEAR, base.having(COUNTRY, filter(None, [country]))) for country, _ in pairs]
+    absent = [one for one, years in zip(pairs, available, strict=True) if not any(map(one[1].condition.matches, years))]
     if not absent:
         return None
     named = [
@@ -233,7 +233,7 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
         for country, years in absent
     ]
     text = say("There is no report for {names}.", names=_joined(named, say, "or"))
-    if len(absent) < len(wanted):
+    if len(absent) < len(pairs):
         return Missing(text, everything=False)
     years = say(", ").join(map(str, catalog.values(YEAR, base)))
     if base:

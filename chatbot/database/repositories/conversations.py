@@ -84,16 +84,16 @@ class ConversationRepository:
         rows = self._messages.find(condition, fields, sort=[("ordinal", 1)])
         return [from_row(Message, row) for row in rows if not row.get("state")]
 
-    def begin(self, conversation_id: str | None, asked: Json, owner: str, replaces: str | None = None) -> Begun:
+    def begin(self, conversation_id: str | None, message: Json, owner: str, replaces: str | None = None) -> Begun:
         """Store a question before it is answered; `add` stores both again, complete. None starts a conversation.
         ``replaces``: the answer that the new one will replace (`cut`). Raises NotFoundError: no such conversation."""
         message_id = uuid.uuid4().hex
-        conversation = self._extend(conversation_id, asked, {"messages": 2}, owner)
+        conversation = self._extend(conversation_id, message, {"messages": 2}, owner)
         last = int(conversation["messages"])
         common = {"conversation_id": conversation["_id"], "owner": conversation.get("owner", ""), "created_at": now()}
         common |= {"state": RUNNING, "replaces": replaces}
         answer = {"_id": message_id, "role": "assistant", "content": "", "ordinal": last, "beat": 0}
-        question = {"_id": question_id(message_id), "ordinal": last - 1, **asked}
+        question = {"_id": question_id(message_id), "ordinal": last - 1, **message}
         self._messages.replace_many([{**common, **question}, {**common, **answer}])
         return Begun(conversation["_id"], message_id)
 
@@ -107,7 +107,7 @@ class ConversationRepository:
     def add(
         self,
         conversation_id: str | None,
-        said: Sequence[Json],
+        messages: Sequence[Json],
         sums: Sums = Sums(),  # noqa: B008  # frozen and zero
         owner: str = "",
         message_id: str | None = None,
@@ -115,14 +115,14 @@ class ConversationRepository:
         """Append messages, and add their usage to that of the conversation, atomically. None starts a conversation.
         Each message has ``role``, ``content`` and whatever is stored with it. ``message_id``: an answer of `begin`,
         which the messages replace. Raises NotFoundError: the conversation was removed meanwhile; nothing is stored."""
-        begun = None if message_id is None or conversation_id is None else self._ordinal(conversation_id, message_id)
-        counters = increments(sums) if begun else {"messages": len(said), **increments(sums)}
-        conversation = self._extend(conversation_id, said[0], counters, owner)
-        first = (begun or int(conversation["messages"])) - len(said) + 1
+        ordinal = None if message_id is None or conversation_id is None else self._ordinal(conversation_id, message_id)
+        counters = increments(sums) if ordinal else {"messages": len(messages), **increments(sums)}
+        conversation = self._extend(conversation_id, messages[0], counters, owner)
+        first = (ordinal or int(conversation["messages"])) - len(messages) + 1
         answer = message_id or uuid.uuid4().hex
-        ids = [*(uuid.uuid4().hex for _ in said[:-1]), answer] if begun is None else [question_id(answer), answer]
+        ids = [*(uuid.uuid4().hex for _ in messages[:-1]), answer] if ordinal is None else [question_id(answer), answer]
         common = {"conversation_id": conversation["_id"], "owner": conversation.get("owner", ""), "created_at": now()}
-        rows = [{"_id": ids[n], "ordinal": first + n, **common, **message} for n, message in enumerate(said)]
+        rows = [{"_id": ids[n], "ordinal": first + n, **common, **message} for n, message in enumerate(messages)]
         rows[-1]["conversation_usage"] = to_json(read_sums(conversation))
         self._messages.replace_many(rows)
         return Added(conversation["_id"], answer, read_sums(conversation))

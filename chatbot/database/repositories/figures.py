@@ -164,8 +164,8 @@ class FigureRepository:
             conditions["heading_key"] = {"$in": sorted({heading.casefold() for heading in headings})}
         if year is not None:
             conditions["of_year"] = year
-        found = map(_figure, self._visible(self._rows.find(conditions, sort=[("_id", 1)])))
-        return [figure for figure in found if label is None or figure.label.casefold() == label.casefold()]
+        figures = map(_figure, self._visible(self._rows.find(conditions, sort=[("_id", 1)])))
+        return [figure for figure in figures if label is None or figure.label.casefold() == label.casefold()]
 
     def page(
         self, scope: Scope, *, indicator: str = "", year: int | None = None, limit: int, after: str = ""
@@ -252,7 +252,7 @@ class FigureRepository:
 
     def _rows_of(self, version: str, chunks: Iterable[ReadChunk]) -> Iterator[Json]:
         seen: set[tuple[str, str, int | None, str]] = set()
-        for chunk, found in chunks:
+        for chunk, statements in chunks:
             about = {
                 "document_id": chunk.document_id,
                 "version": version,
@@ -261,7 +261,7 @@ class FigureRepository:
                 **chunk.metadata,
                 "document_name": chunk.document_name,
             }
-            for number, figure in enumerate(figures_of(chunk, found)):
+            for number, figure in enumerate(figures_of(chunk, statements)):
                 row: Json = {
                     "_id": f"{chunk.id}#{number:04d}",
                     **about,
@@ -291,14 +291,14 @@ class FigureRepository:
 
     def _marked(self, condition: Json, least: int) -> Iterator[tuple[str, ReportedFigure]]:
         """At least so many figures, where there are, with their places; ``newest`` within the condition."""
-        found = 0
+        count = 0
         rows = self._visible(self._rows.find(condition, sort=[("place", 1)]))
         # Figures of the same indicator, subject and year are marked together.
         for _, group in groupby(rows, lambda row: row["place"].split(SEPARATOR)[:3]):
             together = list(group)
             yield from zip((row["place"] for row in together), newest_marked(map(_figure, together)), strict=True)
-            found += len(together)
-            if found >= least:
+            count += len(together)
+            if count >= least:
                 return
 
 

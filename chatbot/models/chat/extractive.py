@@ -124,54 +124,54 @@ class ExtractiveChatModel:
             is_far = _cosine(passage) < CLOSE * closest
             if is_far or any(name not in passage.hit.chunk.search_text for name in names):
                 continue
-            found = statements(passage) if has_statements else list(_split(passage.hit.chunk))
+            lines = statements(passage) if has_statements else list(_split(passage.hit.chunk))
             chunk = passage.hit.chunk
-            said = (chunk.metadata.get("country_name"), chunk.heading, *(one.text for one in found))
-            if not found or said in seen:
+            key = (chunk.metadata.get("country_name"), chunk.heading, *(one.text for one in lines))
+            if not lines or key in seen:
                 continue
             if not chosen:  # the names in the question that its text has, besides that of its report
                 closest = _cosine(passage)
                 names = [name for name in in_question if name in chunk.text and name not in chunk.title]
-            seen.add(said)
-            chosen.append(_quotation(passage, self._best_run(question, passage, found, request)))
+            seen.add(key)
+            chosen.append(_quotation(passage, self._best_run(question, passage, lines, request)))
         return chosen
 
     def _best_run(
-        self, question: str, passage: Passage, found: Sequence[Statement], request: RequestContext | None
+        self, question: str, passage: Passage, lines: Sequence[Statement], request: RequestContext | None
     ) -> list[Statement]:
         """Return the statements under one heading that fit `MAX_CHARACTERS`: all, or those around the best one."""
-        if len({one.heading for one in found}) == 1 and _length(found) <= MAX_CHARACTERS:
-            return list(found)
-        scores = self._scores(question, passage, found, request)
+        if len({one.heading for one in lines}) == 1 and _length(lines) <= MAX_CHARACTERS:
+            return list(lines)
+        scores = self._scores(question, passage, lines, request)
         best, least = int(scores.argmax()), scores.mean() - scores.std()
         first, end = best, best + 1
         while True:
-            sides = [place for place in (end, first - 1) if 0 <= place < len(found)]
-            sides = [place for place in sides if found[place].heading == found[best].heading and scores[place] >= least]
+            sides = [place for place in (end, first - 1) if 0 <= place < len(lines)]
+            sides = [place for place in sides if lines[place].heading == lines[best].heading and scores[place] >= least]
             if not sides:
-                return list(found[first:end])
+                return list(lines[first:end])
             place = max(sides, key=lambda place: scores[place])
             wider = min(first, place), max(end, place + 1)
-            if _length(found[slice(*wider)]) > MAX_CHARACTERS:
-                return list(found[first:end])
+            if _length(lines[slice(*wider)]) > MAX_CHARACTERS:
+                return list(lines[first:end])
             first, end = wider
 
     def _scores(
-        self, question: str, passage: Passage, found: Sequence[Statement], request: RequestContext | None
+        self, question: str, passage: Passage, lines: Sequence[Statement], request: RequestContext | None
     ) -> ScoreArray:
         """Return how near each statement is to the question: by its vector and the question's words."""
         words_of = analyzer_for(question, self._language).terms
-        asked = set(words_of(question))
-        terms = [asked.intersection(words_of(one.whole)) for one in found]
-        counts = Counter(term for own in terms for term in own)
-        weights = {term: log(1 + len(found) / count) for term, count in counts.items()}
-        words = np.array([sum(weights[term] for term in sorted(own)) for own in terms])
+        question_terms = set(words_of(question))
+        terms = [question_terms.intersection(words_of(one.whole)) for one in lines]
+        counts = Counter(term for shared in terms for term in shared)
+        weights = {term: log(1 + len(lines) / count) for term, count in counts.items()}
+        words = np.array([sum(weights[term] for term in sorted(shared)) for shared in terms])
         scores: ScoreArray = WORDS * standard(words)
         embedder = self._embedder()
         unread = not embedder.multilingual and is_foreign(question) and is_foreign(passage.hit.chunk.search_text)
         if unread or not embedder.local:
             return scores
-        texts = [one.whole[:MAX_EMBEDDED] for one in found]
+        texts = [one.whole[:MAX_EMBEDDED] for one in lines]
         if not _DIGIT.search(question):  # without its figures: countries and editions share the vector of a line
             texts = [_FIGURE.sub("0", text) for text in texts]
         vectors = self._vectors(embedder, passage).of(texts, request)
@@ -217,8 +217,8 @@ def _in_order(passages: Sequence[Passage], names: Sequence[str], *, asks_for_pro
     return sorted(passages, key=place_of)
 
 
-def _length(found: Sequence[Statement]) -> int:
-    return sum(len(one.text) + 1 for one in found)
+def _length(lines: Sequence[Statement]) -> int:
+    return sum(len(one.text) + 1 for one in lines)
 
 
 def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
@@ -271,9 +271,8 @@ def _split(chunk: Chunk) -> Iterator[Statement]:
                 label = line[:-1]
                 continue
             parts = sentences(line)
-            own = _LABEL.match(parts[0]) if parts else None
-            if own and len(own[1].split()) <= MAX_NAME_WORDS:
-                label = own[1]
+            if parts and (match := _LABEL.match(parts[0])) and len(match[1].split()) <= MAX_NAME_WORDS:
+                label = match[1]
             for at, sentence in enumerate(parts):
                 about = label if at or sentence[:1].islower() else ""
                 pieces = _pieces(sentence)

@@ -99,7 +99,7 @@ def inert(text: str, tag: str = "passage") -> str:
     """Return the text without invisible characters and without this tag, in whatever spelling. The other tags stay:
     "<" is "less than", too."""
     text = visible(text)
-    return _OPENING.sub(lambda found: "(" if _reads_on_as(tag, text, found.end()) else found[0], text)
+    return _OPENING.sub(lambda match: "(" if _reads_on_as(tag, text, match.end()) else match[0], text)
 
 
 def on_one_line(text: str, tag: str = "passage") -> str:

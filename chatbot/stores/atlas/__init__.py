@@ -107,11 +107,12 @@ class AtlasStore(MongoChunks):
             # Where the text index answers, the stage is refused, not the index.
             return *rows, None if one.texts.known_failure() else refusal
 
-        found = self._each(scope, both)
-        if refused := [refusal for _, (*_, refusal) in found if refusal is not None]:
+        results = self._each(scope, both)
+        if refused := [refusal for _, (*_, refusal) in results if refusal is not None]:
             self._rank_fusion = False
             log.warning("$rankFusion is refused, both searches run one by one: %s", refused[0])
-        near, worded = ([(one, near) for one, (near, _, _) in found], [(one, words) for one, (_, words, _) in found])
+        near = [(one, near) for one, (near, _, _) in results]
+        worded = [(one, words) for one, (_, words, _) in results]
         return self._best(near, top_k), self._best(worded, top_k)
 
     def _each(self, scope: Scope, search: Callable[[IndexedCollection], T]) -> list[tuple[IndexedCollection, T]]:

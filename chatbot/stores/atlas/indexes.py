@@ -94,8 +94,8 @@ def their_indexes(collection: MappedCollection, dimensions: int, fields: Iterabl
     """Return the indexes of another program that have its vectors and its texts, whatever their names."""
     vector, text = collection.path(EMBEDDING_FIELD), collection.path(TEXT_FIELD)
     paths = {name: collection.path(name) for name in fields if name != "document_name"}
-    wanted: Json = vector_index_definition({"": dimensions}, paths.values())
-    wanted = {"fields": [{**wanted["fields"][0], "path": vector}, *wanted["fields"][1:-1]]}
+    expected: Json = vector_index_definition({"": dimensions}, paths.values())
+    expected = {"fields": [{**expected["fields"][0], "path": vector}, *expected["fields"][1:-1]]}
     near, words, declared = VECTOR_INDEX, TEXT_INDEX, frozenset[str]()
     for index in collection.search_indexes():
         definition = index.get("latestDefinition") or {}
@@ -107,7 +107,7 @@ def their_indexes(collection: MappedCollection, dimensions: int, fields: Iterabl
         elif mappings.get("dynamic") or text in mappings.get("fields", ()):
             words = str(index["name"])
     return [
-        SearchTarget(collection.name, near, "vectorSearch", wanted, theirs=declared),
+        SearchTarget(collection.name, near, "vectorSearch", expected, theirs=declared),
         SearchTarget(collection.name, words, "search", {}, theirs=frozenset()),
     ]
 

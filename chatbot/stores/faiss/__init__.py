@@ -163,8 +163,8 @@ class FaissStore(MongoChunks):
         # One query for each document: only equality uses the index on every database.
         queries = [forms.of_document(id, embedded=self._database.embedded) for id in sorted(documents)]
         if epoch == self._state.epoch:
-            found = (row["_id"] for query in queries for one in self._collections() for row in one.find(query, ID_ONLY))
-            stored, indexed = {forms.id_text(id): id for id in found}, index.ids_of(documents)
+            ids = (row["_id"] for query in queries for one in self._collections() for row in one.find(query, ID_ONLY))
+            stored, indexed = {forms.id_text(id): id for id in ids}, index.ids_of(documents)
             new = [stored[id] for id in stored.keys() - indexed]
             queries = [
                 {"_id": {"$in": new[start : start + READ_AT_ONCE]}} for start in range(0, len(new), READ_AT_ONCE)

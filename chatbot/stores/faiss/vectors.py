@@ -84,7 +84,7 @@ class Clusters:
         everything = np.bincount(cls(index, 1.0).codes, minlength=count)
         for clusters in (cls(index, share) for share in SHARES):
             near = (clusters.near(vectors[probe], None, everything, candidates(depth)) for probe in probes)
-            recall = np.mean([np.isin(exact, found).mean() for exact, found in zip(others, near, strict=True)])
+            recall = np.mean([np.isin(exact, places).mean() for exact, places in zip(others, near, strict=True)])
             if recall >= SUFFICIENT_RECALL:
                 return clusters
         return None
