@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -64,27 +65,18 @@ def test_ties_are_broken_by_id() -> None:
     assert ranked == [("b", 0.0), ("m", 0.0), ("z", 0.0)]
 
 
-def test_zscore_weighs_deviations_from_the_mean_of_the_union() -> None:
-    fused = zscore(NEAR, WORDED, VECTOR, 0.6)
-    assert fused == pytest.approx({"a": 0.35093, "b": 0.16352, "c": 0.38988, "d": -0.90434}, abs=1e-5)
-
-
-def test_minmax_puts_each_search_between_nought_and_one() -> None:
-    fused = minmax(NEAR, WORDED, VECTOR, 0.5)
-    assert fused == pytest.approx({"a": 0.5, "b": 0.4375, "c": 0.1875 + 0.5, "d": 0.125})
-
-
-def test_bounded_is_seed_001_with_nought_for_not_found() -> None:
-    """R-B6: the vector score as it is, BM25 over the highest; `d` was not found by the vector search."""
-    fused = bounded(NEAR, WORDED, VECTOR, 0.7)
-    assert fused == pytest.approx({"a": 0.63, "b": 0.56, "c": 0.28 + 0.3, "d": 0.3 / 4})
-
-
-def test_reciprocal_rank_fusion_knows_ranks_only() -> None:
-    """R-B6: k is 60."""
-    fused = rrf(NEAR, WORDED, VECTOR, 0.5)
-    assert fused == pytest.approx({"a": 0.5 / 61, "b": 0.5 / 62, "c": 0.5 / 63 + 0.5 / 61, "d": 0.5 / 62})
-    assert rrf({"a": 0.9, "b": 0.1}, {}, {}, 0.5) == rrf({"a": 0.2, "b": 0.1}, {}, {}, 0.5)
+@pytest.mark.parametrize(
+    ("fuse", "weight", "expected"),
+    [
+        (zscore, 0.6, {"a": 0.35093, "b": 0.16352, "c": 0.38988, "d": -0.90434}),  # deviations from the union's mean
+        (minmax, 0.5, {"a": 0.5, "b": 0.4375, "c": 0.1875 + 0.5, "d": 0.125}),  # each search between nought and one
+        (bounded, 0.7, {"a": 0.63, "b": 0.56, "c": 0.28 + 0.3, "d": 0.3 / 4}),  # `d` was found by its words alone
+        (rrf, 0.5, {"a": 0.5 / 61, "b": 0.5 / 62, "c": 0.5 / 63 + 0.5 / 61, "d": 0.5 / 62}),  # ranks only, k is 60
+    ],
+)
+def test_each_fusion_by_hand(fuse: Any, weight: float, expected: dict[str, float]) -> None:
+    """R-B6. `bounded` is seed 001's: the vector score as it is, BM25 over the highest, nought for not found."""
+    assert fuse(NEAR, WORDED, VECTOR, weight) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_passage_that_both_found_is_not_punished() -> None:

@@ -53,53 +53,17 @@ def test_what_differs_in_what_it_says_stays(said: WrittenSentences, first: str, 
     assert second(said, first, then) == then
 
 
-def test_numbers_after_the_full_stop_go_with_their_sentence(said: WrittenSentences) -> None:
-    sentence = DROUGHT.replace(" [1].", ". [1]")
-    assert second(said, sentence, f"It is so. [2] {sentence} [3] Elections are due in 2027. [4][5]") == (
-        "It is so. [2] Elections are due in 2027. [4][5]"
-    )
+def test_a_quotation_goes_as_one(said: WrittenSentences) -> None:
+    quoted = f"The report says: \u201c{DROUGHT} The harvest failed.\u201d [1]"
+    assert second(said, quoted, f"{quoted} {DROUGHT}") == ""
 
 
-def test_a_quotation_stays_whole(said: WrittenSentences) -> None:
-    """It goes or stays as one, however many full stops it has."""
-    quoted = f"The report says: “{DROUGHT} The harvest failed.” [1]"
-    assert second(said, DROUGHT, quoted) == quoted
-    assert said.without_repetition(f"{quoted} {DROUGHT}") == ""
+LAYOUT = CASES["layout"]
 
 
-class TestLayout:
-    @pytest.mark.parametrize(
-        "text",
-        CASES["it_is_not_torn_apart"],
-    )  # fmt: skip
-    def test_it_is_not_torn_apart(self, said: WrittenSentences, text: str) -> None:
-        assert second(said, DROUGHT, text) == text
-
-    def test_an_item_goes_with_its_mark(self, said: WrittenSentences) -> None:
-        text = (
-            f"1. Elections are due in August 2027 [1].\n2. {DROUGHT}\n3. The harvest failed. {DROUGHT}\n\n- {DROUGHT}"
-        )
-        assert second(said, DROUGHT, text) == "1. Elections are due in August 2027 [1].\n3. The harvest failed."
-
-    def test_what_stays_keeps_its_spaces(self, said: WrittenSentences) -> None:
-        text = "- one  two\n    - three   four\n\n\nfive  six. Seven"
-        assert said.without_repetition(text) == text
-
-    @pytest.mark.parametrize("lead_in", ["The causes are:", "**The causes are:**"])
-    def test_a_lead_in_goes_with_all_its_items(self, said: WrittenSentences, lead_in: str) -> None:
-        assert second(said, DROUGHT, f"Before it.\n\n{lead_in}\n\n- {DROUGHT}\n- {DROUGHT}") == "Before it."
-        assert said.without_repetition(f"{lead_in}\n- {DROUGHT}\n\nAfter it.") == "After it."
-
-    def test_a_lead_in_stays_with_what_stands_below(self, said: WrittenSentences) -> None:
-        text = f"The figures are:\n{DROUGHT}\n```\n5.4\n```"
-        assert second(said, DROUGHT, text) == "The figures are:\n```\n5.4\n```"
-
-    def test_a_lead_in_stays_with_one_of_its_items(self, said: WrittenSentences) -> None:
-        text = f"The causes are:\n\n- {DROUGHT}\n- The harvest failed."
-        assert second(said, DROUGHT, text) == "The causes are:\n\n- The harvest failed."
-
-    def test_no_gap_is_left(self, said: WrittenSentences) -> None:
-        assert second(said, DROUGHT, f"Before it.\n\n{DROUGHT}\n\nAfter it.") == "Before it.\n\nAfter it."
+@pytest.mark.parametrize(("text", "left"), LAYOUT.values(), ids=LAYOUT)
+def test_what_stays_keeps_its_layout(said: WrittenSentences, text: str, left: str) -> None:
+    assert second(said, DROUGHT, text) == left
 
 
 class TestAbout:
