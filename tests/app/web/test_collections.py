@@ -45,7 +45,7 @@ def search(client: FlaskClient) -> Callable[..., Any]:
     return lambda **fields: client.post("/api/search", json={"query": QUESTION, **fields})
 
 
-def test_what_there_is_with_its_counts(client: FlaskClient) -> None:
+def test_what_there_is_is_counted_under_the_rest_of_the_scope_and_takes_uploads(client: FlaskClient) -> None:
     assert client.get("/api/collections").get_json() == {
         "collections": [
             {"name": "chatbot_data", "description": "", "documents": 0, "chunks": 0},
@@ -53,6 +53,14 @@ def test_what_there_is_with_its_counts(client: FlaskClient) -> None:
             {"name": "news", "description": "Daily news.", "documents": 1, "chunks": 2},
         ]
     }
+    both = [{"value": "report_chatting", "documents": 1}, {"value": "news", "documents": 1}]
+    facets = client.get("/api/facets?collections=news").get_json()
+    assert facets["country_name"] == [{"value": "Mali", "documents": 1, "code": "466"}]
+    assert (facets["documents"], facets["chunks"], facets["collections"]) == (1, 2, both)
+    assert client.get("/api/facets?country_name=Mali").get_json()["collections"] == both[1:]
+    file = (io.BytesIO(b"# News\n\nA text."), "news.md")
+    refused = client.post("/api/documents", data={"collection": "elsewhere", "files": file})
+    assert error_of(refused, 400)["details"][0]["valid_values"] == SEARCHED
 
 
 @pytest.mark.parametrize(
@@ -107,9 +115,6 @@ def test_an_answer_stands_on_its_collections_and_says_what_they_leave_out(query:
     body = query(collections=["chatbot_data"]).get_json()
     assert body["answered"] is False
     assert "There is no report for the collection chatbot\\_data." in body["response"]
-
-
-def test_a_scope_found_in_the_question_stays_within_them(query: Post) -> None:
     body = query(
         query="What is the population growth rate of Mali?", collections=["news", "report_chatting"], auto_scope=True
     ).get_json()
@@ -123,17 +128,3 @@ def test_lists_within_collections(client: FlaskClient, path: str) -> None:
     assert client.get(f"{path}?collections=news&collections=report_chatting").get_json()["total"] == 2
     assert client.get(f"{path}?collections=news&country_name=KE").get_json()["total"] == 0
     assert fields_of(client.get(f"{path}?collections=x")) == ["collections"]
-
-
-def test_facets_within_collections_and_collections_under_the_rest_of_the_scope(client: FlaskClient) -> None:
-    both = [{"value": "report_chatting", "documents": 1}, {"value": "news", "documents": 1}]
-    facets = client.get("/api/facets?collections=news").get_json()
-    assert facets["country_name"] == [{"value": "Mali", "documents": 1, "code": "466"}]
-    assert (facets["documents"], facets["chunks"], facets["collections"]) == (1, 2, both)
-    assert client.get("/api/facets?country_name=Mali").get_json()["collections"] == both[1:]
-
-
-def test_an_upload_goes_where_it_is_told(client: FlaskClient) -> None:
-    file = (io.BytesIO(b"# News\n\nA text."), "news.md")
-    refused = client.post("/api/documents", data={"collection": "elsewhere", "files": file})
-    assert error_of(refused, 400)["details"][0]["valid_values"] == SEARCHED

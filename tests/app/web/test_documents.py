@@ -61,7 +61,7 @@ class TestList:
             )
         )
 
-    def test_a_document_has_all_its_fields(self, client: FlaskClient, kenya: Ingested) -> None:
+    def test_documents_have_all_their_fields_pages_and_coverage(self, client: FlaskClient, kenya: Ingested) -> None:
         document = get(client, kenya.document_id)
         assert set(document) == DOCUMENT
         assert document["document_id"] == kenya.document_id
@@ -69,26 +69,22 @@ class TestList:
         assert (document["status"], document["chunks"], document["parts"]) == ("ready", 3, 1)
         chunking = {"strategy": "sections", "size": 900, "used": 900, "unit": "characters", "overlap": 0}
         assert document["chunking"] == chunking
-
-    def test_pages_by_title_say_how_many_there_are_in_all(self, client: FlaskClient) -> None:
         pages = [client.get(f"/api/documents?limit=2&cursor={offset}").get_json() for offset in (0, 2, 4)]
         listed = [document for page in pages for document in page["documents"]]
         assert [document["title"].partition(":")[0] for document in listed] == ["Chad", "Kenya", "Mali"]
         assert [len(page["documents"]) for page in pages] == [2, 1, 0]
         assert {page["total"] for page in pages} == {3}
         assert (listed[0]["error"], listed[0]["source"]) == ("No.", "chad.pdf")
-
-    @pytest.mark.parametrize(("asked", "countries"), CASES["filters"])
-    def test_filters(self, client: FlaskClient, asked: dict[str, Any], countries: list[str]) -> None:
-        assert [title.partition(":")[0] for title in titles(client, **asked)] == countries
-
-    def test_how_many_there_are_of_each_country_and_edition(self, client: FlaskClient) -> None:
         kenya = {"country_name": "Kenya", "year": 2023, "documents": 1}
         found = client.get("/api/coverage").get_json()["cells"]
         assert kenya in found
         cells = {("Kenya", 2023), ("Mali", 2021), (None, None)}
         assert {(cell["country_name"], cell["year"]) for cell in found} == cells
         assert client.get("/api/coverage?country_name=Mali").get_json()["cells"][0]["country_name"] == "Mali"
+
+    @pytest.mark.parametrize(("asked", "countries"), CASES["filters"])
+    def test_filters(self, client: FlaskClient, asked: dict[str, Any], countries: list[str]) -> None:
+        assert [title.partition(":")[0] for title in titles(client, **asked)] == countries
 
     @pytest.mark.parametrize(("asked", "field"), [*CASES["what_is_wrong_is_named"], *TOO_LONG])
     def test_what_is_wrong_is_named(self, client: FlaskClient, asked: dict[str, str], field: str) -> None:
@@ -168,13 +164,11 @@ class TestEdit:
         same = DOCUMENT - {field, "updated_at", "proposed", "document_name" if field == "title" else ""}
         assert {name: after[name] for name in same} == {name: before[name] for name in same}
 
-    def test_the_answer_has_the_time_of_the_change(self, client: FlaskClient, uploaded: str) -> None:
+    def test_the_passages_and_the_time_of_the_change_follow(self, client: FlaskClient, uploaded: str) -> None:
         rows = client.application.extensions["services"].storage.database["documents"]
         rows.update_one({"_id": uploaded}, {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}})
         found = self.edit(client, uploaded, country_name="Mali", year=2020)
         assert found["updated_at"] > "2020-01-02"
-
-    def test_the_passages_follow(self, client: FlaskClient, uploaded: str) -> None:
         self.edit(client, uploaded, title="Renamed", country_name="Mali", year=2020)
         hits = client.post("/api/search", json={"query": "population", "filters": {"year": 2020}}).get_json()["hits"]
         assert {(hit["title"], hit["country_name"], hit["year"]) for hit in hits} == {("Renamed", "Mali", 2020)}

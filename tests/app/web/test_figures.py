@@ -48,7 +48,7 @@ def told(found: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.usefixtures("editions")
 class TestFigures:
-    def test_by_year_and_edition_with_revisions_marked(self, client: FlaskClient) -> None:
+    def test_by_year_and_edition_with_revisions_marked_page_by_page(self, client: FlaskClient) -> None:
         name = "inflation%20rate%20(consumer%20prices)"
         found = client.get(f"/api/figures?country_name=kenya&indicator={name}").get_json()
         assert told(found) == [
@@ -56,13 +56,9 @@ class TestFigures:
         ]  # fmt: skip
         assert set(found) == {"figures", "total", "next"}
         assert all(set(one) == FIGURE for one in found["figures"])
-
-    def test_a_year_is_the_figures_not_the_edition(self, client: FlaskClient) -> None:
         found = client.get("/api/figures?indicator=Median+age:+male&year=2023").get_json()["figures"]
         texts = [(one["subject"], one["indicator"], one["text"]) for one in found]
         assert texts == [("Kenya", "Median age: male", "20.8 years")] * 2
-
-    def test_pages(self, client: FlaskClient) -> None:
         every = client.get("/api/figures").get_json()
         pages, cursor = [], ""
         while cursor is not None:
@@ -72,11 +68,9 @@ class TestFigures:
         assert (every["total"], page["total"], every["next"]) == (8, 8, None)
         assert list(map(len, pages)) == [3, 3, 2]
         assert [one for page in pages for one in page] == every["figures"]
-
-    def test_a_cursor_of_another_list_is_refused(self, client: FlaskClient) -> None:
         assert fields_of(client.get("/api/figures?cursor=3")) == ["cursor"]
 
-    def test_as_a_file(self, client: FlaskClient) -> None:
+    def test_as_a_file_in_both_layouts(self, client: FlaskClient) -> None:
         response = client.get("/api/figures?indicator=Median+age:+male&format=csv")
         assert response.mimetype == "text/csv"
         assert response.headers["Content-Disposition"] == 'attachment; filename="figures.csv"'
@@ -85,8 +79,6 @@ class TestFigures:
         assert [(row["subject"], float(row["value"]), row["text"]) for row in rows] == [
             (one["subject"], one["value"], one["text"]) for one in told
         ]
-
-    def test_indicator_by_subject_by_year(self, client: FlaskClient) -> None:
         asked = "/api/figures?country_name=kenya&layout=wide&format="
         table = csv.DictReader(io.StringIO(client.get(f"{asked}csv").get_data(as_text=True)))
         rows = {row["indicator"]: row for row in table}

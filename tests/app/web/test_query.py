@@ -14,7 +14,7 @@ from tests.app.web.contract import ANSWER, CITATION, HIT, TRACE, USAGE
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
 
 
-def test_the_answer_has_every_field_of_the_contract(query: Post, kenya: Ingested) -> None:
+def test_the_answer_its_citations_and_its_trace_have_every_field_of_the_contract(query: Post, kenya: Ingested) -> None:
     response = query(filters={"country_name": ["Kenya"], "year": [2023]}, limit=2)
     assert response.status_code == 200
     assert 'embedding"' not in response.text.replace('"embedding_tokens"', "")  # R-D3
@@ -26,9 +26,6 @@ def test_the_answer_has_every_field_of_the_contract(query: Post, kenya: Ingested
     assert body["answered"] is True
     assert body["scope"] == {"filters": {"country_name": ["Kenya"], "year": [2023]}, "documents": 1, "chunks": 3}
     assert len(body["conversation_id"]) == len(body["message_id"]) == 32
-
-
-def test_a_citation_leads_to_its_passage(query: Post, kenya: Ingested) -> None:
     first, second = query(filters={"country_name": "Kenya"}, limit=2).get_json()["citations"]
     assert set(first) == CITATION
     assert (first["number"], second["number"]) == (1, 2)
@@ -40,9 +37,6 @@ def test_a_citation_leads_to_its_passage(query: Post, kenya: Ingested) -> None:
     assert first["snippet"] == "2.09% (2023 est.)"
     assert 0.5 < first["score"] <= 1
     assert first["supported"] is True
-
-
-def test_the_trace_tells_how_the_answer_came_about(query: Post) -> None:
     trace = query(filters={"country_name": "Kenya"}, limit=2).get_json()["trace"]
     assert set(trace) == TRACE
     assert (trace["mode"], trace["retrieval_method"], trace["query"]) == ("direct", "hybrid", QUESTION)
@@ -57,9 +51,6 @@ def test_the_trace_tells_how_the_answer_came_about(query: Post) -> None:
     assert [row["stage"] for row in trace["ledger"]][-1] == "generate"
     assert trace["usage"]["calls"] == 1
     assert trace["cached"] is False
-
-
-def test_sources_are_distinct_and_in_citation_order(query: Post) -> None:
     body = query(limit=5).get_json()
     names = [citation["document_name"] for citation in body["citations"]]
     assert body["sources"] == list(dict.fromkeys(names))
@@ -95,7 +86,7 @@ class TestScope:
         body = query(report_context={"type": "year_in_review", "value": year}).get_json()
         assert body["scope"]["filters"] == {"year": [2021]}
 
-    def test_or_within_a_field_and_across_fields(self, query: Post) -> None:
+    def test_fields_are_combined_and_what_nothing_fits_is_refused_or_said(self, query: Post) -> None:
         body = query(filters={"country_name": ["Kenya", "Mali"], "year": [2021]}, limit=10).get_json()
         assert body["sources"] == ["Mali: Country Report 2021"]
         assert body["scope"] == {
@@ -103,12 +94,8 @@ class TestScope:
             "documents": 1,
             "chunks": 2,
         }
-
-    def test_a_context_that_contradicts_the_filters_is_refused(self, query: Post) -> None:
         response = query(filters={"country_name": "Mali"}, report_context={"type": "country", "value": "KE"})
         assert error_of(response, 400)["details"][0]["field"] == "filters.country_name"
-
-    def test_known_values_without_a_common_report_are_an_honest_answer(self, query: Post) -> None:
         response = query(filters={"country_name": "Kenya", "year": 2021})
         assert response.status_code == 200
         body = response.get_json()
@@ -161,11 +148,14 @@ FOUND = {"country_name": ["Kenya"], "year": [2023]}
 class TestScopeOfTheQuestion:
     ASKED = "What is the population growth rate of Kenya in the 2023 report?"
 
-    def test_it_is_offered_where_it_is_not_to_be_applied(self, query: Post) -> None:
+    def test_it_is_offered_where_it_is_not_applied_and_sent_back_it_is_chosen(self, query: Post) -> None:
         body = query(query=self.ASKED, auto_scope=False).get_json()
         assert "from_question" not in body["scope"]
         assert body["scope"]["filters"] == {}
         assert body["suggested_scope"] == {"filters": FOUND, "documents": 1, "chunks": 3}
+        body = query(query=self.ASKED, filters=FOUND).get_json()
+        assert body["scope"] == {"filters": FOUND, "documents": 1, "chunks": 3}
+        assert query(query=self.ASKED, preset="adaptive").get_json()["scope"]["filters"] == {}
 
     @pytest.mark.parametrize("fields", [{}, {"auto_scope": True}])
     def test_it_is_applied_and_said(self, query: Post, fields: dict[str, bool]) -> None:
@@ -174,11 +164,6 @@ class TestScopeOfTheQuestion:
         assert body["trace"]["understood"] == {"countries": ["Kenya"], "figure_years": [], "editions": [2023]}
         assert body["suggested_scope"] is None
         assert {citation["country_name"] for citation in body["citations"]} == {"Kenya"}
-
-    def test_sent_back_it_is_chosen_and_a_preset_takes_none(self, query: Post) -> None:
-        body = query(query=self.ASKED, filters=FOUND).get_json()
-        assert body["scope"] == {"filters": FOUND, "documents": 1, "chunks": 3}
-        assert query(query=self.ASKED, preset="adaptive").get_json()["scope"]["filters"] == {}
 
     def test_what_the_data_does_not_have_and_what_it_has(self, query: Post) -> None:
         body = query(query="What is the population of France?").get_json()

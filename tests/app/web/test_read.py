@@ -81,7 +81,7 @@ class TestReports:
 
 
 class TestFacets:
-    def test_each_field_with_counts_and_the_totals(self, client: FlaskClient) -> None:
+    def test_values_with_counts_as_a_whole_by_page_and_under_the_rest_of_a_scope(self, client: FlaskClient) -> None:
         assert client.get("/api/facets").get_json() == {
             "country_name": [
                 {"value": "Kenya", "documents": 1, "code": "404"},
@@ -99,6 +99,17 @@ class TestFacets:
             "chunks": 5,
             "next": None,
         }
+        found = client.get("/api/facets?field=document_name&q=mali&year=2021").get_json()
+        assert [row["value"] for row in found["document_name"]] == ["Mali: Country Report 2021"]
+        assert (found["total"], found["documents"]) == ({"document_name": 1}, 1)
+        second = client.get("/api/facets?limit=1&cursor=1").get_json()
+        assert [row["value"] for row in second["country_name"]] == ["Mali"]
+        assert second["total"]["country_name"] == 2
+        assert fields_of(client.get("/api/facets?field=planet")) == ["field"]
+        facets = client.get("/api/facets?country_name=Kenya").get_json()
+        assert [row["value"] for row in facets["country_name"]] == ["Kenya", "Mali"]
+        assert [row["value"] for row in facets["year"]] == [2023]
+        assert (facets["documents"], facets["chunks"]) == (1, 3)
 
     def test_what_the_reports_are_about_and_the_guide_to_one(self, client: FlaskClient) -> None:
         assert client.get("/api/topics").get_json() == {"topics": ["People and Society"]}
@@ -108,21 +119,6 @@ class TestFacets:
         assert [one["text"] for one in guide["figures"]] == ["52,428,290", "2.09%"]
         asked = ["What is “Kenya: Country Report 2023” about?", "What is Kenya's population?"]
         assert guide["questions"] == [*asked, "What is Kenya's population growth rate?"]
-
-    def test_the_values_of_one_field_are_paged_and_searched(self, client: FlaskClient) -> None:
-        found = client.get("/api/facets?field=document_name&q=mali&year=2021").get_json()
-        assert [row["value"] for row in found["document_name"]] == ["Mali: Country Report 2021"]
-        assert (found["total"], found["documents"]) == ({"document_name": 1}, 1)
-        second = client.get("/api/facets?limit=1&cursor=1").get_json()
-        assert [row["value"] for row in second["country_name"]] == ["Mali"]
-        assert second["total"]["country_name"] == 2
-        assert fields_of(client.get("/api/facets?field=planet")) == ["field"]
-
-    def test_a_field_is_counted_under_the_rest_of_the_scope(self, client: FlaskClient) -> None:
-        facets = client.get("/api/facets?country_name=Kenya").get_json()
-        assert [row["value"] for row in facets["country_name"]] == ["Kenya", "Mali"]
-        assert [row["value"] for row in facets["year"]] == [2023]
-        assert (facets["documents"], facets["chunks"]) == (1, 3)
 
 
 @pytest.mark.parametrize("path", ["/api/facets", "/api/reports"])

@@ -35,7 +35,7 @@ def stored(services: Services) -> tuple[int, int]:
 
 
 class TestEvents:
-    def test_they_come_in_order_with_the_sources_before_the_first_token(self, port, server) -> None:
+    def test_they_come_in_order_in_a_stream_that_nothing_may_keep(self, port, server) -> None:
         server.chat(Reply(["It is ", "2.09% [1]."]))
         events = ask(port, query=QUESTION, filters=KENYA)
         assert names(events) == ["step", "sources", "step", "token", "token", "done"]
@@ -48,6 +48,13 @@ class TestEvents:
         scope = {"filters": {"country_name": ["Kenya"]}, "documents": 1, "chunks": 3}
         assert sources == {"hits": sources["hits"], "scope": scope}
         assert (sources["hits"][0]["text"], sources["hits"][0]["rank"]) == ("2.09% (2023 est.)", 1)
+        with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
+            headers = connection.response.headers
+            assert headers["Content-Type"] == "text/event-stream; charset=utf-8"
+            assert headers["Cache-Control"] == "no-store"
+            assert headers["X-Accel-Buffering"] == "no"
+            assert headers["X-Content-Type-Options"] == "nosniff"
+            assert names(list(connection.events()))[-1] == "done"
 
     def test_done_is_the_response_of_query(self, port, server) -> None:
         server.always(CHAT, Reply(["It is [3", "] 2.09% [1]."]))
@@ -63,15 +70,6 @@ class TestEvents:
                 row.pop("ms")
             assert len(body.pop("conversation_id")) == len(body.pop("message_id")) == 32
         assert streamed == whole
-
-    def test_it_is_a_stream_that_nothing_may_keep(self, port) -> None:
-        with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
-            headers = connection.response.headers
-            assert headers["Content-Type"] == "text/event-stream; charset=utf-8"
-            assert headers["Cache-Control"] == "no-store"
-            assert headers["X-Accel-Buffering"] == "no"
-            assert headers["X-Content-Type-Options"] == "nosniff"
-            assert names(list(connection.events()))[-1] == "done"
 
     def test_steps_come_while_others_are_at_work(self, port, server, monkeypatch) -> None:
         """Also where each follows the last one soon: the first ones are held back only so long, all together."""
@@ -116,13 +114,11 @@ class TestEvents:
 
 
 class TestEarlyFailures:
-    def test_what_fails_before_the_sources_are_known_has_its_real_status(self, port, server) -> None:
+    def test_an_early_failure_has_its_status_and_an_answer_without_a_model_is_a_stream(self, port, server) -> None:
         with Connection(port, "/api/chat", {"query": QUESTION, "conversation_id": "nope"}) as connection:
             assert connection.response.status == 404
             assert connection.json()["error"]["code"] == "not_found"
         assert server.requests == []
-
-    def test_an_answer_without_a_model_is_a_stream_like_any_other(self, port, server) -> None:
         events = ask(port, query=QUESTION, filters={"country_name": "Kenya", "year": 2021})
         assert names(events) == ["sources", "token", "done"]
         assert events[-1].data["answered"] is False
@@ -145,15 +141,13 @@ class TestEmbedderDown:
         assert error["details"][0]["dependency"] == "embedder"
         assert server.calls(CHAT) == 0
 
-    def test_a_refused_key_has_no_time_to_come_back_and_is_not_shown(self, port, server) -> None:
+    def test_a_refused_key_is_not_shown_and_a_slow_failure_is_an_event(self, port, server) -> None:
+        """The status line cannot wait for ever: after two seconds of search the stream begins."""
         server.always(EMBEDDINGS, Reply(status=401, error={"message": "bad key sk-secret-4711"}))
         with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
             assert connection.response.status == 503
             assert connection.response.headers["Retry-After"] is None
             assert "sk-secret" not in str(connection.json())
-
-    def test_that_is_slow_to_fail_ends_as_an_error_event(self, port, server) -> None:
-        """The status line cannot wait for ever: after two seconds of search the stream begins."""
         server.always(EMBEDDINGS, Reply(status=500, silent_before=3.0))
         events = ask(port, query=QUESTION)
         assert names([event for event in events if event.name != ":"]) == ["step", "error"]
