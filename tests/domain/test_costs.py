@@ -48,22 +48,16 @@ PLAN = LedgerRow("plan", 1, 10.0, Usage(100, 20, calls=2, failed_calls=1), 0.5)
 EMBED = LedgerRow("embed", 3, 5.0, Usage(embedding_tokens=7), None)
 
 
-def test_a_ledger_added_up() -> None:
+def test_ledgers_and_stages_added_up_with_and_without_prices() -> None:
     sums = Sums.of([PLAN, EMBED])
     assert sums == Sums(1, Usage(100, 20, 7, 2, 0, 1), 0.5, 7)
     assert Sums.total([sums, sums]) == Sums(2, Usage(200, 40, 14, 4, 0, 2), 1.0, 14)
     assert Sums.total([]) == Sums()
     assert Sums.total([Sums(cost=0.1), Sums(cost=0.2)]).full_cost == 0.3, "without binary remainders"
-
-
-def test_the_cost_is_unknown_where_a_price_is_missing() -> None:
     assert to_json(Sums.of([PLAN]))["cost"] == 0.5
     assert to_json(Sums.of([PLAN, EMBED]))["cost"] is None
     assert to_json(Sums.of([PLAN, EMBED]))["unpriced_tokens"] == 7
     assert to_json(Sums())["cost"] == 0.0
-
-
-def test_stages_of_one_name_are_one() -> None:
     stages = [StageSums("plan", 1, 1, 9, ms=3.0), StageSums("embed", 1, ms=5.0), StageSums("plan", 1, 2, 1, ms=4.0)]
     assert add_up_stages(stages) == (StageSums("plan", 2, 3, 10, 0, 7.0), StageSums("embed", 1, ms=5.0))
 

@@ -38,9 +38,6 @@ def test_an_undeclared_filter_field_is_named_with_the_definition_it_needs() -> N
     assert {"type": "filter", "path": "country_name"} in definition["fields"]
     assert "index create" in error.remedy
     assert error.retry_after is None
-
-
-def test_an_undeclared_field_in_the_text_index() -> None:
     setup = Setup(fields=("year",))
     with pytest.raises(SearchEngineError, match=r"'country_name' is not declared as token.*'text_index'"):
         setup.store.keyword_search("coffee", top_k=5, scope=KENYA)

@@ -87,14 +87,23 @@ def test_plans_put_what_is_needed_most_first(changed: Any, vectors: tuple[str, .
     ]
 
 
-def test_indexes_are_created_once(setup: Setup) -> None:
+def test_indexes_are_created_once_told_and_dropped(setup: Setup) -> None:
+    target = setup.plans()[0]
+    missing = index_status(setup.database, target)
+    assert (missing.state, missing.queryable, missing.definition) == ("DOES_NOT_EXIST", False, {})
     statuses = ensure_indexes(setup.database, setup.plans())
-    assert [status.state for status in statuses] == ["READY"] * 4
-    assert all(status.queryable for status in statuses)
+    assert [(status.state, status.queryable) for status in statuses] == [("READY", True)] * 4
     before = {key: setup.engine.index(*key) for key in every_index(setup)}
     assert len(before) == 4
     ensure_indexes(setup.database, setup.plans())
     assert all(setup.engine.index(*key) is index for key, index in before.items())
+    ready = index_status(setup.database, target)
+    assert (ready.collection, ready.name, ready.kind) == ("general", "vector_index", "vectorSearch")
+    assert (ready.state, ready.queryable, ready.definition) == ("READY", True, target.definition)
+    names = ["general.vector_index", "reports.vector_index", "reports.text_index", "general.text_index"]
+    assert drop_indexes(setup.database, setup.plans()) == names
+    assert every_index(setup) == []
+    assert drop_indexes(setup.database, setup.plans()) == []
 
 
 def test_creation_waits_until_queryable(setup: Setup) -> None:
@@ -285,20 +294,6 @@ def test_an_index_that_is_being_deleted_is_waited_for(setup: Setup) -> None:
     assert setup.engine.index("general", "vector_index").status == "READY"
 
 
-def test_status_and_drop(setup: Setup) -> None:
-    target = setup.plans()[0]
-    missing = index_status(setup.database, target)
-    assert (missing.state, missing.queryable, missing.definition) == ("DOES_NOT_EXIST", False, {})
-    ensure_indexes(setup.database, setup.plans())
-    ready = index_status(setup.database, target)
-    assert (ready.collection, ready.name, ready.kind) == ("general", "vector_index", "vectorSearch")
-    assert (ready.state, ready.queryable, ready.definition) == ("READY", True, target.definition)
-    names = ["general.vector_index", "reports.vector_index", "reports.text_index", "general.text_index"]
-    assert drop_indexes(setup.database, setup.plans()) == names
-    assert every_index(setup) == []
-    assert drop_indexes(setup.database, setup.plans()) == []
-
-
 def test_ordinary_indexes_create_the_collection(setup: Setup) -> None:
     ensure_ordinary_indexes(setup.database, ["fresh"], ("year",))
     ensure_ordinary_indexes(setup.database, ["fresh"], ("year",))
@@ -367,12 +362,9 @@ def test_probe_of_old_and_other_servers(setup: Setup, error: Exception) -> None:
     assert probe_search(setup.database, "general").vector is False
 
 
-def test_probe_of_an_overloaded_engine_finds_it(setup: Setup) -> None:
+def test_probe_of_an_overloaded_engine_finds_it_and_with_wrong_credentials_nothing(setup: Setup) -> None:
     setup.engine.failure = failure("overloaded", 489, "Overloaded")
     assert probe_search(setup.database, "general").vector is True
-
-
-def test_probe_with_wrong_credentials_is_no_finding(setup: Setup) -> None:
     setup.engine.failure = failure("not authorized", 13, "Unauthorized")
     with pytest.raises(DatabaseError, match="lacks a permission"):
         probe_search(setup.database, "general")

@@ -74,9 +74,6 @@ def test_an_outline_its_sections_and_their_sources(reports: Bench) -> None:
     assert [line for line in lines if line.startswith("#")] == ["# People", *(f"## {t}" for t in PLAN), "## Sources"]
     assert told.answer.unsupported == ()
     assert told.answer.answered
-
-
-def test_the_sources_are_those_cited_with_their_place(reports: Bench) -> None:
     told = report(reports)
     sources = dict(re.findall(r"^- \[(\d+)\] (.+)$", told.answer.response.partition("## Sources")[2], re.MULTILINE))
     cited = {citation.number: citation.hit.chunk for citation in told.answer.citations}
@@ -84,9 +81,6 @@ def test_the_sources_are_those_cited_with_their_place(reports: Bench) -> None:
     for number, chunk in cited.items():
         assert sources[str(number)] == f"{chunk.title}, {chunk.section.rpartition(' › ')[2]}"
     assert list(map(int, sources)) == sorted(cited)
-
-
-def test_a_passage_has_one_number_in_all_sections(reports: Bench) -> None:
     told = report(reports)
     numbers: dict[str, set[str]] = {}
     for request in told.requests[1:]:
@@ -94,6 +88,8 @@ def test_a_passage_has_one_number_in_all_sections(reports: Bench) -> None:
             numbers.setdefault(text, set()).add(number)
     assert {len(found) for found in numbers.values()} == {1}
     assert len({number for found in numbers.values() for number in found}) == len(numbers)
+    told = report(reports)
+    assert told.tokens == told.answer.response
 
 
 def test_where_no_section_finds_anything_the_first_look_is_written_up(reports: Bench) -> None:
@@ -104,11 +100,6 @@ def test_where_no_section_finds_anything_the_first_look_is_written_up(reports: B
     assert told.answer.answered
     assert f"## {task}" in told.answer.response
     assert told.stages == ["outline", "section"]
-
-
-def test_what_is_streamed_is_the_report(reports: Bench) -> None:
-    told = report(reports)
-    assert told.tokens == told.answer.response
 
 
 def test_a_section_knows_what_is_written_and_says_it_not_again(reports: Bench) -> None:

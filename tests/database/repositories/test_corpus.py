@@ -30,7 +30,9 @@ def facts(services: Services) -> CorpusFacts:
     return services.storage.facts
 
 
-def test_since_names_the_documents_changed_after_a_position(changes: CorpusChanges) -> None:
+def test_since_names_the_documents_changed_after_a_position_of_one_corpus(
+    changes: CorpusChanges, services: Services
+) -> None:
     assert changes.record(["a"]) == 1
     assert changes.record(["b", "c"]) == 2
     assert changes.record(["a"]) == 3
@@ -39,6 +41,9 @@ def test_since_names_the_documents_changed_after_a_position(changes: CorpusChang
     assert changes.since(1) == (3, {"a", "b", "c"})
     assert changes.since(2) == (3, {"a"})
     assert changes.since(3) == (3, set())
+    first = changes.corpus_id()
+    assert len(first) == 32
+    assert CorpusChanges(services.storage.database).corpus_id() == first
 
 
 def test_a_reader_too_far_behind_is_told_to_load_everything(changes: CorpusChanges) -> None:
@@ -64,12 +69,6 @@ def test_concurrent_records_each_get_a_position_of_their_own(changes: CorpusChan
         positions = list(pool.map(lambda n: changes.record([f"d{n}"]), range(64)))
     assert sorted(positions) == list(range(1, 65))
     assert changes.since(0) == (64, {f"d{n}" for n in range(64)})
-
-
-def test_the_corpus_id_is_made_once(services: Services, changes: CorpusChanges) -> None:
-    first = changes.corpus_id()
-    assert len(first) == 32
-    assert CorpusChanges(services.storage.database).corpus_id() == first
 
 
 def test_the_first_write_decides_the_embedder(facts: CorpusFacts) -> None:
@@ -131,12 +130,9 @@ FOUND = Calibration(
 )
 
 
-def test_it_comes_back_as_it_was_put_from_another_worker(database: Database) -> None:
+def test_a_calibration_comes_back_from_another_worker_and_the_latest_counts(database: Database) -> None:
     CorpusFacts(database).put_calibration(FOUND)
     assert CorpusFacts(database).calibration(FOUND.model_id) == FOUND
-
-
-def test_the_latest_counts_and_other_models_have_none(database: Database) -> None:
     facts = CorpusFacts(database)
     facts.put_calibration(FOUND)
     facts.put_calibration(replace(FOUND, floor=0.65, errors=()))

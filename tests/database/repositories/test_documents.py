@@ -69,11 +69,21 @@ def test_a_record_comes_back_as_it_was_put_with_its_time(documents: DocumentRepo
     assert documents.get("unknown") is None
 
 
-def test_an_empty_scope_has_no_reports_but_still_its_neighbours(documents: DocumentRepository) -> None:
+def test_facets_and_values_follow_scope_filter_fields_and_reports(
+    documents: DocumentRepository, services: Services
+) -> None:
     facets = documents.facets(Scope.of({"country_name": Values(("Mali",)), "year": Values((2021,))}))
     assert (facets["documents"], facets["chunks"]) == (0, 0)
     assert counts(facets, "year") == {2023: 1}
     assert counts(facets, "country_name") == {"Kenya": 1}
+    facets = DocumentRepository(services.storage.database, ("year",)).facets(Scope())
+    assert set(facets) == {"year", "total", "documents", "chunks"}
+    documents.values("country_name").append("Narnia")
+    assert documents.values("country_name") == ["Kenya", "Mali"]
+    documents.put(record("Peru 2021", {"country_name": "Peru", "year": 2021}, 1))
+    assert documents.values("country_name") == ["Kenya", "Mali", "Peru"]
+    documents.delete("mali-2023")
+    assert documents.values("country_name") == ["Kenya", "Peru"]
 
 
 def test_an_older_report_with_rows_in_two_collections_is_in_both(services: Services) -> None:
@@ -87,20 +97,6 @@ def test_an_older_report_with_rows_in_two_collections_is_in_both(services: Servi
         for name in ("report_chatting", "chatbot_data")
     )
     assert (reports, general) == (["Old"], ["Old", "Other"])
-
-
-def test_facets_follow_the_filter_fields(services: Services, documents: DocumentRepository) -> None:
-    facets = DocumentRepository(services.storage.database, ("year",)).facets(Scope())
-    assert set(facets) == {"year", "total", "documents", "chunks"}
-
-
-def test_values_follow_the_reports(documents: DocumentRepository) -> None:
-    documents.values("country_name").append("Narnia")
-    assert documents.values("country_name") == ["Kenya", "Mali"]
-    documents.put(record("Peru 2021", {"country_name": "Peru", "year": 2021}, 1))
-    assert documents.values("country_name") == ["Kenya", "Mali", "Peru"]
-    documents.delete("mali-2023")
-    assert documents.values("country_name") == ["Kenya", "Peru"]
 
 
 # Parts: a table's rows have countries and years of their own
@@ -121,7 +117,7 @@ def table(documents: DocumentRepository) -> DocumentRecord:
     return put
 
 
-def test_facets_count_a_table_once_and_only_its_rows_inside(
+def test_a_table_counts_once_and_only_with_its_rows_inside(
     documents: DocumentRepository, table: DocumentRecord
 ) -> None:
     facets = documents.facets(Scope.of({"document_name": Values(("Table",))}))
@@ -134,9 +130,6 @@ def test_facets_count_a_table_once_and_only_its_rows_inside(
     chad = documents.facets(Scope.of({"country_name": Values(("Chad",)), "document_name": Values(("Table",))}))
     assert counts(chad, "year") == {2022: 1}
     assert documents.values("country_name") == ["Chad", "Kenya", "Mali"]
-
-
-def test_passages_inside_a_scope_are_counted_by_part(documents: DocumentRepository, table: DocumentRecord) -> None:
     inside = Scope.of({"year": Values((2022,))})
     assert documents.holdings(inside).chunks == 15
     assert documents.holdings(Scope.of({"document_name": Values(("Table",))})).chunks == 36

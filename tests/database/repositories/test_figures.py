@@ -66,20 +66,18 @@ def texts(figures: FigureRepository, *, limit: int = 100, **narrowed: object) ->
 
 
 class TestFinding:
-    def test_a_figure_comes_back_as_it_was_read(self, library: FigureRepository) -> None:
+    def test_figures_come_back_by_heading_scope_and_year_and_indicators_are_counted(
+        self, library: FigureRepository
+    ) -> None:
         [figure] = library.find(scope(country_name="Kenya"), headings=["median AGE"], label="Male")
         assert (figure.value, figure.unit, figure.text, figure.year) == (Decimal("20.8"), "years", "20.8 years", 2023)
         assert (figure.estimate, figure.edition, figure.chunk_id) == (True, 2023, "kenya2023-v1-00001")
-
-    def test_headings_in_any_case_within_a_scope_and_of_a_year(self, library: FigureRepository) -> None:
         found = library.find(Scope(), headings=["Inflation"], year=2023)
         assert [(one.subject, one.heading, one.text) for one in found] == [
             ("Kenya", "Inflation", "7.7%"), ("Mali", "INFLATION", "2.1%"),
         ]  # fmt: skip
         assert len(library.find(scope(year=2025))) == 3
         assert library.find(Scope().within(["elsewhere"])) == []
-
-    def test_indicators_count_subjects_and_follow_writes(self, library: FigureRepository) -> None:
         assert library.indicators(scope(year=2023)) == {"Inflation": {"": 1}, "Median age": {"": 1, "male": 1}}
         write(library, passage("5% (2023)", "Peru", 2023, heading="Inflation"))
         assert library.indicators(scope(year=2023))["Inflation"] == {"": 2}
@@ -110,6 +108,11 @@ class TestPages:
             ("Kenya", "Median age", "20.9 years", True),
             ("Kenya", "Median age: male", "20.8 years", True),
         ]
+        assert len(texts(library, indicator="median  Age")) == 2
+        assert texts(library, indicator="Median age: male") == [("Kenya", "Median age: male", "20.8 years", True)]
+        assert texts(library, indicator="Median") == []
+        assert len(texts(library, indicator="inflation", year=2021)) == 2
+        assert len(texts(library, scope=scope(country_name="Mali"))) == 1
 
     @pytest.mark.parametrize("limit", [1, 2, 3, 7])
     def test_pages_of_any_size_are_the_whole(self, library: FigureRepository, limit: int) -> None:
@@ -123,13 +126,6 @@ class TestPages:
             cursor = page.next
         assert found == list(every.figures)
         assert every.next is None
-
-    def test_an_indicator_is_a_heading_or_a_part(self, library: FigureRepository) -> None:
-        assert len(texts(library, indicator="median  Age")) == 2
-        assert texts(library, indicator="Median age: male") == [("Kenya", "Median age: male", "20.8 years", True)]
-        assert texts(library, indicator="Median") == []
-        assert len(texts(library, indicator="inflation", year=2021)) == 2
-        assert len(texts(library, scope=scope(country_name="Mali"))) == 1
 
     def test_what_a_report_repeats_is_listed_once(self, figures: FigureRepository) -> None:
         same = [passage("5% (2020)", "Kenya", 2023, heading="Inflation", ordinal=place) for place in range(3)]

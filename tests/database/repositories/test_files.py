@@ -138,12 +138,22 @@ def test_only_what_is_wanted_is_kept_after_its_grace(
         files.read(doomed)
 
 
-def test_what_was_wanted_once_has_no_grace(files: FileRepository, database: Database, tmp_path: Path) -> None:
+def test_what_was_wanted_once_has_no_grace_but_what_is_used_meanwhile_is_kept(
+    files: FileRepository, database: Database, tmp_path: Path
+) -> None:
     by_document, by_job = (files.put(on_disk(tmp_path, 1500, seed)) for seed in range(2))
     files.copy_to(by_job, tmp_path / "copy")
     assert files.keep_only(lambda: [by_document, by_job]) == 0
     assert files.keep_only(lambda: []) == 2
     assert rows(database) == (0, 0)
+    file_id = files.put(on_disk(tmp_path, 1500))
+
+    def wanted() -> list[str]:  # asked before there was a job for the file, which then began at once
+        files.copy_to(file_id, tmp_path / "copy")
+        return []
+
+    assert files.keep_only(wanted) == 0
+    assert list(files.read(file_id))
 
 
 def test_putting_a_file_again_begins_a_new_grace(files: FileRepository, database: Database, tmp_path: Path) -> None:
@@ -153,15 +163,3 @@ def test_putting_a_file_again_begins_a_new_grace(files: FileRepository, database
     files.put(path)
     assert files.keep_only(lambda: []) == 0
     assert b"".join(files.read(file_id)) == path.read_bytes()
-
-
-def test_what_comes_to_be_used_while_another_process_tidies_is_kept(files: FileRepository, tmp_path: Path) -> None:
-    """It asked for what is wanted before there was a job for the file, which then was begun at once."""
-    file_id = files.put(on_disk(tmp_path, 1500))
-
-    def wanted() -> list[str]:
-        files.copy_to(file_id, tmp_path / "copy")
-        return []
-
-    assert files.keep_only(wanted) == 0
-    assert list(files.read(file_id))

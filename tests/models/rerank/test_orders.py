@@ -19,27 +19,16 @@ def diverse(hits: list[SearchHit], top_k: int) -> list[str]:
     return ids(DiversityReranker().rerank("question", hits, top_k=top_k, request=RequestContext()).hits)
 
 
-def test_the_seeds_ten_hits_become_its_three() -> None:
-    """R-B7: .89 of source 6, .82 of source 11, .79 of source 28."""
+def test_sources_take_turns_in_rank_order() -> None:
+    """R-B7: .89 of source 6, .82 of 11, .79 of 28, then the second round. A hit without a source is a group."""
     assert diverse(TEN, 3) == ["source 6 at 0.89", "source 11 at 0.82", "source 28 at 0.79"]
-
-
-def test_the_second_round_begins_when_every_source_had_its_turn() -> None:
-    """R-B7: one per source and round, in rank order."""
     assert diverse(TEN, 10)[7:] == ["source 6 at 0.87", "source 11 at 0.81", "source 6 at 0.84"]
-
-
-def test_a_hit_without_a_source_is_a_group_of_its_own() -> None:
-    """R-B7."""
     assert diverse([hit("a"), hit("b"), hit("c", source="s"), hit("d", source="s"), hit("e")], 4) == [
         "a",
         "b",
         "c",
         "e",
     ]
-
-
-def test_one_source_keeps_its_order() -> None:
     assert diverse([hit(name, source="s") for name in "abc"], 3) == ["a", "b", "c"]
 
 
