@@ -3,9 +3,12 @@
     python -m benchmarks hostile [--only NAME ...] [--json]
 
 The server is `python app.py` without a key and without reports. Of each input: the CPU seconds that the server and its
-reading processes spend on it (from /proc) until it is done or refused, at most PATIENCE seconds; for uploads, after how
-long the next person's small file was searchable, which was sent right after it; how long it takes until it is
-cancelled; for attachments and questions, the CPU seconds that are spent in the second after the client went away.
+reading processes spend on it (from /proc) until it is done or refused, at most PATIENCE seconds; for uploads, how many
+passages it becomes, after how long the next person's small file was searchable, which was sent right after it, and how
+long it takes until it is cancelled; for attachments and questions, the CPU seconds that are spent in the second after
+the client went away. Embedding a passage costs the same whoever sends it, so the CPU seconds are compared with those of
+honest text of as many passages, and the passages with those of honest text of the same size. On a machine that others
+use, waiting counts as the CPU seconds that were spent meanwhile.
 """
 
 from __future__ import annotations
@@ -31,9 +34,13 @@ from .hostile_inputs import Hostile, inputs, prose
 ROOT = Path(__file__).parent.parent
 PATIENCE = 12.0
 SHARE, TIMES, HONEST = 2.0, 1.5, 50
-"""CPU seconds that any input may cost; else so many times what honest text of its size does, measured on so many kB."""
-CANCELLED, IDLE, NEXT = 1.0, 0.3, 5.0
-"""Seconds that a cancellation may take; of CPU in the second after a client has left; until the next upload is done."""
+"""CPU seconds that any input may cost; else so many times what honest text of as many passages does, measured on so
+many kB."""
+PASSAGES, REPEATED = 100, 10
+"""Passages that any input may become; else so many times those of honest text of its size."""
+CANCELLED, IDLE, NEXT, BEAT = 1.0, 0.3, 5.0, 0.5
+"""Seconds that a cancellation may take; of CPU in the second after a client has left; until the next upload is done;
+between two looks of a worker whether its file was cancelled."""
 TICKS = os.sysconf("SC_CLK_TCK")
 Row = dict[str, Any]
 
@@ -105,14 +112,25 @@ def upload(server: Server, name: str, data: bytes) -> str:
     return str(answer["ingestion_id"]) if status == 202 else ""
 
 
-def outcome(server: Server, job: str, until: float) -> str:
-    """How the job ended, "" where it had not by then."""
+def outcome(server: Server, job: str, until: float) -> tuple[str, int]:
+    """How the job ended, "" where it had not by then; and its passages, 0 while they are not counted."""
+    passages = 0
     while job and time.monotonic() < until:
         (file,) = server.send("GET", f"/api/ingestions/{job}")[1]["files"]
+        passages = file["chunks"]
         if file["state"] in {"done", "failed", "cancelled"}:
-            return str(file["error"] or file["state"])
+            return str(file["error"] or file["state"]), passages
         time.sleep(0.05)
-    return "" if job else "refused"
+    return "" if job else "refused", passages
+
+
+def waited(server: Server, job: str, longest: float, pause: float) -> float:
+    """Seconds until the job has ended: where others use the machine, the CPU seconds of the server meanwhile, and the
+    ``pause`` in which it may sleep."""
+    began, before = time.monotonic(), server.cpu()
+    ended, _ = outcome(server, job, began + longest)
+    took = time.monotonic() - began
+    return min(took, server.cpu() - before + pause) if ended else took
 
 
 def of_upload(server: Server, one: Hostile) -> Row:
@@ -120,11 +138,9 @@ def of_upload(server: Server, one: Hostile) -> Row:
     job = upload(server, one.name, one.data)
     time.sleep(0.2)  # it has begun
     other = upload(server, f"next-{one.name}.md", f"# Next {one.name}\n\nCoffee is grown in the valley.".encode())
-    beside = time.monotonic()
-    assert outcome(server, other, began + PATIENCE) in {"done", ""}
-    waited = time.monotonic() - beside
-    ended = outcome(server, job, began + PATIENCE)
-    row = {"cpu": server.cpu() - before, "next": waited, "outcome": ended[:70] or "not done"}
+    beside = waited(server, other, PATIENCE, BEAT)
+    ended, passages = outcome(server, job, began + PATIENCE)
+    row = {"cpu": server.cpu() - before, "next": beside, "passages": passages, "outcome": ended[:70] or "not done"}
     if row["cpu"] < SHARE / 2:
         return row
     if not ended:
@@ -136,10 +152,8 @@ def of_upload(server: Server, one: Hostile) -> Row:
 
 
 def cancelled(server: Server, job: str) -> float:
-    began = time.monotonic()
     server.send("DELETE", f"/api/ingestions/{job}")
-    outcome(server, job, began + PATIENCE)
-    return time.monotonic() - began
+    return waited(server, job, PATIENCE, BEAT)
 
 
 def of_question(server: Server, one: Hostile) -> Row:
@@ -183,25 +197,34 @@ def measured(only: list[str]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     with running() as server:
         honest = {way: measure(server, prose(HONEST))["cpu"] / HONEST for way, measure in WAYS.items()}
-        print("an honest kilobyte:", {way: round(cpu, 4) for way, cpu in honest.items()}, flush=True)
+        usual = server.send("GET", "/api/documents?q=prose.txt")[1]["documents"][0]["chunks"] / HONEST
+        shown = {way: round(cpu, 4) for way, cpu in honest.items()}
+        print("an honest kilobyte:", shown, f"{usual:.2f} passages", flush=True)
         for one in inputs():
             if only and one.name not in only:
                 continue
+            size, row = len(one.data) / 1000, Row()
             for way, measure in WAYS.items():
                 if way == "upload" and one.is_question:
                     continue
+                passages = row.get("passages", 0)
                 row = rows[f"{one.name} {way}"] = measure(server, one)
-                row["share"] = max(SHARE, TIMES * honest[way] * len(one.data) / 1000)
-                shown = (value if key == "outcome" else f"{key} {value:.2f}" for key, value in row.items())
-                print(f"{one.name:20} {way:7}", *shown, flush=True)
+                row["share"] = max(SHARE, TIMES * honest[way] * max(size, row.get("passages", passages) / usual))
+                row["most passages"] = max(PASSAGES, REPEATED * usual * size)
+                values = (f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
+                print(f"{one.name:20} {way:7}", *values, flush=True)
     return rows
 
 
 def failures(rows: dict[str, Row]) -> list[str]:
     """What is over its share."""
     limits = {"cancelled": CANCELLED, "after": IDLE, "next": NEXT}
-    found = [f"{name}: {k} {row[k]:.2f} s" for name, row in rows.items() for k in limits if row.get(k, 0) > limits[k]]
-    return found + [f"{name}: cpu {row['cpu']:.2f} s" for name, row in rows.items() if row["cpu"] > row["share"]]
+    return [
+        f"{name}: {key} {row[key]:.2f}, at most {most:.2f}"
+        for name, row in rows.items()
+        for key, most in {**limits, "cpu": row["share"], "passages": row["most passages"]}.items()
+        if row.get(key, 0) > most
+    ]
 
 
 def main() -> None:

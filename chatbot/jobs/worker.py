@@ -147,7 +147,7 @@ class IngestionWorker(Worker):
         def note(state: str, done: int, total: int) -> None:
             nonlocal noted_at, noted_state
             if state != noted_state or time.monotonic() - noted_at >= NOTE_SECONDS:
-                noted_at, noted_state = time.monotonic(), state
+                noted_at, noted_state = time.monotonic() if done else 0.0, state
                 self._queue.note(file, state=state, done_chunks=done, chunks=total, detail="")
 
         control = JobControl(

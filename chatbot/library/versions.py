@@ -37,8 +37,8 @@ from .sources import METADATA, typed
 
 BATCH = 256
 """Passages embedded and stored at a time: the work that a kill can lose."""
-LOCAL_BATCH = 8
-"""Passages that are embedded in this process between two checks of the cancellation: less than a second of work."""
+LOCAL_BATCH = 4
+"""Passages that are embedded in this process between two checks of the cancellation: work of a moment."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two checks of how far the searches have followed."""
 SUPERSEDED = "A newer version of this file was uploaded after it."
@@ -133,13 +133,13 @@ class VersionWriter:
         stored, vectors = self.store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
         written = {chunk.id: chunk for chunk in stored}
         reusable = {**{chunk.search_text: one for chunk, one in zip(stored, vectors, strict=True)}, **given}
-        for start in range(0, len(chunks), BATCH):
+        for start in (*range(0, len(chunks), BATCH), len(chunks)):
+            control.progress(start, len(chunks))
             batch = [chunk for chunk in chunks[start : start + BATCH] if written.get(chunk.id) != chunk]
             if batch:
                 matrix = self._embed(batch, reusable, control)
                 self.require_current()
                 self.store.upsert(batch, matrix)
-            control.progress(min(start + BATCH, len(chunks)), len(chunks))
         if not self._followed(record.id, control, written=[chunk.id for chunk in chunks]):
             raise SearchEngineError(
                 f"The search engine has not indexed all passages of {record.title} within {control.patience:.0f} s.",

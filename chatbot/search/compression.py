@@ -20,8 +20,8 @@ from .pipeline import Retrieval, with_rank
 
 MAX_PASSAGES = 2000
 """Passages that can be embedded while a person waits; more belongs in the knowledge base."""
-BATCH, LOCAL_BATCH = 128, 8
-"""Passages embedded between two checks for cancellation; in this process, less than a second's work."""
+BATCH, LOCAL_BATCH = 128, 4
+"""Passages embedded between two checks for cancellation; in this process, work of a moment."""
 MOST_SAID = 0.5
 """A passage with more than this share of the question's words is close, whatever its vector."""
 RESERVED = 1

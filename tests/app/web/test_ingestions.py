@@ -157,10 +157,10 @@ class TestSlowModel:
         self.slow(server, 5.0)
         before = server.calls(EMBEDDINGS)
         started = many_passages(client)
-        job = self.wait(client, started, "embedding")
+        assert self.wait(client, started, "embedding")["files"][0]["chunks"] == 400
         # The 256 are reported before the next are sent for: a search in between would get the slow reply.
         server.wait_until(lambda: server.calls(EMBEDDINGS) > before + FIRST_CALLS)
-        (file,) = job["files"]
+        (file,) = (job := job_of(client, started))["files"]
         assert (job["state"], file["done_chunks"], file["chunks"]) == ("running", 256, 400)
         assert 0.5 < job["progress"] < 0.7
         assert found_texts(client, "number") == []
