@@ -17,6 +17,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 FINISHED = {"done", "failed", "cancelled", "superseded"}
+EACH_COMMAND = """
+import runpy, shlex, sys
+for command in sys.argv[1:]:
+    sys.argv = ["chatbot", *shlex.split(command)]
+    try:
+        runpy.run_module("chatbot", run_name="__main__")
+    except SystemExit as ended:
+        if ended.code:
+            raise
+"""
 Form = tuple[bytes, str]
 """A body and its content type."""
 
@@ -44,12 +54,16 @@ class Server:
         finally:
             connection.close()
 
-    def run(self, *command: str) -> str:
-        full = [sys.executable, "-m", "chatbot", *command]
+    def run(self, *commands: str) -> str:
+        """The output of commands of `python -m chatbot`, in one process."""
+        full = [sys.executable, "-c", EACH_COMMAND, *commands]
         return subprocess.run(full, env=self.environment, check=True, capture_output=True, text=True).stdout
 
-    def key(self, *options: str) -> str:
-        return next(word for word in self.run("keys", "create", "K", *options).split() if word.startswith("rck_"))
+    def create_keys(self, **options: str) -> None:
+        """Keep a key for each name in `keys`."""
+        said = self.run(*(f"keys create {name} {each}" for name, each in options.items()))
+        found = [word for word in said.split() if word.startswith("rck_")]
+        self.keys |= dict(zip(options, found, strict=True))
 
     def take_in(self, key: str, upload: Form) -> dict[str, Any]:
         status, job = self.send("POST", "/api/documents", upload, key)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from operator import attrgetter, methodcaller
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, computed_field
@@ -163,12 +163,10 @@ class IngestionQueue:
     def require_room(self, more: int, uploader: str) -> None:
         """Raise TooManyRequestsError, QueueFullError: with ``more`` files of ``uploader`` there would be too many of
         its own, or of all."""
-        rows = self._files.find(UNFINISHED, {"uploader": 1})
-        waiting = Counter(map(methodcaller("get", "uploader", ""), rows))
-        if waiting[uploader] + more > MAX_WAITING_EACH:
+        if self._files.count({**UNFINISHED, "uploader": uploader}) + more > MAX_WAITING_EACH:
             message = f"You may have {MAX_WAITING_EACH:,} unfinished files. Wait until some are read, or cancel a job."
             raise TooManyRequestsError(message, retry_after=60)
-        if waiting.total() + more > MAX_WAITING:
+        if self._files.count(UNFINISHED) + more > MAX_WAITING:
             raise QueueFullError(f"{MAX_WAITING:,} files wait to be read. Send these later.")
 
     def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:

@@ -91,7 +91,7 @@ def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
 
     embedding.before = refuse
     services.ingesting.worker.work_once()
-    assert [state for state, _ in seen] == ["loading", "embedding", "waiting", "waiting"]
+    assert [state for state, _ in seen] == ["embedding", "embedding", "waiting", "waiting"]
     assert all(detail.startswith("Too many requests. Trying again in") for _, detail in seen[2:])
     assert len(embedding.taken()) == 4
     assert (only(services, job).state, only(services, job).detail) == ("done", "")
