@@ -25,7 +25,7 @@ WRITES = 240
 PACE = 0.05
 """Seconds between two writes of one writer, so that all writes take longer than the outage."""
 EVERYTHING = Scope()
-KILLED_AFTER, AWAY = 1.5, 4.0
+KILLED_AFTER, AWAY = 1.5, 7.0
 LONGEST = 45.0
 """Seconds, at most, of a request or a write: not for ever, on a busy machine too."""
 GRACE = 2.0
@@ -87,7 +87,7 @@ def server(tmp_path: Path) -> Iterator[NxProcess]:  # type: ignore[override]
 
 
 def test_a_server_killed_under_load(server: NxProcess, new_site: NewSite, tmp_path: Path) -> None:
-    site = new_site(server.uri, mongodb_timeout=3.0)
+    site = new_site(server.uri, mongodb_timeout=5.0)
     add_kenya(site.services, tmp_path)
     load = Load()
     with ThreadPoolExecutor(max_workers=ASKERS + WRITERS) as pool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pypdfium2
 import pytest
@@ -22,30 +20,15 @@ pytestmark = needs(CORPUS)
 FILES = 11
 CASES = cases(__file__)
 
-BY_MEANING = {"us-024.pdf", "us-018.pdf", "federal-register-2020.pdf"}
-"""Files whose questions need the real model; the others are found by their words, and read in a tenth of the time."""
-
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    with opened(tmp_path_factory.mktemp("formats"), "hashing", "formats/*") as services:
-        yield services
-
-
-@pytest.fixture(scope="module")
-def by_meaning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    with opened(tmp_path_factory.mktemp("meaning"), "minilm", *(f"formats/{name}" for name in BY_MEANING)) as services:
-        yield services
-
-
-@contextmanager
-def opened(folder: Path, provider: str, *patterns: str) -> Iterator[Services]:
-    """The files of the corpus, ingested."""
-    settings = Settings(data_dir=folder, embedding_provider=provider, chat_model="extractive", sample_data="off")
+    """The files of the corpus, ingested. Their questions use words of the passage, so no model is needed."""
+    folder = tmp_path_factory.mktemp("formats")
+    settings = Settings(data_dir=folder, embedding_provider="hashing", chat_model="extractive", sample_data="off")
     with Services(settings) as services:
-        for pattern in patterns:
-            for source in folder_sources(CORPUS, pattern=pattern):
-                services.ingesting.service.ingest(source)
+        for source in folder_sources(CORPUS, pattern="formats/*"):
+            services.ingesting.service.ingest(source)
         yield services
 
 
@@ -74,10 +57,9 @@ def test_every_file_goes_in(library: Services) -> None:
 
 
 @pytest.mark.parametrize("name", CASES["pages"])
-def test_an_answer_from_a_pdf_cites_its_page(request: pytest.FixtureRequest, name: str) -> None:
+def test_an_answer_from_a_pdf_cites_its_page(library: Services, name: str) -> None:
     query, pages, words = CASES["pages"][name]
-    services = request.getfixturevalue("by_meaning" if name in BY_MEANING else "library")
-    first = answer(services, query, name).citations[0]
+    first = answer(library, query, name).citations[0]
     assert words in first.hit.chunk.text
     assert first.hit.chunk.page in pages
     with pypdfium2.PdfDocument(CORPUS / "formats" / name) as document:

@@ -10,7 +10,7 @@ from chatbot.domain.errors import LoadError
 from chatbot.library.pipeline import Ingested
 from chatbot.questions.reading import read_names
 from chatbot.search.subjects import missing_subject
-from tests.conftest import KENYA_2023, AddReport
+from tests.conftest import AddReport
 from tests.library.helpers import record_of
 
 KENYA = {"country_name": "Kenya", "year": 2023, "type": "country_report"}
@@ -23,16 +23,6 @@ def stored_ids(services: Services) -> list[str]:
 
 def found(services: Services, words: str) -> list[str]:
     return [match.chunk_id for match in services.runtime.store.keyword_search(words, top_k=50, scope=Scope())]
-
-
-def test_a_report_that_gets_a_country_moves_to_the_reports(services: Services, add_report: AddReport) -> None:
-    """R-D7: what has a country or a year goes to the reports, and nothing stays behind."""
-    general, reports = services.settings.mongodb_collection, services.settings.report_collection
-    counts = lambda: [services.storage.database[name].estimated_count() for name in (general, reports)]  # noqa: E731
-    add_report(KENYA_2023, "kenya-2023")
-    assert counts() == [3, 0]
-    add_report(KENYA_2023, "kenya-2023", **KENYA)
-    assert counts() == [0, 3]
 
 
 def test_a_report_is_registered_before_its_passages(services: Services) -> None:

@@ -167,12 +167,18 @@ def test_what_a_person_says_wins_and_holds_without_being_said_again(services: Se
 
 
 def test_another_collection_moves_the_passages(services: Services, tmp_path: Path) -> None:
-    """R-D7: in one of the two, never in both."""
+    """R-D7: in one of the two, never in both. What gets a country moves to the reports."""
     general, reports = services.settings.chunk_collections
     path = write(tmp_path, passages_of("zebra", "lion"))
     ingest(services, path)
-    for wanted, other in ((reports, general), (general, reports)):
-        assert ingest(services, path, {"collection": wanted}).outcome == "replaced"
+    moves = [
+        ({"country_name": "Kenya"}, reports),
+        ({"collection": general}, general),
+        ({"collection": reports}, reports),
+    ]
+    for said, wanted in moves:
+        other = general if wanted == reports else reports
+        assert ingest(services, path, said).outcome == "replaced"
         assert {chunk.collection for chunk in stored(services)} == {wanted}
         assert services.storage.database[other].count({}) == 0
         assert record_of(services).collection == wanted
