@@ -21,7 +21,7 @@ from tests.faults.conftest import QUESTION, NewSite, Reply, Site, add_kenya
 
 log = logging.getLogger(__name__)
 ASKERS, WRITERS = 6, 4
-WRITES = 240
+WRITES = 500
 PACE = 0.05
 """Seconds between two writes of one writer, so that all writes take longer than the outage."""
 EVERYTHING = Scope()
