@@ -261,7 +261,6 @@ class TestSteps:
         finished(browser, turn)
         expect(turn.locator(".steps")).to_be_hidden()
         expect(turn.locator(".stopped-line")).to_be_hidden()
-        expect(turn.get_by_role("button", name="Download")).to_have_count(0)  # that is for reports
 
     def test_an_answer_from_the_cache_brings_its_path(self, browser: Page, chat: ScriptedChat) -> None:
         turn = ask(browser, mode="chain")
@@ -333,11 +332,34 @@ class TestAnswer:
         chat.say(done(REPORT, source(2), mode="report"))
         finished(browser, turn)
         expect(turn.locator(".steps-summary")).to_have_text("2 steps")
+        turn.get_by_role("button", name="Download").click()
+        menu = browser.locator("#conversation-menu")
+        expect(menu.locator(":is(a, button):visible")).to_have_text(
+            ["Export as Markdown", "Export as Word", "Export as Excel"]
+        )
+        path = re.compile(r"^/api/conversations/[\w-]+/export\?format=docx&message_id=[\w-]+$")
+        expect(menu.get_by_text("Export as Word").locator("..")).to_have_attribute("href", path)
         with browser.expect_download() as download:
-            turn.get_by_role("button", name="Download").click()
+            menu.get_by_text("Export as Markdown").click()
         assert download.value.suggested_filename == "Hunger_now Kenya Somalia.md"
         assert download.value.path().read_text(encoding="utf-8") == REPORT
         expect(turn.get_by_role("heading", name="Sources")).to_have_count(1)
+
+    def test_an_answer_is_copied_as_text_and_with_its_form(self, browser: Page, chat: ScriptedChat) -> None:
+        browser.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        turn = ask(browser)
+        wrong = {"sentence": "It fell", "numbers": [1], "figures": ["9"], "quotations": [], "unknown": []}
+        event, answer = done("It **grew** [1].\n\nIt fell [1].\n\n| a |\n|---|\n| b |", source(1))
+        chat.say((event, {**answer, "unsupported": [wrong]}))
+        finished(browser, turn)
+        turn.get_by_role("button", name="Copy").click()
+        expect(turn.get_by_role("button", name="Copied")).to_be_visible()
+        types = "async type => (await (await navigator.clipboard.read())[0].getType(`text/${type}`)).text()"
+        assert browser.evaluate(types, "plain").startswith("It **grew** [1].\n\nIt fell [1].")
+        html = browser.evaluate(types, "html")
+        for part in ("<strong>grew</strong> <sup>[1]</sup>", "<mark>It fell", '<table border="1">', "/passages/"):
+            assert part in html
+        assert "<button" not in html
 
     @pytest.mark.parametrize(
         ("text", "name"),
@@ -355,8 +377,9 @@ class TestAnswer:
         turn = ask(browser, mode="report")
         chat.say(done(text, mode="report"))
         finished(browser, turn)
+        turn.get_by_role("button", name="Download").click()
         with browser.expect_download(timeout=30_000) as download:
-            turn.get_by_role("button", name="Download").click()
+            browser.get_by_text("Export as Markdown").click()
         assert download.value.suggested_filename == name
 
     def test_a_table_scrolls_in_its_box_on_a_phone(self, browser: Page, chat: ScriptedChat) -> None:

@@ -1,4 +1,5 @@
-/** What can be done with a conversation of the list: rename, share, export, delete. */
+/** What can be done with a conversation of the list (rename, share, export, delete), and the files of an answer. */
+import { markdownFile } from "./after.js";
 import { wireCopy } from "./answer.js";
 import { current, go, newChat } from "./conversation.js";
 import { focusRow, loadList, showListError } from "./conversations.js";
@@ -64,19 +65,34 @@ export async function act(name, conversation, button = null) {
   }
 }
 
-export function openMenu(conversation, button) {
-  chosen = conversation;
-  for (const format of ["markdown", "docx", "json"]) {
-    menu.querySelector(`[data-export=${format}]`).href = at(pathOf(chosen, `/export?format=${format}`));
+/** `formats`: those that the menu is limited to; null for all it has. */
+function showMenu(box, button, query = "", formats = null) {
+  for (const item of menu.children) {
+    const { export: format } = item.dataset;
+    item.hidden = formats && !formats.includes(format);
+    if (format) Object.assign(item, { href: at(pathOf(chosen, `/export?format=${format}${query}`)), download: "" });
   }
-  byId("conversations").append(menu);
+  box.append(menu);
   menu.showPopover();
   const { bottom, left, right, top } = button.getBoundingClientRect();
   const isLow = bottom + menu.offsetHeight > innerHeight;
   menu.style.top = `${isLow ? Math.max(0, top - menu.offsetHeight) : bottom}px`;
   const start = document.dir === "rtl" ? Math.min(left, innerWidth - menu.offsetWidth - 8) : right - menu.offsetWidth;
   menu.style.left = `${Math.max(8, start)}px`;
-  menu.querySelector("button, a").focus();
+  menu.querySelector(":is(button, a):not([hidden])").focus();
+}
+
+export function openMenu(conversation, button) {
+  chosen = conversation;
+  showMenu(byId("conversations"), button);
+}
+
+/** Offer an answer as files. A shared page has its text only. */
+export function openDownloads(button, { question, messageId }, markdown) {
+  const formats = document.body.dataset.shared ? ["markdown"] : ["markdown", "docx", "xlsx"];
+  chosen = { conversation_id: current() };
+  showMenu(document.body, button, `&message_id=${messageId}`, formats);
+  Object.assign(menu.querySelector("[data-export=markdown]"), markdownFile(markdown, question));
 }
 
 /** Run the work of a dialog, which shows an error. */

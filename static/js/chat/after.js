@@ -1,7 +1,7 @@
-/** What a person can do with an answer: rate it, download it, ask next. */
-import { getJson, sendJson } from "../common/api.js";
+/** What a person can do with an answer: rate it, copy or download it, ask next. */
+import { at, getJson, sendJson } from "../common/api.js";
 import { announceNow, element, onSubmit, showError } from "../common/dom.js";
-import { isAttachment } from "../common/format.js";
+import { isAttachment, sourceName } from "../common/format.js";
 import { t } from "../common/words.js";
 
 /** Reasons for a bad rating, by their names in the API. */
@@ -74,11 +74,24 @@ function fileName(markdown, question) {
   return `${[...name].slice(0, MAX_NAME_CHARACTERS).join("").replace(/^\.+|[. ]+$/g, "") || t("report")}.md`;
 }
 
-export function saveMarkdown(markdown, question) {
-  const url = URL.createObjectURL(new Blob([markdown], { type: "text/markdown;charset=utf-8" }));
-  element("a", { href: url, download: fileName(markdown, question) }).click();
-  // The browser must have started to read it.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+/** Return the address and the name of a file for a link. */
+export const markdownFile = (markdown, question) =>
+  ({ href: `data:text/markdown;charset=utf-8,${encodeURIComponent(markdown)}`, download: fileName(markdown, question) });
+
+/** Return an answer as HTML for mail and word processors: raised numbers, highlighted marks, sources with their links. */
+export function richText(answer, sources) {
+  const copy = answer.querySelector(".answer-body").cloneNode(true);
+  for (const node of copy.querySelectorAll(".copy-code, .visually-hidden")) node.remove();
+  for (const node of copy.querySelectorAll(".citation")) {
+    const number = element("sup", { text: `[${node.textContent}]` });
+    node.replaceWith(node.classList.contains("unsupported") ? element("mark", {}, number) : number);
+  }
+  for (const node of copy.querySelectorAll(".unsupported-text")) node.replaceWith(element("mark", {}, ...node.childNodes));
+  for (const table of copy.querySelectorAll("table")) table.setAttribute("border", "1");
+  const legend = answer.querySelector(".legend-marks").cloneNode(true);
+  const list = sources.map((source) => element("p", {}, `[${source.number}] `, isAttachment(source) ? sourceName(source)
+    : element("a", { href: new URL(at(`/passages/${source.chunk_id}`), location.href).href, text: sourceName(source) })));
+  return [copy, ...(legend.childElementCount ? [legend] : []), ...list].map(({ outerHTML }) => outerHTML).join("");
 }
 
 /** Offer questions that the cited report can answer in the same scope; without an answer, or if the request fails, none. */

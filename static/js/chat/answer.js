@@ -8,11 +8,15 @@ import { count, t } from "../common/words.js";
 
 const COPIED_MS = 2000;
 
-/** Copy text and say so on the button. Browsers offer the clipboard to secure pages only: without it, hide the button. */
-export function wireCopy(button, textOf, label = button) {
-  button.hidden = !navigator.clipboard;
+/** Copy text, also as HTML, and say so on the button. Without a clipboard, as on insecure pages, hide the button. */
+export function wireCopy(button, textOf, label = button, htmlOf = null) {
+  const { clipboard } = navigator;
+  button.hidden = !clipboard;
   button.addEventListener("click", async () => {
-    const isCopied = await navigator.clipboard.writeText(textOf()).then(() => true, () => false);
+    const blob = (text, type = "plain") => new Blob([text], { type: `text/${type}` });
+    const isCopied = await (htmlOf ? clipboard.write([new ClipboardItem({
+      "text/plain": blob(textOf()), "text/html": htmlOf().then((html) => blob(html, "html")) })])
+      : clipboard.writeText(textOf())).then(() => true, () => false);
     label.textContent = isCopied ? t("Copied") : t("Could not copy");
     announceNow(label.textContent);
     setTimeout(() => { label.textContent = t("Copy"); }, COPIED_MS);
@@ -206,12 +210,12 @@ export class AnswerView {
       showTrace(target, answer);
     }, { once: true });
     const sources = listedSources.map((citation) => `[${citation.number}] ${sourceName(citation)}`).join("\n");
-    wireCopy(this.#find(".copy"), () => [response, sources].filter(Boolean).join("\n\n"), this.#find(".copy span"));
-    if (!answered || trace?.mode !== "report") return;
-    this.#find(".download").hidden = false;
+    const markdownOf = () => [response, sources].filter(Boolean).join("\n\n");
+    wireCopy(this.#find(".copy"), markdownOf, this.#find(".copy span"),
+      async () => (await import("./after.js")).richText(this.#find(".answer"), listedSources));
     this.#find(".download").addEventListener("click", async () => {
-      const { saveMarkdown } = await import("./after.js");
-      saveMarkdown(response, this.#turn.question);
+      const { openDownloads } = await import("./actions.js");
+      openDownloads(this.#find(".download"), this.#turn, markdownOf());
     });
   }
 }
