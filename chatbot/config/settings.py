@@ -76,7 +76,7 @@ class Settings(BaseModel):
     sign_in_groups: Path | None = None
     """Path of the table of groups (groups.toml): role and limits of people who sign in. Not set: nobody signs in."""
     sign_in_headers: types.HeaderNames = ()
-    """Headers in which TRUSTED_PROXIES name the person, the groups and, if wanted, a name to show, comma separated:
+    """Headers in which TRUSTED_PROXIES name the person and, if wanted, the groups and a name to show, comma separated:
     Remote-User, Remote-Groups, Remote-Name."""
     oidc_issuer: types.Url | None = None
     """Address of the identity provider where people sign in (OpenID Connect); needs the extra `oidc`."""

@@ -66,6 +66,13 @@ def test_a_wrong_table_stops_the_start(settings: Settings, table: Path, text: st
     assert problem in str(raised.value)
 
 
+def test_a_proxy_that_names_no_groups(settings: Settings, table: Path) -> None:
+    table.write_text('["*"]\nrole = "read"\n["Office"]\nrole = "admin"\n', encoding="utf-8")
+    app = create_app(settings.override(sign_in_headers=["Cf-Access-Authenticated-User-Email"]))
+    ann = person(app, "", "Office", **{"Cf-Access-Authenticated-User-Email": "ann@example.org"})
+    assert ann.send("GET", "/api/session").get_json()["may"] == ["feed", "read"]
+
+
 def test_a_provider_needs_a_secure_address_and_groups(settings: Settings, table: Path) -> None:
     provider = {"oidc_issuer": "https://login.example.org", "oidc_client_id": "reports", "sign_in_groups": table}
     assert Settings(**provider).rule == "keys"
