@@ -68,7 +68,8 @@ def get_feed(query: FeedQuery) -> Response:
         report, entry = one.report, SubElement(feed, "entry")
         _add(entry, "id", f"urn:report-chat:{report.document_id}:{one.at}")
         changed = sum(figure.old is not None and figure.new is not None for figure in one.figures)
-        since = f"{changed} figures changed since {one.former.title}" if one.former else "no edition before it"
+        noun = "figure" if changed == 1 else "figures"
+        since = f"{changed} {noun} changed since {one.former.title}" if one.former else "no edition before it"
         _add(entry, "title", f"{report.title}: {since}")
         _add(entry, "updated", one.at)
         SubElement(SubElement(entry, "author"), "name").text = "Ask your reports"

@@ -24,7 +24,7 @@ MAX_BARS = 30
 MIN_YEARS = 3
 MIN_RANKED = 3
 LABELLED_YEARS = 10
-ROOM = 1.15
+ROOM = 1.25
 """For the longest bar's label, as a multiple of the bar."""
 
 
