@@ -218,11 +218,13 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True)
 class Access:
-    """Whose request it is. ``limited`` runs a tool within the limits of the caller."""
+    """Whose request it is. ``limited`` runs a tool within the limits of the caller. ``root``: the address of the page,
+    which opens passages; "" without one."""
 
     services: Services
     caller: Caller
     limited: Callable[[Callable[[], Json]], Json] = lambda work: work()
+    root: str = ""
 
 
 def serve_stdio(services: Services) -> None:
@@ -273,8 +275,12 @@ def build_server(access: Access | None = None) -> Server[Any]:
                 result = access_of(ctx).limited(call)
             except ChatbotError as error:  # the agent reads it and can correct its call
                 return {"content": [{"type": "text", "text": error.message}], "isError": True}
+            parts = (result, *result.get("hits", ()), *result.get("citations", ()), *result.get("figures", ()))
+            for one in parts if access_of(ctx).root else ():
+                one.update({"url": f"{access_of(ctx).root}passages/{one['chunk_id']}"} if "chunk_id" in one else {})
             # As text too, for clients that read nothing else.
-            text = result.get("response") or json.dumps(result, ensure_ascii=False)
+            sources = [f"[{one['number']}] {one['title']} {one.get('url', '')}" for one in result.get("citations", ())]
+            text = "\n".join([result.get("response") or json.dumps(result, ensure_ascii=False), "", *sources]).strip()
             return {"content": [{"type": "text", "text": text}], "structuredContent": result, "isError": False}
 
         return types.CallToolResult.model_validate(await run(ctx, work))

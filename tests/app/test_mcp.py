@@ -162,7 +162,12 @@ def test_steps_are_told(server: Any) -> None:
         return found
 
     answer = talk(server, work)
-    assert answer["citations"]
+    # Over HTTP a citation's address opens the passage in the page.
+    paths = [f"/passages/{one['chunk_id']}" for one in answer["citations"]]
+    assert paths
+    assert [one.get("url", "").endswith(path) for one, path in zip(answer["citations"], paths, strict=True)] == [
+        isinstance(server, str)
+    ] * len(paths)
     assert [done for done, _ in told] == [float(number) for number in range(1, len(told) + 1)]
 
 

@@ -83,7 +83,7 @@ def _scope(product: Services, who: Caller) -> dict[str, Any]:
     return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": request.scheme,
         "path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "root_path": "", "headers": headers,
-        ACCESS_KEY: Access(product, who, limited),
+        ACCESS_KEY: Access(product, who, limited, request.url_root),
     }  # fmt: skip
 
 
