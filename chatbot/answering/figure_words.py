@@ -99,18 +99,15 @@ def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: 
         bound = request.bound
         inside = [pair for pair in figures if bound.admits(pair[1].value)]
         inside.sort(key=lambda pair: (-pair[1].value if bound.above else pair[1].value, pair[0]))
-        text = (
-            "{name} above {value}: {number} of {whole}."
-            if bound.above
-            else "{name} below {value}: {number} of {whole}."
-        )
+        text = "{name} is below {value} in {number} of {whole}:"
+        if bound.above:
+            text = "{name} is above {value} in {number} of {whole}:"
         value = _with_unit(f"{bound.value.normalize():,f}", bound.unit)
         head = say(text, name=name, value=value, number=len(inside), whole=whole)
         return "\n".join([head, "", *_listed(rendered, inside[:MOST_LISTED])])
     shown = figures[: max(request.most, RANKED)]
-    named = (
-        f"{escape_markdown(subject)}, {rendered.cite(figure)}" for subject, figure in shown[: max(request.most, 1)]
-    )
+    first = shown[: max(request.most, 1)]
+    named = (f"{escape_markdown(subject)}, {rendered.cite(figure)}" for subject, figure in first)
     text = "Lowest {name}: {first}." if request.lowest else "Highest {name}: {first}."
     head = say(text, name=name, first=list_in_words(named, say("and"), say(", ")))
     rest = say("Of {whole} with a figure, the newest of each:", whole=whole)
@@ -131,12 +128,11 @@ def _aggregate(
     value = total / len(figures) if request.average else total
     unit = figures[0][1].unit
     shown = _with_unit(f"{value:,.{AVERAGE_PLACES}f}", unit)
-    text = "Average {name} of {whole}, computed from the newest figure of each: {value}."
+    text = "Average {name} of {whole}: {value}, computed from the newest figure of each:"
     if not request.average:
-        text = "Total {name} of {whole}, computed from the newest figure of each: {value}."
-    return "\n".join(
-        [rendered.say(text, name=name, whole=whole, value=shown), "", *_listed(rendered, figures[:MOST_LISTED])]
-    )
+        text = "Total {name} of {whole}: {value}, computed from the newest figure of each:"
+    head = rendered.say(text, name=name, whole=whole, value=shown)
+    return "\n".join([head, "", *_listed(rendered, figures[:MOST_LISTED])])
 
 
 def _with_unit(number: str, unit: str) -> str:

@@ -32,8 +32,8 @@ class Guide:
     questions: tuple[str, ...]
 
 
-def guide(record: DocumentRecord, store: Store, tables: FigureTables) -> Guide:
-    """Return the guide to a report. Raises DependencyError."""
+def guide(record: DocumentRecord, store: Store, tables: FigureTables, language: str) -> Guide:
+    """Return the guide to a report, with questions in ``language``. Raises DependencyError."""
     chunks = store.get(record.chunk_ids()[: min(record.chunks, MAX_PASSAGES)])
     chapters = {chunk.id: _chapter(chunk) for chunk in chunks}
     scope, subject = Scope.of({DOCUMENT: Values((record.name,))}), str(record.metadata.get(COUNTRY) or record.title)
@@ -42,7 +42,7 @@ def guide(record: DocumentRecord, store: Store, tables: FigureTables) -> Guide:
     sizes = Counter(chapters.values())
     figures.sort(key=lambda figure: -sizes[chapters.get(figure.chunk_id, "")])
     headings = [figure.heading for figure in figures] + [chunk.heading for chunk in chunks]
-    questions = first_questions(record.title, record.metadata.get(COUNTRY), headings)
+    questions = first_questions(record.title, record.metadata.get(COUNTRY), headings, language)
     return Guide(tuple(filter(None, dict.fromkeys(chapters.values()))), tuple(figures), tuple(questions))
 
 

@@ -43,10 +43,11 @@ _SERIES = _form(
     r"\b(?:trends?|timeline|time series|histor(?:y|ical(?:ly)?)|evol\w+|charts?|graphs?|plot(?:ted)?|curve"
     r"|(?:over|with|through) time|(?:year|edition|report)[ -](?:by|after|on|to|for)[ -](?:year|edition|report)"
     r"|multi[- ]?year|by (?:year|edition)|(?:per|each|every) edition|since (?:19|20)\d\d"
-    r"|develop(?:ed|ing|ment) over|oldest to newest)\b"
+    r"|develop(?:ed|ing|ment) over|(?:chang|develop)ed(?=\W*$)|oldest to newest)\b"
     r"|\b(?:over|across|through(?:out)?|all|each of|these|those|earlier|previous|last|past|several|few|recent)"
     r"\W+(?:\w+\W+)?(?:years|editions)\b(?! (?:old|of age|ago)\b)|\byears before\b"
 )
+_COMPARE = _form(r"\bcompar(?:e|ed|ing|ison)\b")
 _HOW_MANY = _form(rf"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{_COUNTRIES}\b")
 _WHICH = _form(rf"\b(?:which|what|list)\W+(?:\w+\W+)?{_COUNTRIES}\b")
 _AVERAGE = _form(r"\b(?:averages?|(?<!does )(?<!do )mean(?! (?:by|that|for|to|when|if)\b))\b")
@@ -143,7 +144,7 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     if reading.kind and (reading.kind in OF_ALL) == (kind in OF_ALL):  # only the rules read bounds and numbers
         kind = reading.kind if bound or reading.kind not in {"count", "filter"} else kind
     topic = plain
-    for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH, _ORDER):
+    for form in (_HOW_MANY, _SERIES, _COMPARE, _BOUND, _WHICH, _ORDER):
         topic = form.sub(" ", topic)
     topic = " and ".join(reading.things) or " ".join(topic.split()) or "?"
     if kind not in OF_ALL:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..domain import Chunk, Scope, SearchHit, Value, Values
 from ..domain.protocols import Catalog
+from ..language.words import ENGLISH, speaking
 from ..questions.reading import COUNTRY, YEAR
 from .subjects import with_article
 
@@ -68,14 +69,15 @@ def further_questions(
     return more[:MOST]
 
 
-def first_questions(title: str, country: Value | None, headings: Iterable[str]) -> list[str]:
+def first_questions(title: str, country: Value | None, headings: Iterable[str], language: str) -> list[str]:
     """Return questions to a report that nobody has asked yet: what it is about, then about its first headings that
-    read well."""
+    read well, as names and headings alone where the language is not English."""
     usable = [
         one for one in dict.fromkeys(headings)
         if one and DASH not in one and len(one.split()) <= FEW_WORDS and not OF_A_REPORT.fullmatch(one)
     ]  # fmt: skip
-    return [f"What is “{title}” about?", *(_question(title, country, one) for one in usable[: MOST - 1])]
+    others = (_question(title, country, one, in_english=language == ENGLISH) for one in usable[: MOST - 1])
+    return [speaking(language)("What is “{title}” about?", title=title), *others]
 
 
 def _question(title: str, country: Value | None, heading: str, *, in_english: bool = True) -> str:

@@ -155,13 +155,14 @@ class TestWhatIsSaid:
         bound = Bound(above=True, value=Decimal(5))
         text = said(Request("filter", "unemployment rate", bound=bound), JOBS)
         assert (
-            text == "Unemployment rate above 5: 2 of 3 countries.\n\n1. Peru: 9% (2021) [1]\n2. Kenya: 5.6% (2022) [2]"
+            text
+            == "Unemployment rate is above 5 in 2 of 3 countries:\n\n1. Peru: 9% (2021) [1]\n2. Kenya: 5.6% (2022) [2]"
         )
 
     def test_an_average_is_computed_from_the_newest_figures(self) -> None:
         text = said(Request("aggregate", "unemployment rate"), JOBS)
         assert text.startswith(
-            "Average Unemployment rate of 3 countries, computed from the newest figure of each: 5.87%."
+            "Average Unemployment rate of 3 countries: 5.87%, computed from the newest figure of each:"
         )
 
     def test_changes_between_editions_the_largest_first(self) -> None:

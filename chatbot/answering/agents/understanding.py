@@ -108,6 +108,8 @@ class Understanding:
         if is_small_talk(question.search_text) and not run.is_general:
             summary = summarise(catalog, scope)
             text = run.say(NOTHING_ASKED, reports=counted(run.say, summary.documents, "report"))
+            if "thank" in question.search_text.lower():
+                text = run.say("You are welcome. What else would you like to know?")
             return Understood(partial(answer_text, run, text, summary))
         if definitions := self._glossary.define(question.search_text, scope):
             text, passages = run.say("From the glossary:"), list[Passage]()

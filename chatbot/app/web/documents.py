@@ -22,6 +22,7 @@ from ...library.sources import About, shown_source
 from .access import library, query_scope
 from .files import disposition
 from .routes import FILE, Number, Page, Query, ScopeQuery, answer_type, listing, page_size, route, services, wake_worker
+from .routes import language as page_language
 
 documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0
@@ -86,9 +87,9 @@ def get_document(document_id: str) -> LibraryReport:
 @documents.get("/api/documents/<document_id>/guide")
 @route(need="read")
 def get_guide(document_id: str) -> Guide:
-    """Get the chapters and key figures of a report, and questions that it answers."""
+    """Get the chapters and key figures of a report, and questions that it answers, in the page's language."""
     resources = services().runtime.resources
-    return guide(library().record(document_id), resources.store, resources.tables)
+    return guide(library().record(document_id), resources.store, resources.tables, page_language())
 
 
 @documents.patch("/api/documents/<document_id>")
