@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from ..domain.figures import ReportedFigure
 from ..domain.protocols import Store
 from ..questions.reading import COUNTRY
 from ..questions.sides import DOCUMENT
-from ..search.further import OF_A_REPORT, first_questions
+from ..search.further import NUMBER, OF_A_REPORT, first_questions
 from .figure_tables import FigureTables
 
 MAX_PASSAGES = 1_000
@@ -20,7 +19,6 @@ MAX_PASSAGES = 1_000
 SAMPLED_REPORTS, SAMPLED_PASSAGES = 8, 20
 """Reports that stand for a library, and passages that stand for each of them."""
 MAX_TOPICS, MAX_TITLES = 4, 3
-_NUMBER = re.compile(r"(?:chapter\s+)?(?:\d+(?:\.\d+)*|[IVXL]+)[.:)]?\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ def topics(records: Sequence[DocumentRecord], store: Store) -> list[str]:
     ids = [id for one in sample for id in one.chunk_ids()[: one.chunks : max(1, one.chunks // SAMPLED_PASSAGES)]]
     passages = defaultdict[str, list[str]](list)
     for chunk in store.get(ids):
-        passages[_NUMBER.sub("", _chapter(chunk), count=1)].append(chunk.document_id)
+        passages[NUMBER.sub("", _chapter(chunk))].append(chunk.document_id)
     shared = [name for name, of in passages.items() if 2 * len(set(of)) > len(sample) and name]
     shared = sorted((one for one in shared if not OF_A_REPORT.fullmatch(one)), key=lambda one: -len(passages[one]))
     return shared[:MAX_TOPICS] or [one.title for one in sample][:MAX_TITLES]

@@ -19,7 +19,7 @@ from ..domain.scope import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
 from ..language.figures import ONES
 from .english import pattern, words
-from .kinds import is_small_talk, series_words
+from .kinds import asks_what_it_is_about, is_small_talk, series_words
 from .reading import (
     ARTICLE,
     COUNTRY,
@@ -49,6 +49,7 @@ FEW_WORDS = 3
 _MARKS = ("?", "؟", "？")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _COMPLETE = pattern(r"^\W*(?:(?:and|but|so|or|then|ok|please)\W+)*(?:{wh}|{auxiliary}|{tell})\b")
+_TELL_ABOUT = pattern(r"^\W*(?:please\W+)?{tell}\b.*\babout\b")
 _THING_BEFORE = pattern(
     r"\b(?:(?:this|that|these|those)(?! (?:country|countries|place|nation|state)\b)|same|such|he|him|his|she|hers?)\b"
     r"|\bit\b(?! (?:have|export|import|produce|border)\b)"
@@ -157,7 +158,8 @@ class FollowUps:
         return State(full, reading, countries, together, cited)
 
     def _completed(self, query: str, state: State | None, scope: Scope) -> str:
-        if state is None:
+        names = read_names(query, self.catalog).countries
+        if state is None or (names and _TELL_ABOUT.match(query) and asks_what_it_is_about(query, names)):
             return query
         message = self._with_counted_years(query, state)
         series, now = series_words(message), _NOW.search(message)

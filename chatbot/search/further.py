@@ -22,6 +22,8 @@ OF_A_REPORT = re.compile(
     re.IGNORECASE,
 )
 """Headings that name a part of any report, and nothing one could ask about."""
+NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d\d?(?:\.\d+)*|[IVXL]+)[.:)]?\s+", re.IGNORECASE)
+"""The number of a heading. Nobody asks about "2 Money"."""
 TRIED = 4
 """Editions, and countries, that are looked at for one that says something under the same heading."""
 Search = Callable[[str, Scope], Sequence[SearchHit]]
@@ -73,7 +75,7 @@ def first_questions(title: str, country: Value | None, headings: Iterable[str], 
     """Return questions to a report that nobody has asked yet: what it is about, then about its first headings that
     read well, as names and headings alone where the language is not English."""
     usable = [
-        one for one in dict.fromkeys(headings)
+        one for one in dict.fromkeys(NUMBER.sub("", heading) for heading in headings)
         if one and DASH not in one and len(one.split()) <= FEW_WORDS and not OF_A_REPORT.fullmatch(one)
     ]  # fmt: skip
     others = (_question(title, country, one, in_english=language == ENGLISH) for one in usable[: MOST - 1])
@@ -128,7 +130,7 @@ def _within(scope: Scope, field: str, value: Value) -> Scope | None:
 
 def _in_a_sentence(name: str) -> str:
     """An acronym and a name keep their capitals; "Exports - partners" are exports (partners)."""
-    name, _, part = name.partition(DASH)
+    name, _, part = NUMBER.sub("", name).partition(DASH)
     if part:
         return f"{_in_a_sentence(name)} ({part})"
     first = name.split(" ", 1)[0]

@@ -198,7 +198,7 @@ export class AnswerView {
     this.#find(".answer-footer").hidden = false;
     this.#find(".sources-title").hidden = listedSources.length === 0;
     this.#find(".sources").replaceChildren(...listedSources.map((citation) => sourceItem(citation)));
-    this.#find(".scope-line").textContent = scope ? scopeLine(scope, this.#turn.filters) : "";
+    this.#find(".scope-line").textContent = scope ? scopeLine(scope, this.#turn.filters, this.#turn.attachments) : "";
     // The threshold always descends until enough passages pass: only an answer without any above its start is weak.
     this.#find(".threshold-line").hidden = !threshold?.relaxed || trace.hits?.some(({ score }) => score > threshold.start);
     this.#find(".truncated-line").hidden = !trace?.truncated;

@@ -24,7 +24,7 @@ export const scopeNames = (filters) => Object.entries(filters ?? {}).map(([field
 const pageName = ({ page }) => page && t("page {page}", { page });
 
 /** Return "Scope: Kenya (from your question) · report of 2023 (chosen) — 1 report, 90 passages". */
-export function scopeLine(scope, chosen = {}) {
+export function scopeLine(scope, chosen = {}, attached = []) {
   const inferred = scope.from_question ?? {};
   const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => {
     const origin = field in inferred ? ` (${t("from your question")})` : field in chosen ? ` (${t("chosen")})` : "";
@@ -32,7 +32,8 @@ export function scopeLine(scope, chosen = {}) {
   });
   names.push(...scope.collections ?? []);
   if (scope.page) names.push(pageName(scope));
-  return t("Scope: {names} — {size}", { names: names.join(" · ") || t("All reports"), size: scopeSize(scope) });
+  const whole = attached.length && scope.documents <= attached.length ? attached.map(({ name }) => name).join(comma) : t("All reports");
+  return t("Scope: {names} — {size}", { names: names.join(" · ") || whole, size: scopeSize(scope) });
 }
 
 /** Offer to ask again within the scope that a question names. */
