@@ -4,6 +4,7 @@ read the same files."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Literal, Protocol
@@ -19,6 +20,8 @@ ENGLISH: Language = "en"
 CODES: Mapping[str, Language] = {"spanish": "es", "french": "fr", "portuguese": "pt", "arabic": "ar"}
 """Codes by the name that `language_of` returns; not English, whose name it also returns in doubt."""
 NAMES_OF_CODES: Mapping[str, str] = {code: name for name, code in CODES.items()}
+_LATIN = re.compile(r"^.*[A-Za-z].*$", re.DOTALL)
+"""From right to left, a name in Latin letters is isolated: a colon behind it would jump before it."""
 
 
 class Say(Protocol):
@@ -35,7 +38,13 @@ def in_english(text: str, /, **values: object) -> str:
 def speaking(language: str) -> Say:
     """Return the translator for one of `LANGUAGES`. A text without a translation stays English (a test finds it)."""
     words = _words(language)
-    return lambda text, /, **values: in_english(words.get(text, text), **values)
+
+    def say(text: str, /, **values: object) -> str:
+        if language in RIGHT_TO_LEFT:
+            values = {name: _LATIN.sub("\u2068\\g<0>\u2069", str(value)) for name, value in values.items()}
+        return in_english(words.get(text, text), **values)
+
+    return say
 
 
 def counted(say: Say, number: int, noun: str) -> str:

@@ -118,7 +118,10 @@ export class AnswerView {
     this.#showFooter(answer);
     // Only figures with a year can be drawn.
     if (answer.figures?.some(({ year }) => year !== null)) {
-      import("./figures.js").then(({ showFigures }) => showFigures(this.#find(".figures"), answer));
+      import("./figures.js").then(({ emphasise, showFigures }) => {
+        showFigures(this.#find(".figures"), answer);
+        emphasise(this.#find(".answer-body"), answer.figures);
+      });
     }
     const outcome = answer.answered ? t("Answer with {sources}.", { sources: count(citations.length, "source") })
       : `${unansweredLabel(answer)}.`; // doubts are announced where they are marked

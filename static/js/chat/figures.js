@@ -3,6 +3,7 @@ import { axisNote, chartsOf, draw, isMoney, marker, shape } from "./charts.js";
 import { at } from "../common/api.js";
 import { element, showItems } from "../common/dom.js";
 import { sourceTitle, when } from "../common/format.js";
+import { escaped } from "../common/passage.js";
 import { t } from "../common/words.js";
 
 const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size"];
@@ -222,4 +223,19 @@ function figureOf(chart, sources, box) {
 export function showFigures(box, answer) {
   const sources = new Map(answer.citations.map((citation) => [citation.number, citation]));
   showItems(box, chartsOf(answer).map((chart) => figureOf(chart, sources, box)));
+}
+
+/** Make the value before each citation bold: the first figure that its source has. */
+export function emphasise(body, figures) {
+  for (const button of body.querySelectorAll(".citation")) {
+    const texts = figures.filter(({ citation }) => String(citation) === button.dataset.citation).map(({ text }) => escaped(text));
+    const value = new RegExp(`(?<![\\d.,])(?:${texts.toSorted((one, other) => other.length - one.length).join("|")})(?![\\d%])`);
+    let node = button.previousSibling, first = null;
+    for (; texts.length && node && !(node instanceof Element && node.matches(".citation")); node = node.previousSibling) {
+      if (node instanceof Text && value.test(node.data)) first = node;
+    }
+    const { 0: text, index } = value.exec(first?.data ?? "") ?? {};
+    if (text) first.splitText(index).splitText(text.length).before(element("strong", { text }));
+    if (text) first.nextSibling.remove();
+  }
 }

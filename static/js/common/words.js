@@ -7,9 +7,12 @@ const plurals = new Intl.PluralRules(lang);
 export const locale = lang === "ar" ? "ar-u-nu-latn" : lang;
 export const language = lang;
 
+/** From right to left, a name in Latin letters keeps its own direction: a colon behind it would jump before it. */
+const placed = (value) => (document.dir === "rtl" && /[a-z]/i.test(value) ? `\u2068${value}\u2069` : value);
+
 /** Return an English text in the language of the page with its {placeholders} filled. */
 export const t = (text, values = {}) =>
-  (words[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
+  (words[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) => placed(values[name] ?? placeholder));
 
 /** The least letters of a message besides its values: shorter texts are too alike. */
 const MIN_LETTERS = 12;
