@@ -203,10 +203,11 @@ class FigureTables:
         figures = [figure for pair in self._same(heading, label, named) for figure in named[pair]]
         # A label may name what only one subject has: "Kenyan shillings (KES) per US dollar".
         own_labels = defaultdict[str, set[str]](set)
-        for figure in _under(named, heading):
+        under = [figure for (name, _), same in named.items() if name == heading for figure in same]
+        for figure in under:
             own_labels[figure.subject].add(figure.label)
         lacking = own_labels.keys() - {figure.subject for figure in figures}
-        figures += [f for f in _under(named, heading) if f.subject in lacking and len(own_labels[f.subject]) == 1]
+        figures += [f for f in under if f.subject in lacking and len(own_labels[f.subject]) == 1]
         return IndicatorFigures(heading, label, dict(_by_subject(figures)))
 
     def _same(
@@ -232,13 +233,6 @@ def _only_newest(figures: Sequence[ReportedFigure]) -> ReportedFigure | None:
     year = max((year_of(figure) for figure in figures), default=0)
     newest = [figure for figure in figures if year_of(figure) == year]
     return newest[0] if len({figure.value for figure in newest}) == 1 else None
-
-
-def _under(named: Mapping[tuple[str, str], Sequence[ReportedFigure]], heading: str) -> Iterator[ReportedFigure]:
-    """The figures under one heading, whatever their labels."""
-    for (name, _), figures in named.items():
-        if name == heading:
-            yield from figures
 
 
 def _share(some: frozenset[str], others: frozenset[str]) -> float:

@@ -87,8 +87,7 @@ def render_changes(
 def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: Sequence[Condition]) -> str:
     """A ranking, the countries inside a bound, their number, or the average of all."""
     say, name = rendered.say, escape_markdown(one.name)
-    newest = [(subject, one.newest(subject, years)) for subject in one.by_subject]
-    figures = [(subject, figure) for subject, figure in newest if figure is not None]
+    figures = [(subject, own) for subject in one.by_subject if (own := one.newest(subject, years)) is not None]
     figures.sort(key=lambda pair: (pair[1].value if request.lowest else -pair[1].value, pair[0]))
     whole = counted(say, len(figures), "country")
     if not figures:
@@ -126,8 +125,7 @@ def _aggregate(
 ) -> str:
     total = sum((figure.value for _, figure in figures), Decimal(0))
     value = total / len(figures) if request.average else total
-    unit = figures[0][1].unit
-    shown = _with_unit(f"{value:,.{AVERAGE_PLACES}f}", unit)
+    shown = _with_unit(f"{value:,.{AVERAGE_PLACES}f}", figures[0][1].unit)
     text = "Average {name} of {whole}: {value}, computed from the newest figure of each:"
     if not request.average:
         text = "Total {name} of {whole}: {value}, computed from the newest figure of each:"

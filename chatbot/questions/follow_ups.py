@@ -305,8 +305,7 @@ class FollowUps:
 
     def _telling(self, text: str, reading: Reading) -> list[str]:
         """The words that ask for something: no names, and none that only ask again."""
-        named: list[Named] = [*reading.countries, *reading.every_year]
-        rest = remove_names(text, named)
+        rest = remove_names(text, [*reading.countries, *reading.every_year])
         return [word for word in self._words(rest) if word.lower() not in _IDLE_WORDS | _UNTOLD_WORDS]
 
     def _words(self, text: str) -> list[str]:

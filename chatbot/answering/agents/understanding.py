@@ -137,9 +137,8 @@ class Understanding:
         suggestion, taken = suggest_scope(asked, scope, catalog), Scope()
         if topic:
             inside = (suggestion or scope).strict()
-            text = library_answer(topic, inside, catalog, run.say)
-            text = f"{missing.text}\n\n{text}" if missing else text
-            answer = partial(answer_text, run, text, summarise(catalog, inside), is_answer=True)
+            lines = [*([missing.text] if missing else []), library_answer(topic, inside, catalog, run.say)]
+            answer = partial(answer_text, run, "\n\n".join(lines), summarise(catalog, inside), is_answer=True)
             return Understood(answer, subjects=subjects)
         if reading.countries and not reading.every_year and asks_what_it_is_about(question.search_text, reading.names):
             # A name alone is nearest to what a country is called: nobody asks for that.
@@ -177,9 +176,7 @@ def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
 def page_in(text: str, catalog: Catalog) -> int | None:
     """The one page a question names ("on page 4"), where there are reports that long."""
     pages = {int(number) for number in _PAGE.findall(text)}
-    if len(pages) != 1:
-        return None
-    page = pages.pop()
+    page = pages.pop() if len(pages) == 1 else 0
     longest = max((record.pages or 0 for record in catalog.all()), default=0)
     return page if 1 <= page <= longest else None
 
@@ -233,8 +230,7 @@ def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_e
     records = [record for record in catalog.all(scope) if record.status == "ready"]
     reports = counted(say, len(records), "report")
     if scope:
-        shown = escape_markdown(describe(scope, say))
-        reports = say("{reports} for {scope}", reports=reports, scope=shown)
+        reports = say("{reports} for {scope}", reports=reports, scope=escape_markdown(describe(scope, say)))
     if topic == "reports":
         years = values_inside(records, scope, YEAR)
         text = say("There is {reports}" if len(records) == 1 else "There are {reports}", reports=reports)
