@@ -236,7 +236,8 @@ def test_without_the_scope_of_the_question_what_was_chosen_for_it_stays(
 
 ON_DEMAND = (
     "chat/actions.js", "chat/after.js", "chat/coverage.js", "chat/evidence.js", "chat/figures.js", "chat/formulas.js",
-    "chat/inferred.js", "chat/map.js", "chat/terms.js", "chat/trace.js", "original/original.js", "original/pages.js",
+    "chat/inferred.js", "chat/map.js", "chat/marks.js", "chat/terms.js", "chat/trace.js", "original/original.js",
+    "original/pages.js",
 )  # fmt: skip
 """What the pages load when it is wanted; other tests press the buttons."""
 

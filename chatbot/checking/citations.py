@@ -252,7 +252,8 @@ class _ClauseChecker:
         claimed = [one for one in claimed if not one.figure.values & self._given_numbers]
         if not re.search(r"[^\W\d_]{2}", words) and not any(one.measure for one in claimed):
             return False
-        if not words.endswith(_STOPS) and all(one.figure.year for one in claimed) and len(words) < MAX_LABEL_CHARACTERS:
+        is_label = len(clause.text) < MAX_LABEL_CHARACTERS and not words.endswith(_STOPS)
+        if is_label and all(one.figure.year for one in claimed):
             return False
         if any(not following or not is_supported(one, following) for one in claimed):
             return True

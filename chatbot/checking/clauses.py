@@ -22,7 +22,7 @@ _LIST_MARK = re.compile(
 )
 _STRONG_MARK = re.compile(r"^[ \t>]*(?:\*\*|__)\d{1,2}[.)](?:\*\*|__)?[ \t]+", re.MULTILINE)
 _HEADING = re.compile(r"^[ \t>]*(?:#{1,6}[ \t].*|\*\*[^*\n]*[^*\n.!?]\*\*:?[ \t]*)$", re.MULTILINE)
-_CODE = re.compile(r"^[ \t>]*(```|~~~).*?(?:\n[ \t>]*\1[^\n]*|\Z)", re.MULTILINE | re.DOTALL)
+_LITERAL = re.compile(r"(?ms)^[ \t>]*(?:(```|~~~).*?(?:\n[ \t>]*\1[^\n]*|\Z)|\\\[.+?\\\]|\$\$.+?\$\$)")
 _GROUPS = rf"{GROUP}(?:[ \t]*(?:(?:,|and|&)[ \t]*)?{GROUP})*"
 _AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’»)*_]*)[ \t]*((?:{GROUP}[ \t]*)+)")
 _SHORTENED = re.compile(r"\b(?:est|proj|approx|ca|c|etc|incl)\.[)\]]?[*_]*$")
@@ -66,7 +66,7 @@ def clauses(response: str) -> Iterator[Clause]:
     a full stop belong to the sentence before it. Text after the last [n] of a sentence belongs to that [n]; where no
     figure is before the first, each [n] has the text after it ("Kenya [1] grows by 2 %")."""
     text, cells = without_tables(response)
-    text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", _CODE.sub("", text))
+    text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", _LITERAL.sub("", text))
     text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", text)))
     text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
     text = _ORDINAL.sub(rf"\1{_KEPT}", text)

@@ -37,12 +37,11 @@ def in_english(text: str, /, **values: object) -> str:
 
 def speaking(language: str) -> Say:
     """Return the translator for one of `LANGUAGES`. A text without a translation stays English (a test finds it)."""
-    words = _words(language)
 
     def say(text: str, /, **values: object) -> str:
         if language in RIGHT_TO_LEFT:
             values = {name: _LATIN.sub("\u2068\\g<0>\u2069", str(value)) for name, value in values.items()}
-        return in_english(words.get(text, text), **values)
+        return in_english(_words(language).get(text, text), **values)
 
     return say
 

@@ -153,17 +153,13 @@ class TestWhatIsSaid:
 
     def test_a_bound_admits_or_counts(self) -> None:
         bound = Bound(above=True, value=Decimal(5))
-        text = said(Request("filter", "unemployment rate", bound=bound), JOBS)
-        assert (
-            text
-            == "Unemployment rate is above 5 in 2 of 3 countries:\n\n1. Peru: 9% (2021) [1]\n2. Kenya: 5.6% (2022) [2]"
-        )
+        head, text = said(Request("filter", "unemployment rate", bound=bound), JOBS).split("\n\n")
+        assert head == "Unemployment rate is above 5 in 2 of 3 countries:"
+        assert text == "1. Peru: 9% (2021) [1]\n2. Kenya: 5.6% (2022) [2]"
 
     def test_an_average_is_computed_from_the_newest_figures(self) -> None:
         text = said(Request("aggregate", "unemployment rate"), JOBS)
-        assert text.startswith(
-            "Average Unemployment rate of 3 countries: 5.87%, computed from the newest figure of each:"
-        )
+        assert text.startswith("Average Unemployment rate of 3 countries: 5.87%, computed from the newest figure")
 
     def test_changes_between_editions_the_largest_first(self) -> None:
         figures = [

@@ -308,10 +308,8 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
 
 def _language_advice(run: AgentRun) -> str:
     """Return what to do about a question in another language than the reports; "" if the embedder knows both."""
-    reports = run.resources.language
-    if not run.is_unread:
-        return ""
-    return run.say(OTHER_LANGUAGE, language=run.say("English") if reports == "english" else reports.capitalize())
+    reports = run.say("English") if run.resources.language == "english" else run.resources.language.capitalize()
+    return run.say(OTHER_LANGUAGE, language=reports) if run.is_unread else ""
 
 
 def _unread_advice(run: AgentRun, best: Chunk) -> str:

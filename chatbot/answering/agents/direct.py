@@ -148,6 +148,7 @@ def overview(run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
     hits, sentences = of_whole_report(record, resources.store, resources.analyzer, top_k=question.top_k)
     if not hits:
         return None
+    run.is_unread = False  # no search has to understand the question
     chunks = resources.store.get(record.chunk_ids()[: min(record.chunks, MAX_PASSAGES)])
     subject = str(record.metadata.get(COUNTRY) or record.title)
     table = key_figures(run, Scope.of({DOCUMENT: Values((record.name,))}), [subject])

@@ -1,5 +1,5 @@
 /** One answer: fed by the events of its stream, then complete. */
-import { explainUnsupported, legend, linkCitations, markUnsupported, missingIn, sourceItem } from "./citations.js";
+import { explainUnsupported, legend, linkCitations, missingIn, sourceItem } from "./citations.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
 import { AnswerAnnouncer, announceNow, element, showItems, showText } from "../common/dom.js";
@@ -112,7 +112,6 @@ export class AnswerView {
     const plain = this.#find(".answer-body").textContent;
     this.#steps.finish({ path: trace?.path, citations });
     this.#steps.fold();
-    markUnsupported(this.#find(".answer-body"), unsupported);
     this.#addCopyButtons();
     import("./terms.js").then(({ explainTerms }) => explainTerms(this.#find(".answer-body")));
     this.#showFooter(answer);
@@ -125,8 +124,12 @@ export class AnswerView {
     }
     const outcome = answer.answered ? t("Answer with {sources}.", { sources: count(citations.length, "source") })
       : `${unansweredLabel(answer)}.`; // doubts are announced where they are marked
-    this.#announcer?.finish([outcome, stoppedText(trace?.stopped_by)].filter(Boolean).join(" "),
-      unsupported.length ? this.#find(".answer-body").textContent : plain);
+    const finish = (text) => this.#announcer?.finish([outcome, stoppedText(trace?.stopped_by)].filter(Boolean).join(" "), text);
+    if (!unsupported.length) return finish(plain);
+    import("./marks.js").then(({ markUnsupported }) => {
+      markUnsupported(this.#find(".answer-body"), unsupported);
+      finish(this.#find(".answer-body").textContent);
+    });
   }
 
   /** End without a complete answer: the text so far stays, with the reason and a way to try again. */

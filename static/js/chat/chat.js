@@ -45,6 +45,11 @@ async function start() {
   byId("new-chat").addEventListener("click", newChat);
   byId("share-current").addEventListener("click", shareCurrent);
   addEventListener("popstate", showAddress);
+  new IntersectionObserver(([{ isIntersecting }]) => { byId("to-end").hidden = isIntersecting; }).observe(byId("log-end"));
+  byId("to-end").addEventListener("click", () => {
+    scrollTo(0, document.documentElement.scrollHeight);
+    focusComposer();
+  });
   focusComposer();
   showAddress();
   if (await watchIndexing()) countScope();

@@ -55,7 +55,7 @@ export function explainUnsupported(sentence) {
 }
 
 /** The most serious first; each has its own sign, so that nothing depends on colour alone. */
-const MARKS = {
+export const MARKS = {
   unknown: { sign: "∅", meaning: t("The source does not exist"), applies: ({ unknown }) => unknown.length },
   figure: { sign: "≠", meaning: t("A figure, date or name is not in the source"), applies: ({ figures, names, contradicted }) =>
     figures.length || names?.length || contradicted?.length },
@@ -63,7 +63,7 @@ const MARKS = {
   none: { sign: "○", meaning: t("No source is given"), applies: (sentence) => sentence.no_source },
 };
 
-const kindOf = (sentence) => Object.keys(MARKS).find((kind) => MARKS[kind].applies(sentence)) ?? "figure";
+export const kindOf = (sentence) => Object.keys(MARKS).find((kind) => MARKS[kind].applies(sentence)) ?? "figure";
 
 /** Explain the marks that an answer has, if any, and the sign of supported citations. */
 export function legend(unsupported, citations) {
@@ -80,76 +80,3 @@ export function legend(unsupported, citations) {
 export const missingIn = (number, unsupported) =>
   unsupported.filter(({ numbers }) => numbers.includes(number))
     .flatMap((sentence) => [missingParts(sentence), ...(sentence.contradicted ?? [])]).filter(Boolean).join(comma);
-
-const SIGN = /[\p{L}\p{N}]/gu;
-
-/** Return the letters and digits of a text; what lies between them differs by Markdown. An emoji counts as one. */
-const signsOf = (text) => text.match(SIGN) ?? [];
-
-/** Return every letter and digit on the page with its place. */
-function readSigns(container) {
-  return textNodes(container)
-    // The host beside a link is not part of the answer.
-    .filter((node) => !node.parentElement?.closest(".link-host"))
-    .flatMap((node) => [...node.data.matchAll(SIGN)].map(({ 0: sign, index }) => ({ sign, node, index, end: index + sign.length })));
-}
-
-/** Return where the signs of a sentence begin, not in the middle of a word; -1 if nowhere. */
-function findSigns(shown, signs, from) {
-  for (let start = from; start + signs.length <= shown.length; start += 1) {
-    const [before, first] = [shown[start - 1], shown[start]];
-    const isInWord = before?.node === first.node && before.end === first.index;
-    if (!isInWord && signs.every((sign, offset) => shown[start + offset].sign === sign)) return start;
-  }
-  return -1;
-}
-
-/** Wrap a part of a text node; a citation's button is coloured as a whole. Returns the wrapping element. */
-function wrap(node, start, end, kind) {
-  const button = node.parentElement.closest("button");
-  if (button) {
-    button.classList.add("unsupported");
-    return button;
-  }
-  const part = start > 0 ? node.splitText(start) : node;
-  if (part.length > end - start) part.splitText(end - start);
-  const span = element("span", { className: `unsupported-text ${kind}` });
-  part.replaceWith(span);
-  span.append(part);
-  return span;
-}
-
-function markRange(places, explanation, kind) {
-  const nodes = [...new Set(places.map(({ node }) => node))];
-  const { end } = places.at(-1);
-  let last;
-  for (const [order, node] of nodes.entries()) {
-    // The bracket of a number without a source, or the unit of a figure, belongs to the sentence.
-    const stop = end + (/^(?:\]|\s?[%‰])/.exec(node.data.slice(end))?.[0].length ?? 0);
-    last = wrap(node, order === 0 ? places[0].index : 0, order === nodes.length - 1 ? stop : node.length, kind);
-  }
-  last.after(element("span", { className: `unsupported-mark ${kind}`, title: explanation },
-    element("span", { "aria-hidden": "true", text: MARKS[kind].sign }),
-    element("span", { className: "visually-hidden", text: ` (${explanation}) ` })));
-}
-
-/** Mark the sentences that their sources do not support; where one cannot be found on the page, its citations. */
-export function markUnsupported(container, unsupported) {
-  let from = 0;
-  for (const sentence of unsupported) {
-    const signs = signsOf(sentence.sentence);
-    const shown = readSigns(container);
-    const cell = [...container.querySelectorAll("td")].find((one) => !one.querySelector(".unsupported-mark")
-      && readSigns(one).map(({ sign }) => sign).join("") === signs.join(""));
-    const start = cell ? shown.findIndex(({ node }) => cell.contains(node)) : findSigns(shown, signs, from);
-    if (start >= 0) {
-      const explanation = explainUnsupported(sentence);
-      markRange(shown.slice(start, start + signs.length), explanation, kindOf(sentence));
-      if (!cell) from = start + signs.length + signsOf(explanation).length;
-      continue;
-    }
-    for (const number of sentence.numbers) {
-      for (const button of container.querySelectorAll(`[data-citation="${Number(number)}"]`)) button.classList.add("unsupported");
-    }
-  }
-}

@@ -7,8 +7,6 @@ import { t } from "../common/words.js";
 const skip = () => undefined;
 const STRUCK = /^~~(?=[^\s~])([^]*?[^\s~])~~(?!~)/;
 const TAG = /^<(br|sub|sup)\s*\/?>/i;
-/** The depth of an answer's first heading: it comes below the question's. */
-let firstDepth = 1;
 
 /** Read the three tags that models write because Markdown has no signs for them: <br>, <sub> and <sup>. */
 const lineAndScript = {
@@ -78,8 +76,7 @@ const parser = new Marked({
     },
   },
   renderer: {
-    heading({ tokens, depth }) {
-      const level = Math.min(Math.max(depth - firstDepth, 0) + 3, 6);
+    heading({ tokens, level = 6 }) {
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
     },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
@@ -174,7 +171,12 @@ export function markdownView(container, decorate) {
   const shown = [];
   return (markdown) => {
     const blocks = parser.lexer(markdown).filter((block) => block.type !== "space");
-    firstDepth = blocks.find(({ type }) => type === "heading")?.depth ?? 1;
+    // An answer's headings come below the question's, and no level is left out.
+    const above = [];
+    for (const heading of /** @type {any[]} */ (blocks.filter(({ type }) => type === "heading"))) {
+      while (above.at(-1) >= heading.depth) above.pop();
+      heading.level = Math.min(above.push(heading.depth) + 2, 6);
+    }
     blocks.forEach((block, index) => {
       const raw = block.raw.trimEnd();
       if (shown[index] === raw) return;
