@@ -380,7 +380,7 @@ class TestAnswer:
         table = turn.locator(".answer-body").get_by_role("table")
         expect(table.get_by_role("columnheader")).to_have_text(["", "Kenya", "Somalia", "Difference"])
         expect(table.get_by_role("rowheader")).to_have_text(["People", "Share of the population"])
-        box: Any = turn.locator(".answer-body").get_by_role("region", name="Table")
+        box: Any = turn.locator(".answer-body").get_by_role("group", name="Table")
         turn.get_by_text("How this answer was found").click()
         assert box.evaluate("(node) => node.scrollWidth > node.clientWidth")
         assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")

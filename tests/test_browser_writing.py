@@ -145,5 +145,5 @@ def test_markdown_as_models_write_it(browser: Page, chat: ScriptedChat) -> None:
     expect(body.locator("strong")).to_have_text(["「重要」"])
     browser.set_viewport_size({"width": 390, "height": 800})
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
-    code = body.get_by_role("region", name="Code")
+    code = body.get_by_role("group", name="Code")
     assert code.evaluate("(one) => one.scrollWidth > one.clientWidth && one.tabIndex === 0")

@@ -57,7 +57,7 @@ function tableOf(chart) {
     return head;
   });
   const label = t("Table: {title}", { title: titleOf(chart) });
-  return element("div", { className: "figures-table", role: "region", "aria-label": label, tabindex: "0" },
+  return element("div", { className: "figures-table", role: "group", "aria-label": label, tabindex: "0" },
     element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body));
 }
 

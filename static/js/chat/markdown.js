@@ -132,7 +132,7 @@ function showHosts(fragment) {
 
 /** What is wider than the page scrolls in its own box, also with the keyboard. */
 function beRegion(box, label) {
-  for (const [name, value] of Object.entries({ role: "region", "aria-label": label, tabindex: "0" })) {
+  for (const [name, value] of Object.entries({ role: "group", "aria-label": label, tabindex: "0" })) {
     if (label) box.setAttribute(name, value);
     else box.removeAttribute(name);
   }

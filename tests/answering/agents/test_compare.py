@@ -79,7 +79,7 @@ class TestWithAModel:
     def test_what_the_program_says_below_is_held_to_no_passage(self, model: Bench, language: str) -> None:
         table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] |"
         told = model.ask("compare", ScriptedModel(compare=table), GROWTH, language=language)
-        assert told.answer.response.endswith(": People, Mali.")
+        assert told.answer.response.translate({0x2068: "", 0x2069: ""}).endswith(": People, Mali.")
         assert told.answer.unsupported == ()
 
     def test_an_answer_without_a_table_gets_one_of_quotations(self, model: Bench) -> None:
