@@ -91,7 +91,7 @@ export function openMenu(conversation, button) {
 export function openDownloads(button, { question, messageId }, markdown) {
   const formats = document.body.dataset.shared ? ["markdown"] : ["markdown", "docx", "xlsx"];
   chosen = { conversation_id: current() };
-  showMenu(document.body, button, `&message_id=${messageId}`, formats);
+  showMenu(document.querySelector("main"), button, `&message_id=${messageId}`, formats);
   Object.assign(menu.querySelector("[data-export=markdown]"), markdownFile(markdown, question));
 }
 
