@@ -141,13 +141,13 @@ def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalo
 
 
 def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
-    condition = scope.get(field)
-    if condition is not None and not condition.matches(value):
+    if (condition := scope.get(field)) is not None and not condition.matches(value):
         return False
-    if not scope.collections:
+    documents = Scope.of({name: chosen for name, chosen in scope.conditions if name == DOCUMENT})
+    if not (scope.collections or documents):
         return True
-    inside = catalog.values(field, scope.widest().within(scope.collections))
-    return not inside or value in inside  # without any value nobody can say what the collections leave out
+    inside = catalog.values(field, scope.widest().within(scope.collections).and_(documents))
+    return not inside or value in inside  # without any value nobody can say what is left out
 
 
 def _missing_countries(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
@@ -188,7 +188,7 @@ def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
 
 
 def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
-    if scope.get(COUNTRY) != scope.widest().get(COUNTRY):
+    if scope.get(COUNTRY) != scope.widest().get(COUNTRY) or scope.get(DOCUMENT) is not None:
         return say("Change the scope to ask about another country.")
     names = [with_article(str(name), say) for name in catalog.values(COUNTRY, scope)]
     if not names:

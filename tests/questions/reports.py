@@ -28,7 +28,7 @@ class Reports:
 
 def _record(country: str, year: int) -> DocumentRecord:
     title = " ".join(filter(None, [f"{country}:" if country else "", "Country Report", str(year or "")]))
-    metadata: dict[str, Value] = {}
+    metadata: dict[str, Value] = {"document_name": title}
     if country:
         metadata["country_name"] = country
     if year:
