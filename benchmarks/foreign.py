@@ -90,6 +90,8 @@ def measure(folder: Path, questions: list[Json], chosen: argparse.Namespace) -> 
         )
         try:
             answers = [ask(chosen.port, question["question"]) for question in questions]
+            if server.poll() is not None:
+                sys.exit(f"Another program answered at port {chosen.port}. Choose a free one by --port.")
         finally:
             server.terminate()
             server.wait()
