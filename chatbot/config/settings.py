@@ -281,7 +281,7 @@ class Settings(BaseModel):
     max_upload_mb: int = Field(50, ge=1, le=2000)
     """Largest file that is read, in megabytes."""
     ingestion_workers: int = Field(2, ge=1, le=16)
-    """Files that one process ingests at the same time."""
+    """Files that one process ingests at the same time, besides those that wait for another server."""
     ocr_pages: int = Field(100, ge=0)
     """Most pages of a file that OCR reads, with the extra ocr. 0: none."""
     upload_quota_mb: int | None = Field(None, ge=1)

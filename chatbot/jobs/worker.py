@@ -9,6 +9,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from ..domain.errors import (
     SupersededError,
 )
 from ..domain.request import Cancellation, limit_of
-from ..library.control import JobControl, heartbeat
+from ..library.control import FILES_AT_ONCE, JobControl, aside, heartbeat
 from ..library.fetching import READABLE, fetch
 from ..library.fetching.transport import ANYWHERE, PUBLIC
 from ..library.pipeline import IngestionService
@@ -53,6 +54,7 @@ class Worker(ABC):
     def __init__(self, idle_seconds: float) -> None:
         """``idle_seconds``: pause after a `work_once` that found nothing to do."""
         self._idle_seconds = idle_seconds
+        self._helpers: set[threading.Thread] = set()
         self._woken = threading.Event()
         self._stopping = threading.Event()
 
@@ -71,6 +73,8 @@ class Worker(ABC):
             if not busy:
                 self._woken.wait(self._idle_seconds)
                 self._woken.clear()
+        for helper in tuple(self._helpers):
+            helper.join()
 
     def wake(self) -> None:
         """Look for work now instead of after the pause."""
@@ -84,7 +88,8 @@ class Worker(ABC):
 
 class IngestionWorker(Worker):
     """Reads the queued files. The files in progress when it is closed go to the next worker. ``fetch(file, folder,
-    cancel)`` puts the file's original on disk and returns its path and the stored file's id."""
+    cancel)`` puts the file's original on disk and returns its path and the stored file's id. While a file waits for
+    another server, such as the embedding model's, a further thread reads the next one."""
 
     outage = "The ingestion waits"
 
@@ -96,14 +101,16 @@ class IngestionWorker(Worker):
         fetch: Callable[[IngestionFile, Path, Cancellation], tuple[Path, str]],
         tidy: Callable[[], None] = lambda: None,
         idle: Callable[[], object] = lambda: None,
+        at_once: int = 1,
     ) -> None:
-        """``tidy`` is called after each file, ``idle`` when there is none."""
+        """``tidy`` is called after each file, ``idle`` when there is none. ``at_once``: threads that do not wait."""
         super().__init__(IDLE_SECONDS)
         self._queue = queue
         self._service = service
         self._fetch = fetch
         self._tidy = tidy
         self._idle = idle
+        self._turns = threading.Semaphore(at_once)
         self._cancellations: set[Cancellation] = set()
 
     def close(self) -> None:
@@ -113,12 +120,32 @@ class IngestionWorker(Worker):
             cancel.cancel()
 
     def work_once(self) -> bool:
-        file = self._queue.claim(uuid.uuid4().hex)
-        if file is None or not self._work(file):
+        with self._turns:
+            file = self._queue.claim(uuid.uuid4().hex)
+            is_done = file is not None and self._work(file)
+            if is_done:
+                self._tidy()
+        if not is_done and threading.current_thread() not in self._helpers:
             self._idle()
-            return False
-        self._tidy()
-        return True
+        return is_done
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        def help_out() -> None:
+            try:
+                while not self._stopping.is_set() and self.work_once():
+                    pass
+            except DependencyError as error:
+                log.warning("%s: %s", self.outage, error.message)
+            finally:
+                self._helpers.discard(threading.current_thread())
+
+        if len(self._helpers) < FILES_AT_ONCE:
+            helper = threading.Thread(target=help_out, name="ingestion-helper", daemon=True)
+            self._helpers.add(helper)
+            helper.start()
+        with aside(self._turns):
+            yield
 
     def _work(self, file: IngestionFile) -> bool:
         """Return False when the disk is full: the file is tried again later."""
@@ -158,6 +185,7 @@ class IngestionWorker(Worker):
             indexing=partial(note, "indexing"),
             reading=lambda page: self._queue.note(file, state="loading", detail=f"OCR reads page {page}."),
             refresh=renew,
+            aside=self._aside,
         )
         try:
             with heartbeat("ingestion-beat", BEAT_SECONDS, renew):

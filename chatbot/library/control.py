@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -18,6 +18,8 @@ from ..domain.request import Cancellation
 T = TypeVar("T")
 LEASE_SECONDS = 30.0
 POLL_SECONDS = 0.5
+FILES_AT_ONCE = 24
+"""Files of one process that are in progress, those included that wait for another server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class JobControl:
     patience: float = 600.0
     refresh: Callable[[], object] = lambda: None
     """Sets ``cancel`` when the work was cancelled in the database."""
+    aside: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Surrounds a wait for another server."""
 
     def check(self) -> None:
         """Raises CancelledError once ``cancel`` is set; StoppedError when another process continues the work."""
@@ -71,6 +75,16 @@ class Retries:
 
 
 NO_RETRIES = Retries(tries=1)
+
+
+@contextmanager
+def aside(turns: threading.Semaphore) -> Iterator[None]:
+    """Let another thread have the turn of this one for the block."""
+    turns.release()
+    try:
+        yield
+    finally:
+        turns.acquire()
 
 
 @contextmanager

@@ -264,8 +264,8 @@ def metadata_of(stem: str) -> dict[str, Value]:
 def _mentions(text: str) -> Counter[str]:
     """Return how often a text names each country."""
     counts: Counter[str] = Counter()
-    for country in find_countries(text):
-        if len(country.keys) == 1 and len(country.keys[0]) == ISO_CODE_LENGTH and not country.taken_as:
+    for country in find_countries(text, misspelt=False):
+        if len(country.keys) == 1 and len(country.keys[0]) == ISO_CODE_LENGTH:
             counts[country.keys[0]] += not country.text[:1].islower()
     return +counts
 

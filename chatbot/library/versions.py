@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -173,7 +174,8 @@ class VersionWriter:
             control.indexing(total - behind, total)
             if time.monotonic() >= until or (retired and control.cancel.cancelled):
                 return False
-            control.cancel.wait(pause)
+            with control.aside():
+                control.cancel.wait(pause)
             if written:
                 control.check()
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -192,7 +194,8 @@ class VersionWriter:
         step = LOCAL_BATCH if self.embedder.local else len(new) or 1
         for start in range(0, len(new), step):
             part = new[start : start + step]
-            made = self.retries.run(partial(self.embedder.embed_documents, part), control)
+            with nullcontext() if self.embedder.local else control.aside():
+                made = self.retries.run(partial(self.embedder.embed_documents, part), control)
             vectors.update(zip(part, made, strict=True))
         control.check()
         return np.stack([vectors[text] for text in texts])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from chatbot.jobs.worker import MAX_TRIES
 from chatbot.library import control, versions
 from chatbot.library.control import Retries
 from chatbot.library.sources import document_id, folder_sources
+from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.library.helpers import Embedding, KilledError, assert_consistent, passages_of, raising, until, write
 from tests.library.helpers import record_of as registered
 
@@ -44,18 +47,23 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def start(services: Services, tmp_path: Path) -> Start:
-    """``start(a="zebra", b="lion ant")``: stores these files, as an upload does, and queues them as one job."""
-    services.prepare()
+def start(services: Services, start_in: Callable[[Services], Start]) -> Start:
+    return start_in(services)
 
-    def queue(**texts: str) -> Ingestion:
+
+@pytest.fixture
+def start_in(tmp_path: Path) -> Callable[[Services], Start]:
+    """``start(a="zebra", b="lion ant")``: stores these files, as an upload does, and queues them as one job."""
+
+    def queue(services: Services, /, **texts: str) -> Ingestion:
+        services.prepare()
         files = []
         for name, words in texts.items():
             file_id = services.storage.files.put(write(tmp_path, passages_of(*words.split()), f"{name}.md"))
             files.append(IngestionFile("", "", f"{name}.md", f"uploads/{name}.md", file_id=file_id))
         return services.storage.ingestions.create(files)
 
-    return queue
+    return lambda services: partial(queue, services)
 
 
 def states(services: Services, job: Ingestion) -> list[str]:
@@ -95,6 +103,26 @@ def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
     assert all(detail.startswith("Too many requests. Trying again in") for _, detail in seen[2:])
     assert len(embedding.taken()) == 4
     assert (only(services, job).state, only(services, job).detail) == ("done", "")
+
+
+def test_files_are_read_while_others_wait_for_the_embedding_endpoint(
+    settings: Settings, tmp_path: Path, start_in: Callable[[Services], Start]
+) -> None:
+    """With one turn; the passages of the files that waited go in one request."""
+    with FakeOpenAI(dimensions=1536) as server:
+        server.embed(*[Reply(silent_before=1.0)] * 2)
+        remote = {"embedding_provider": "openai", "embedding_model": "text-embedding-ada-002", "ingestion_workers": 1}
+        with Services(settings.override(**remote, **server.as_settings)) as services:
+            job = start_in(services)(**{f"n{number}": f"zebra lion {number}" for number in range(8)})
+            worker = services.ingesting.worker
+            thread = threading.Thread(target=worker.run)
+            thread.start()
+            until(lambda: set(states(services, job)) == {"done"})
+            worker.close()
+            thread.join()
+            assert not worker._helpers
+            assert sum(record.chunks for record in services.storage.documents.all()) >= 16
+        assert max(len(request.body["input"]) for request in server.received(EMBEDDINGS)) > versions.BATCH
 
 
 def test_a_stored_file_that_vanished_is_said(services: Services, start: Start) -> None:

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, mkdtemp
+from threading import Semaphore, Thread
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...config.settings import MEGABYTE
-from ...domain.errors import CancelledError, LoadError, NotFoundError, SupersededError
+from ...domain.errors import CancelledError, ChatbotError, LoadError, NotFoundError, SupersededError
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.json import parse
+from ...domain.request import Cancellation
 from ...jobs.sync import SourceChange
 from ...language import count_of
 from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
-from ...library.control import JobControl
+from ...library.control import FILES_AT_ONCE, JobControl, aside
 from ...library.derived import COLUMNS, SEPARATOR, read_glossary
 from ...library.loaders import ARCHIVE, LOADERS, suffixes
 from ...library.sources import WEB, Overrides, Source, folder_sources
 from ..web.files import csv_text
+from . import progress_bar
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 EVERY_FILE = "**/*"
+Result = tuple[str, int, str]
 
 
 @click.command()
@@ -81,15 +89,14 @@ def ingest(
             raise click.UsageError("--title is for a single file.")
         outcomes: list[str] = []
         try:
-            label = _ProgressLabel()
-            with click.progressbar(works, label="Ingesting", item_show_func=label.text, file=sys.stderr) as bar:
-                for work in bar:
-                    label.bar = bar
-                    outcome, chunks, about = _ingest(services, work, overrides, label, dry_run=dry_run, strict=strict)
+            with progress_bar("Ingesting", len(works)) as bar:
+                run = partial(_ingest, services, overrides, bar, dry_run=dry_run, strict=strict)
+                for outcome, chunks, about in _in_threads(services, works, run):
                     passages = f"{chunks:6} passages" if chunks else " " * 15
                     outcomes.append(outcome)
                     erase = "\r\033[K" if sys.stderr.isatty() else ""
                     click.echo(f"{erase}{outcome:9}  {passages}  {about}", err=True)
+                    bar.update(1)
         except KeyboardInterrupt:
             raise click.ClickException("interrupted. Finished files are kept; run the command again.") from None
     failed, count = outcomes.count("failed"), len(outcomes)
@@ -98,30 +105,44 @@ def ingest(
         raise LoadError(f"{failed} of {count} files could not be read.")
 
 
+def _in_threads(
+    services: Services, works: Sequence[_Work], ingest: Callable[[_Work, JobControl], Result]
+) -> Iterator[Result]:
+    """Yield the results in order. An interrupt waits for the files in progress, but not for a server without answer."""
+    results = [Future[Result]() for _ in works]
+    waiting = deque(zip(works, results, strict=True))
+    stop, turns = Cancellation(), Semaphore(services.settings.ingestion_workers)
+    control = JobControl(cancel=stop, stopping=lambda: stop.cancelled, aside=partial(aside, turns))
+
+    def run() -> None:
+        while waiting:
+            with turns, suppress(IndexError):
+                work, result = waiting.popleft()
+                try:
+                    result.set_result(ingest(work, control))
+                except (ChatbotError, click.ClickException) as error:
+                    result.set_exception(error)
+                finally:
+                    result.cancel()  # after a bug
+
+    threads = [Thread(target=run, daemon=True) for _ in works[:FILES_AT_ONCE]]
+    try:
+        for thread in threads:
+            thread.start()
+        yield from (result.result() for result in results)
+    finally:
+        waiting.clear()
+        stop.cancel()
+        for thread in threads:
+            thread.join(0.2)
+
+
 @dataclass(frozen=True)
 class _Work:
     """Something to ingest; ``source`` may have to fetch it first."""
 
     name: str
     source: Callable[[], Source]
-
-
-class _ProgressLabel:
-    """The text beside the progress bar: the file, and its passages so far."""
-
-    bar: Any = None
-    passages = ""
-
-    def text(self, work: _Work | None) -> str | None:
-        return f"{work.name} {self.passages}" if work else None
-
-    def reading(self, page: int) -> None:
-        self.passages = f"page {page}"
-        self.bar.render_progress()
-
-    def progress(self, done: int, total: int) -> None:
-        self.passages = f"{done}/{total}" if done < total else ""
-        self.bar.render_progress()
 
 
 def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[_Work]:
@@ -159,12 +180,17 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
 
 
 def _ingest(
-    services: Services, work: _Work, overrides: dict[str, Any], label: _ProgressLabel, *, dry_run: bool, strict: bool
-) -> tuple[str, int, str]:
+    services: Services, overrides: dict[str, Any], bar: Any, work: _Work, control: JobControl, *,
+    dry_run: bool, strict: bool,
+) -> Result:  # fmt: skip
     """Ingest a file. Return the outcome, "failed" if it cannot be read; the number of passages; title and metadata."""
 
     def waiting(reason: str) -> None:
         click.secho(f"\n{work.name}: {reason}", fg="yellow", err=True)
+
+    def show(progress: str) -> None:
+        bar.label = f"Ingesting {work.name} {progress}".rstrip()
+        bar.render_progress()
 
     service = services.ingesting.service
     try:
@@ -181,7 +207,8 @@ def _ingest(
                 for one in document.proposed
             )
             return planned.outcome, 0, "\n".join((title, *proposed, *(f"    {note}" for note in document.notes)))
-        control = JobControl(label.progress, waiting, reading=label.reading)
+        progress = lambda done, total: show(f"{done}/{total}" if done < total else "")  # noqa: E731
+        control = replace(control, progress=progress, waiting=waiting, reading=lambda page: show(f"page {page}"))
         result = service.ingest(source, overrides=overrides, control=control)
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)

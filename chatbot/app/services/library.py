@@ -204,6 +204,7 @@ class Ingesting:
             fetch=self.originals.fetch,
             tidy=self.originals.tidy,
             idle=self.finish_deletions,
+            at_once=self.settings.ingestion_workers,
         )
 
     @lazy

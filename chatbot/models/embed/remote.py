@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +16,7 @@ from openai import BadRequestError, OpenAI
 
 from ...config.settings import Settings
 from ...domain import Matrix, Vector
-from ...domain.errors import CancelledError, EmbedderMismatchError, EmbeddingError, SettingsError
+from ...domain.errors import CancelledError, ChatbotError, EmbedderMismatchError, EmbeddingError, SettingsError
 from ...domain.request import RequestContext
 from ...language import estimate_tokens
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
@@ -25,6 +28,10 @@ _TOO_MANY = re.compile(
     r"\bbatch|too many (?:inputs|texts)|at most \d+ (?:inputs|texts)|array.*(?:long|large)", re.IGNORECASE
 )
 """Messages of endpoints about more texts than they take in one request."""
+
+
+MAX_REQUESTS = 2
+"""Requests with passages that are under way at once. What files send meanwhile waits, and goes in one request."""
 
 
 class RemoteEmbedder(ABC):
@@ -45,6 +52,8 @@ class RemoteEmbedder(ABC):
         reads = min(settings.embedding_max_tokens or listed.max_tokens, self.provider.request_tokens)
         prefix = max(self._prefixes.values(), key=len)
         self.max_tokens = reads - (estimate_tokens(prefix) if prefix else 0)
+        self._waiting: dict[Future[Matrix | None], list[str]] = {}
+        self._joining, self._requests = threading.Lock(), threading.Semaphore(MAX_REQUESTS)
 
     @property
     def dimensions(self) -> int:
@@ -88,10 +97,38 @@ class RemoteEmbedder(ABC):
         if not all(text.strip() for text in texts):
             raise EmbeddingError("An empty text cannot be embedded.")
 
-        def embed(pieces: list[str]) -> Matrix:
+        def send(pieces: list[str]) -> Matrix:
             return np.vstack([self._sent(batch, kind, request) for batch in self._batches(pieces)])
 
+        joins = kind == "document" and request is None
+        embed = partial(self._joined, send) if joins else send
         return embed_windows(texts, self.max_tokens, self.count_tokens, embed)
+
+    def _joined(self, send: Callable[[list[str]], Matrix], texts: list[str]) -> Matrix:
+        """Send texts together with those of other threads that wait; alone where what is wrong may be wrong with one of
+        them only."""
+        own = Future[Matrix | None]()
+        with self._joining:
+            self._waiting[own] = texts
+        with self._requests:
+            with self._joining:
+                group, self._waiting = self._waiting, {}
+            try:
+                rows = send([text for part in group.values() for text in part]) if group else np.empty(0, np.float32)
+                for result, part in group.items():
+                    result.set_result(rows[: len(part)])
+                    rows = rows[len(part) :]
+            except ChatbotError as error:
+                for result in group:
+                    if len(group) > 1 and error.retry_after is None:
+                        result.set_result(None)
+                    else:
+                        result.set_exception(error)
+            finally:
+                for result in group:
+                    result.cancel()  # after a bug
+        vectors = own.result()
+        return send(texts) if vectors is None else vectors
 
     def _sent(self, texts: list[str], kind: Kind, request: RequestContext | None) -> Matrix:
         """Embed a batch; in halves, from now on, where the endpoint says that it is too large."""

@@ -259,7 +259,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
         environment = {**process_environment, **server.as_environment, **settings}
         command = ("-m", "chatbot", "ingest", str(folder), "--chunk-size", "100")
 
-        server.embed(*[Reply()] * 3, Reply(silent_before=60.0))
+        server.embed(*[Reply()] * 3, Reply(silent_before=2.0))
         with started(environment, *command, start_new_session=True) as process:
             server.wait_for(EMBEDDINGS, 4, 30)
             os.killpg(process.pid, signal.SIGINT)

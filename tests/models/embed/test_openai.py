@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import EmbeddingError
 from chatbot.models.embed.providers import PROVIDERS
-from chatbot.models.embed.remote import OpenAIEmbedder, build
+from chatbot.models.embed.remote import MAX_REQUESTS, OpenAIEmbedder, build
 from tests.fakes.openai_replies import embedding_row, word_hashes
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 
@@ -72,6 +73,21 @@ class TestVectors:
         ]
         server.embed(Reply(body={"object": "list", "model": "m", "data": shuffled}))
         assert embedder().embed_documents(["a", "b", "c"]).tolist() == np.eye(3).tolist()
+
+    def test_threads_share_requests_and_a_text_that_is_refused_fails_alone(self, embedder, server) -> None:
+        server.embed(*[Reply(silent_before=0.3)] * MAX_REQUESTS)
+        server.always(EMBEDDINGS, lambda request: Reply(status=400 if "bad" in request.body["input"] else 200))
+        shared, texts = embedder(), [*map(str, range(MAX_REQUESTS)), "bad", "growth", "population"]
+        with ThreadPoolExecutor(len(texts)) as pool:
+            results = []
+            for place, text in enumerate(texts):
+                results.append(pool.submit(shared.embed_documents, [text]))
+                if place < MAX_REQUESTS:
+                    server.wait_for(EMBEDDINGS, place + 1)
+        sizes = [len(request.body["input"]) for request in server.received(EMBEDDINGS)]
+        assert sorted(sizes, reverse=True) == [3, *[1] * (MAX_REQUESTS + 3)]
+        assert [text for text, one in zip(texts, results, strict=True) if one.exception()] == ["bad"]
+        assert results[-1].result()[0] == pytest.approx(np.array(unit("population")), abs=1e-6)
 
 
 class TestDimensions:
