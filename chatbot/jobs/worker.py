@@ -9,7 +9,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -89,7 +89,7 @@ class Worker(ABC):
 class IngestionWorker(Worker):
     """Reads the queued files. The files in progress when it is closed go to the next worker. ``fetch(file, folder,
     cancel)`` puts the file's original on disk and returns its path and the stored file's id. While a file waits for
-    another server, such as the embedding model's, a further thread reads the next one."""
+    another server, a further thread reads the next one."""
 
     outage = "The ingestion waits"
 
@@ -133,10 +133,9 @@ class IngestionWorker(Worker):
     def _aside(self) -> Iterator[None]:
         def help_out() -> None:
             try:
-                while not self._stopping.is_set() and self.work_once():
-                    pass
-            except DependencyError as error:
-                log.warning("%s: %s", self.outage, error.message)
+                with suppress(DependencyError):  # the other threads report it
+                    while not self._stopping.is_set() and self.work_once():
+                        pass
             finally:
                 self._helpers.discard(threading.current_thread())
 

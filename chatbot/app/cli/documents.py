@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -65,11 +63,12 @@ Result = tuple[str, int, str]
 @click.option(
     "--strict-csv", "strict", is_flag=True, help='Refuse a CSV table that has no column "Text", and name its columns.'
 )
+@click.option("--yes", "confirmed", is_flag=True, help="Do not ask before the chat model summarises many files.")
 @click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and show what would happen.")
 @click.pass_obj
 def ingest(
     services: Services, /, paths: tuple[str, ...], pattern: str, name: str, strict: bool, dry_run: bool,
-    **flags: Any,
+    confirmed: bool, **flags: Any,
 ) -> None:  # fmt: skip
     """Read files, folders, web pages (https://...) or standard input (-), so that questions can be asked of them.
 
@@ -87,6 +86,9 @@ def ingest(
             raise click.UsageError(f"No file to read in {', '.join(paths)}.")
         if flags["title"] and len(works) != 1:
             raise click.UsageError("--title is for a single file.")
+        if len(works) > (services.ingesting.ask_above or len(works)) and not (dry_run or confirmed):
+            calls = f"The chat model writes a summary of each of these {len(works)} files, one call for each new one"
+            click.confirm(f"{calls} (SUMMARIES=auto; --yes does not ask). Go on?", abort=True, err=True)
         outcomes: list[str] = []
         try:
             with progress_bar("Ingesting", len(works)) as bar:
@@ -110,15 +112,15 @@ def _in_threads(
 ) -> Iterator[Result]:
     """Yield the results in order. An interrupt waits for the files in progress, but not for a server without answer."""
     results = [Future[Result]() for _ in works]
-    waiting = deque(zip(works, results, strict=True))
+    todo = zip(works, results, strict=True)
     stop, turns = Cancellation(), Semaphore(services.settings.ingestion_workers)
     control = JobControl(cancel=stop, stopping=lambda: stop.cancelled, aside=partial(aside, turns))
 
     def run() -> None:
-        while waiting:
-            with turns, suppress(IndexError):
-                work, result = waiting.popleft()
+        for work, result in todo:
+            with turns:
                 try:
+                    control.check()
                     result.set_result(ingest(work, control))
                 except (ChatbotError, click.ClickException) as error:
                     result.set_exception(error)
@@ -131,7 +133,6 @@ def _in_threads(
             thread.start()
         yield from (result.result() for result in results)
     finally:
-        waiting.clear()
         stop.cancel()
         for thread in threads:
             thread.join(0.2)

@@ -88,7 +88,7 @@ class Ingesting:
     @lazy
     def service(self) -> IngestionService:
         settings, summary = self.settings, self.sample_summary
-        if settings.summaries == "model" or (settings.summaries == "auto" and settings.openai_api_key):
+        if settings.summaries == "model" or self.ask_above:
             model = ModelSummary(self._services.answering.small_chat_model, input_tokens=settings.context_tokens)
             summary = Summary("model", model)
         return IngestionService(
@@ -98,6 +98,11 @@ class Ingesting:
             leases=self._storage.facts,
             summary=summary,
         )
+
+    @property
+    def ask_above(self) -> int | None:
+        """The number of files above which a person is asked first: the chat model summarises them unasked."""
+        return 50 if self.settings.summaries == "auto" and self.settings.openai_api_key else None
 
     @lazy
     def loader(self) -> LoaderPool:

@@ -120,7 +120,8 @@ def operator() -> Response:
 def documents() -> Response:
     """Show the page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"
-    return with_owner(make_response(render_template("documents.html", suffixes=(*suffixes(), ARCHIVE), most=most)))
+    offered = {"suffixes": (*suffixes(), ARCHIVE), "most": most, "ask_above": services().ingesting.ask_above}
+    return with_owner(make_response(render_template("documents.html", **offered)))
 
 
 @assets.app_template_global("_")

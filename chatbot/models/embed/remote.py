@@ -100,8 +100,7 @@ class RemoteEmbedder(ABC):
         def send(pieces: list[str]) -> Matrix:
             return np.vstack([self._sent(batch, kind, request) for batch in self._batches(pieces)])
 
-        joins = kind == "document" and request is None
-        embed = partial(self._joined, send) if joins else send
+        embed = partial(self._joined, send) if kind == "document" and request is None else send
         return embed_windows(texts, self.max_tokens, self.count_tokens, embed)
 
     def _joined(self, send: Callable[[list[str]], Matrix], texts: list[str]) -> Matrix:
@@ -119,11 +118,9 @@ class RemoteEmbedder(ABC):
                     result.set_result(rows[: len(part)])
                     rows = rows[len(part) :]
             except ChatbotError as error:
+                alone = len(group) > 1 and error.retry_after is None
                 for result in group:
-                    if len(group) > 1 and error.retry_after is None:
-                        result.set_result(None)
-                    else:
-                        result.set_exception(error)
+                    result.set_result(None) if alone else result.set_exception(error)
             finally:
                 for result in group:
                     result.cancel()  # after a bug

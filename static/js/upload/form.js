@@ -165,6 +165,20 @@ export function wireUpload({ onIngestion }) {
     stage([]);
     byId("file-input").focus();
   });
-  onSubmit(form, () => staged.length && !sending && submit(onIngestion));
+  const summaries = byId("summaries-dialog");
+  if (summaries) {
+    wireDialog(summaries);
+    byId("summaries-go").addEventListener("click", () => {
+      summaries.close();
+      submit(onIngestion);
+    });
+  }
+  onSubmit(form, () => {
+    if (!staged.length || sending) return;
+    if (!summaries || staged.length <= form.dataset.askAbove) return void submit(onIngestion);
+    const number = staged.length;
+    byId("summaries-text").textContent = t("The language model writes a summary of each of these {number} documents, one request for each.", { number });
+    summaries.showModal();
+  });
   return showFormats();
 }

@@ -14,12 +14,13 @@ from shutil import make_archive
 import pytest
 
 from chatbot.app.services import Services
+from chatbot.app.services.library import Ingesting
 from chatbot.config.settings import Settings
 from tests.app.cli.conftest import Result, Run
 from tests.app.cli.processes import started
 from tests.conftest import KENYA_2023, write_report
 from tests.data import cases
-from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
+from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.web_server import Page, WebServer
 
 CASES = cases(__file__)
@@ -245,6 +246,22 @@ class TestFlags:
         assert (missing.status, "No file or folder 'nowhere.md'." in missing.err) == (2, True)
         assert run("ingest").status == 2
         assert run("documents", "list").out.splitlines()[-1] == "0 reports, 0 passages"
+
+
+def test_many_summaries_by_the_chat_model_are_asked_for(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        write_report(tmp_path / "two", f"# Note {number}\n\nA lake.", f"note-{number}")
+    monkeypatch.setattr(Ingesting, "ask_above", 1)
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    with FakeOpenAI() as server:
+        settings = {**server.as_environment, "SUMMARIES": "auto"}
+        asked = run("ingest", str(tmp_path / "two"), **settings)
+        assert (asked.status, "summary of each of these 2 files" in asked.err, server.calls(CHAT)) == (1, True, 0)
+        assert run("ingest", str(tmp_path / "two"), "--dry-run", **settings).status == 0
+        assert run("ingest", str(tmp_path / "two"), "--yes", **settings).status == 0
+        assert server.calls(CHAT) == 2
 
 
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
