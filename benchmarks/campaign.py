@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent
 CAMPAIGNS = {
     "kills": "tests/library/test_killed.py",
     "requests": "tests/app/web/test_any_request.py",
+    "files": "tests/library/loaders/test_fuzz.py",
     "filters": "tests/database/test_collection.py",
     "replies": "tests/answering/agents/test_fuzzed.py",
     "replacements": "tests/library/test_late_search.py",

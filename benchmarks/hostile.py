@@ -3,12 +3,12 @@
     python -m benchmarks hostile [--only NAME ...] [--json]
 
 The server is `python app.py` without a key and without reports. Of each input: the CPU seconds that the server and its
-reading processes spend on it (from /proc) until it is done or refused, at most PATIENCE seconds; for uploads, how many
-passages it becomes, after how long the next person's small file was searchable, which was sent right after it, and how
-long it takes until it is cancelled; for attachments and questions, the CPU seconds that are spent in the second after
-the client went away. Embedding a passage costs the same whoever sends it, so the CPU seconds are compared with those of
-honest text of as many passages, and the passages with those of honest text of the same size. On a machine that others
-use, waiting counts as the CPU seconds that were spent meanwhile.
+reading processes spend on it (from /proc) until it is done or refused, at most PATIENCE seconds; for uploads, after how
+long the next person's small file was searchable, which was sent right after it, and how long it takes until it is
+cancelled; for attachments and questions, the CPU seconds that are spent in the second after the client went away.
+Embedding a kB of passages costs the same whoever sends it, so the CPU seconds are compared with those of as much honest
+text, and the passages, cut in this process, with the size of the file. On a machine that others use, waiting counts as
+the CPU seconds that were spent meanwhile.
 """
 
 from __future__ import annotations
@@ -29,15 +29,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain.errors import LoadError
+from chatbot.library.sources import Source
+
 from .hostile_inputs import Hostile, inputs, prose
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 12.0
 SHARE, TIMES, HONEST = 2.0, 1.5, 50
-"""CPU seconds that any input may cost; else so many times what honest text of as many passages does, measured on so
-many kB."""
-PASSAGES, REPEATED = 100, 10
-"""Passages that any input may become; else so many times those of honest text of its size."""
+"""CPU seconds that any input may cost; else so many times what honest text does whose passages are as long, measured on
+so many kB."""
+PASSAGES, REPEATED = 100.0, 10
+"""kB of passages, with the headings that each repeats, that any input may become; else so many times its own."""
 CANCELLED, IDLE, NEXT, BEAT = 1.0, 0.3, 5.0, 0.5
 """Seconds that a cancellation may take; of CPU in the second after a client has left; until the next upload is done;
 between two looks of a worker whether its file was cancelled."""
@@ -112,23 +117,21 @@ def upload(server: Server, name: str, data: bytes) -> str:
     return str(answer["ingestion_id"]) if status == 202 else ""
 
 
-def outcome(server: Server, job: str, until: float) -> tuple[str, int]:
-    """How the job ended, "" where it had not by then; and its passages, 0 while they are not counted."""
-    passages = 0
+def outcome(server: Server, job: str, until: float) -> str:
+    """How the job ended, "" where it had not by then."""
     while job and time.monotonic() < until:
         (file,) = server.send("GET", f"/api/ingestions/{job}")[1]["files"]
-        passages = file["chunks"]
         if file["state"] in {"done", "failed", "cancelled"}:
-            return str(file["error"] or file["state"]), passages
+            return str(file["error"] or file["state"])
         time.sleep(0.05)
-    return "" if job else "refused", passages
+    return "" if job else "refused"
 
 
 def waited(server: Server, job: str, longest: float, pause: float) -> float:
     """Seconds until the job has ended: where others use the machine, the CPU seconds of the server meanwhile, and the
     ``pause`` in which it may sleep."""
     began, before = time.monotonic(), server.cpu()
-    ended, _ = outcome(server, job, began + longest)
+    ended = outcome(server, job, began + longest)
     took = time.monotonic() - began
     return min(took, server.cpu() - before + pause) if ended else took
 
@@ -139,8 +142,8 @@ def of_upload(server: Server, one: Hostile) -> Row:
     time.sleep(0.2)  # it has begun
     other = upload(server, f"next-{one.name}.md", f"# Next {one.name}\n\nCoffee is grown in the valley.".encode())
     beside = waited(server, other, PATIENCE, BEAT)
-    ended, passages = outcome(server, job, began + PATIENCE)
-    row = {"cpu": server.cpu() - before, "next": beside, "passages": passages, "outcome": ended[:70] or "not done"}
+    ended = outcome(server, job, began + PATIENCE)
+    row = {"cpu": server.cpu() - before, "next": beside, "outcome": ended[:70] or "not done"}
     if row["cpu"] < SHARE / 2:
         return row
     if not ended:
@@ -193,26 +196,39 @@ def running() -> Iterator[Server]:
 WAYS: dict[str, Callable[[Server, Hostile], Row]] = {"upload": of_upload, "ask": of_question}
 
 
+def passages_of(services: Services, one: Hostile) -> float:
+    """kB of the passages that the file becomes; 0 where it is refused or is a question."""
+    if one.is_question:
+        return 0.0
+    path = services.settings.data_dir / one.name
+    path.write_bytes(one.data)
+    try:
+        document = services.ingesting.service.plan(Source(path, one.name)).document
+        return sum(len(chunk.search_text) for chunk in services.ingesting.ingestor.cut(document, "")) / 1000
+    except LoadError:
+        return 0.0
+
+
 def measured(only: list[str]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
-    with running() as server:
-        honest = {way: measure(server, prose(HONEST))["cpu"] / HONEST for way, measure in WAYS.items()}
-        usual = server.send("GET", "/api/documents?q=prose.txt")[1]["documents"][0]["chunks"] / HONEST
-        shown = {way: round(cpu, 4) for way, cpu in honest.items()}
-        print("an honest kilobyte:", shown, f"{usual:.2f} passages", flush=True)
-        for one in inputs():
-            if only and one.name not in only:
-                continue
-            size, row = len(one.data) / 1000, Row()
-            for way, measure in WAYS.items():
-                if way == "upload" and one.is_question:
+    with tempfile.TemporaryDirectory() as folder, running() as server:
+        settings = Settings(data_dir=Path(folder), chat_model="extractive", sample_data="off")
+        with Services(settings) as services:
+            usual = passages_of(services, prose(HONEST))
+            honest = {way: measure(server, prose(HONEST))["cpu"] / usual for way, measure in WAYS.items()}
+            print("an honest kilobyte of passages:", {way: round(cpu, 4) for way, cpu in honest.items()}, flush=True)
+            for one in inputs():
+                if only and one.name not in only:
                     continue
-                passages = row.get("passages", 0)
-                row = rows[f"{one.name} {way}"] = measure(server, one)
-                row["share"] = max(SHARE, TIMES * honest[way] * max(size, row.get("passages", passages) / usual))
-                row["most passages"] = max(PASSAGES, REPEATED * usual * size)
-                values = (f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
-                print(f"{one.name:20} {way:7}", *values, flush=True)
+                size = passages_of(services, one)
+                for way, measure in WAYS.items():
+                    if way == "upload" and one.is_question:
+                        continue
+                    row = rows[f"{one.name} {way}"] = measure(server, one)
+                    row["passages"], row["most passages"] = size, max(PASSAGES, REPEATED * len(one.data) / 1000)
+                    row["share"] = max(SHARE, TIMES * honest[way] * max(size, len(one.data) / 1000))
+                    shown = (value if key == "outcome" else f"{key} {value:.2f}" for key, value in row.items())
+                    print(f"{one.name:20} {way:7}", *shown, flush=True)
     return rows
 
 

@@ -97,7 +97,7 @@ def test_an_engine_that_is_away_at_the_start_is_a_503_and_serves_when_it_is_back
     """Not search in this process until the restart."""
     add_kenya(new_site(proxy.uri).services, tmp_path)
     proxy.always("$vectorSearch", wire_faults.ENGINE_DOWN)
-    site = new_site(proxy.uri, vector_search="auto")
+    site = new_site(proxy.uri, vector_search="auto", mongodb_timeout=1.0)  # waited for four times
     assert_unavailable(site.ask(QUESTION), dependency="vector_search")
     found = {one["name"]: one for one in site.ask(path="/ready").body["dependencies"]}
     assert not found["vector_search"]["ok"]

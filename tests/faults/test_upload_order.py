@@ -19,6 +19,7 @@ from tests.campaigns import times
 from tests.fakes import postgres
 from tests.fakes.nx_server import NxThread
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
+from tests.library.helpers import end_leases
 
 
 def upload(url: str, name: str, word: str) -> str:
@@ -39,16 +40,6 @@ def found_words(url: str) -> set[str]:
     body = json.dumps({"query": "lives here", "retrieval_method": "bm25"})
     hits = call(url, "POST", "/api/search", body, "application/json")["hits"]
     return {hit["text"].split()[1] for hit in hits}
-
-
-def end_leases(environment: dict[str, str]) -> None:
-    """As if the half minute had passed for which a dead process has its files and reports."""
-    with closing(open_database(Settings.from_env(environment))) as database:
-        for name, leases in (("ingestion_items", 2), ("meta", 2)):
-            held = list(database[name].find({"until": {"$gt": time.time()}}))
-            assert len(held) == leases, held
-            for row in held:
-                database[name].update_one({"_id": row["_id"]}, {"$set": {"until": 1.0}})
 
 
 @pytest.mark.parametrize("database", ["embedded", "mongodb", "pgvector"][: times("ORDERS", 1)])
@@ -86,7 +77,8 @@ def test_a_killed_server_leaves_the_order_of_uploads_and_deletions(tmp_path: Pat
             call(url, "DELETE", f"/api/documents/{gone}")
             first.send_signal(signal.SIGKILL)
             first.wait()
-        end_leases(environment)
+        with closing(open_database(Settings.from_env(environment))) as opened:
+            assert end_leases(opened) == 4
         with started(environment, "app.py", stderr=None) as second:
             url = address(second.stdout)
             assert [finished(url, job)["state"] for job in kept_jobs] == ["done"] * 3

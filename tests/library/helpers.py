@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from chatbot.app.services import Services
+from chatbot.database.core import Database
 from chatbot.domain import Chunk, DocumentRecord, Matrix
 from chatbot.library.control import JobControl
 from chatbot.library.pipeline import Ingested
@@ -78,6 +79,16 @@ def leases(services: Services) -> list[str]:
     return [
         row["_id"] for row in services.storage.database["meta"].find() if str(row["_id"]).startswith("lease:document:")
     ]
+
+
+def end_leases(database: Database) -> int:
+    """As if the half minute had passed for which a dead process has its files and reports. How many it had."""
+    held = [
+        (name, row["_id"]) for name in ("ingestion_items", "meta") for row in database[name].find({"until": {"$gt": 1}})
+    ]
+    for name, row in held:
+        database[name].update_one({"_id": row}, {"$set": {"until": 1.0}})
+    return len(held)
 
 
 class KilledError(BaseException):

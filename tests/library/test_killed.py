@@ -15,6 +15,7 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.rows import decode_vector
 from tests.campaigns import times
+from tests.library.helpers import end_leases
 
 ROOT = Path(__file__).parents[2]
 KILLS = times("KILLS", 4)
@@ -68,15 +69,6 @@ def kill_at(folder: Path, services: Services, ready: int, seconds: float | None)
     return there
 
 
-def let_leases_end(services: Services) -> int:
-    """As if the half minute had passed that a dead process's lease lasts. How many there were."""
-    meta = services.storage.database["meta"]
-    left = [row["_id"] for row in meta.find() if str(row["_id"]).startswith("lease:document:")]
-    for lease in left:
-        meta.update_one({"_id": lease}, {"$set": {"until": 0.0}})
-    return len(left)
-
-
 def contents(settings: Settings) -> dict[str, Any]:
     """All of a database that does not depend on when it was written."""
     with Services(settings) as services:
@@ -101,7 +93,7 @@ def test_what_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> N
         for ready, seconds in moments(random.Random(20261122)):
             killed += kill_at(disturbed.data_dir, services, ready, seconds)
             half += bool(services.storage.documents.unsettled())
-            leases += let_leases_end(services)
+            leases += end_leases(services.storage.database)
         assert killed >= KILLS - 2, "the kills came too late to test anything"
         assert min(leases, half) >= KILLS // 4, "no kill met a report in the middle"
         finish(disturbed.data_dir)

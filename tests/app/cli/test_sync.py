@@ -6,15 +6,17 @@ import re
 import signal
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from tests.app.cli.conftest import Result, Run
+from tests.app.cli.conftest import Result, Run, opened
 from tests.app.cli.processes import started
 from tests.conftest import write_report
+from tests.library.helpers import end_leases
 
 FOLDER = '[reports]\nkind = "folder"\npath = "{}"\ncountry_name = "KE"\nyear = 2024\nlabels = ["kept"]\nprune = {}\n'
 
@@ -129,6 +131,8 @@ def test_an_interrupted_run_goes_on(
         process.send_signal(end)
         process.wait(60)
     assert all(line.startswith("added") for line in seen), seen
+    with closing(opened(environment["DATA_DIR"])) as database:
+        assert bool(end_leases(database)) == (end == signal.SIGKILL)
     result = run("sync")
     unchanged, added = (int(re.search(rf"(\d+) {word}", result.out)[1]) for word in ("unchanged", "added"))  # type: ignore[index]
     assert unchanged >= 3

@@ -1,4 +1,4 @@
-"""Five hundred damaged and hostile files: each is refused by name or becomes a consistent document, and we live on."""
+"""Hundreds of damaged and hostile files: each is refused by name or becomes a consistent document, and we live on."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 from chatbot.domain import Loaded, document_text
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.isolation import LoaderPool
+from tests.campaigns import times
 from tests.library.loaders.damage import Damaged, damaged_files
 from tests.library.loaders.samples import good_files
 
 resource = pytest.importorskip("resource")
 
-SEED, COUNT = 4, 500
+SEED, COUNT = 4, times("FILES", 250)
 MAX_GROWTH = 300 * 1024**2
 
 
