@@ -22,6 +22,7 @@ COMMANDS = {
     "inprocess_search": "the search of the embedded stores",
     "approximate_search": "clusters against the exact scan",
     "ingest_throughput": "ingestion against the bare embedder",
+    "small_files": "many small files with an embedding endpoint that takes its time",
     "growth": "100 and 10,000 reports",
     "figures_held": "memory and time of a million figures",
     "compare": "search, question, ingest and start beside other products",

@@ -33,6 +33,8 @@ BATCH = 256
 class Counted:
     """The embedder, with the texts it was given and the seconds it took."""
 
+    local, multilingual = True, False
+
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
         self.model_id, self.dimensions, self.max_tokens = inner.model_id, inner.dimensions, inner.max_tokens

@@ -53,7 +53,7 @@ class RemoteEmbedder(ABC):
         prefix = max(self._prefixes.values(), key=len)
         self.max_tokens = reads - (estimate_tokens(prefix) if prefix else 0)
         self._waiting: dict[Future[Matrix | None], list[str]] = {}
-        self._joining, self._requests = threading.Lock(), threading.Semaphore(MAX_REQUESTS)
+        self._joining, self._under_way = threading.Condition(), 0
 
     @property
     def dimensions(self) -> int:
@@ -109,11 +109,12 @@ class RemoteEmbedder(ABC):
         own = Future[Matrix | None]()
         with self._joining:
             self._waiting[own] = texts
-        with self._requests:
-            with self._joining:
-                group, self._waiting = self._waiting, {}
+            self._joining.wait_for(lambda: own not in self._waiting or self._under_way < MAX_REQUESTS)
+            group, self._waiting = (self._waiting, {}) if own in self._waiting else ({}, self._waiting)
+            self._under_way += bool(group)
+        if group:
             try:
-                rows = send([text for part in group.values() for text in part]) if group else np.empty(0, np.float32)
+                rows = send([text for part in group.values() for text in part])
                 for result, part in group.items():
                     result.set_result(rows[: len(part)])
                     rows = rows[len(part) :]
@@ -124,6 +125,9 @@ class RemoteEmbedder(ABC):
             finally:
                 for result in group:
                     result.cancel()  # after a bug
+                with self._joining:
+                    self._under_way -= 1
+                    self._joining.notify_all()
         vectors = own.result()
         return send(texts) if vectors is None else vectors
 
