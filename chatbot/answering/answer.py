@@ -45,16 +45,16 @@ def prompt_for(
     documents, such as those in a scope, are never in the system message. ``values``: those of the user message's
     ``template`` besides passages, scope, day and question."""
     attached = "; ".join(on_one_line(document.name) for document in question.attachments)
-    where, asked = describe(question.scope), question.query
+    where, query = describe(question.scope), question.query
     if attached:
         only = all(passage.hit.chunk.collection == ATTACHMENTS for passage in context.passages)
         where = f"only what is attached to the question: {attached}" if only else f"{where}, and attached: {attached}"
     elif context.reports:
         where += f" ({count_of(context.reports, 'report')}, of which the passages are a selection)"
     if question.standalone and question.standalone != question.query:
-        asked += f"\nIn full: {on_one_line(question.standalone)}"
+        query += f"\nIn full: {on_one_line(question.standalone)}"
     text = render(
-        template, passages=_rendered(context), scope=where, today=question.today.isoformat(), question=asked, **values
+        template, passages=_rendered(context), scope=where, today=question.today.isoformat(), question=query, **values
     )
     system = Message("system", render(rules, figures=render("figures")))
     messages = (system, *latest(question.history), Message("user", text))
@@ -138,7 +138,7 @@ def assemble(
     """
     response, context = in_order_of_appearance(response, context, shown)
     checked = check(response, context, question, glossary)
-    figures = (replace(own, citation=one.number) for one in checked.citations for own in figures_of(one.hit.chunk))
+    figures = (replace(each, citation=one.number) for one in checked.citations for each in figures_of(one.hit.chunk))
     return Answer(
         response=response,
         answered=checked.answered and not (checked.abstains and is_closest),

@@ -63,8 +63,8 @@ def build_context(
     wide: list[_Shown] = []
     for one, others in zip(shown, around, strict=True):
         # The scope holds for the rows of one table too. What is under another heading would be read as said of this.
-        chunk, own = one.hit.chunk, (one.hit.chunk.section, one.hit.chunk.metadata)
-        near = tuple(other for other in others if other.id != chunk.id and (other.section, other.metadata) == own)
+        chunk, about = one.hit.chunk, (one.hit.chunk.section, one.hit.chunk.metadata)
+        near = tuple(other for other in others if other.id != chunk.id and (other.section, other.metadata) == about)
         wide.append(replace(one, neighbours=near, margin=margin) if near else one)
     if fits(wide):  # the usual case, with one layout instead of one for each
         return _lay_out(wide)

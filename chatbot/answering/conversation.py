@@ -205,8 +205,8 @@ class ChatService:
         elif answer.trace.hits:
             row["content"] = without_text_of(answer.response, [hit.chunk.text for hit in answer.trace.hits])
         try:
-            asked = {**asked_json(question), "standalone": question.standalone}
-            added = self.conversations.add(conversation_id, [asked, row], sums, owner, place.message_id)
+            message = {**asked_json(question), "standalone": question.standalone}
+            added = self.conversations.add(conversation_id, [message, row], sums, owner, place.message_id)
         except DiskFullError as error:
             note = StepEvent("save", f"This answer is not kept. {error.finding}", failed=True)
             trace = replace(answer.trace, path=(*answer.trace.path, note))

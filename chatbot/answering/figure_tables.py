@@ -61,16 +61,16 @@ class IndicatorFigures:
 
     def newest(self, subject: str, years: Sequence[Condition] = ()) -> ReportedFigure | None:
         """The subject's newest figure of its newest edition, of ``years`` where some are given; None without one."""
-        own = self.by_subject.get(subject, ())
-        figures = [one for one in own if not years or any(named.matches(year_of(one)) for named in years)]
+        of_subject = self.by_subject.get(subject, ())
+        figures = [one for one in of_subject if not years or any(named.matches(year_of(one)) for named in years)]
         return max(figures, key=lambda one: (_edition(one.edition), year_of(one)), default=None)
 
     def shared_year(self, subjects: Iterable[str]) -> int | None:
         """The newest year of which all these subjects have a figure in their newest edition."""
         years = list[set[int]]()
-        for own in (self.by_subject.get(subject, ()) for subject in subjects):
-            newest = max((_edition(one.edition) for one in own), default=0)
-            years.append({year_of(one) for one in own if _edition(one.edition) == newest})
+        for of_subject in (self.by_subject.get(subject, ()) for subject in subjects):
+            newest = max((_edition(one.edition) for one in of_subject), default=0)
+            years.append({year_of(one) for one in of_subject if _edition(one.edition) == newest})
         return max(set.intersection(*years) - {0}, default=None) if years else None
 
 
@@ -105,16 +105,16 @@ class FigureTables:
         for inside in [scope] if newest is None else [newest, scope]:
             pairs = self._figures.indicators(inside)
             if of_all:
-                several = {name: {one: n for one, n in own.items() if n >= SUBJECTS} for name, own in pairs.items()}
-                pairs = {name: own for name, own in several.items() if own}
+                several = {name: {one: n for one, n in each.items() if n >= SUBJECTS} for name, each in pairs.items()}
+                pairs = {name: each for name, each in several.items() if each}
             # What a ranking leaves of its sentence is no sentence: "are" and "these" would count.
             words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
             parts = [words or topic] if of_all else self._things(topic, pairs, request)
             meant = {part: self._meant(part, pairs, request) for part in parts}
             if any(meant.values()):
                 every = self._figures.indicators(scope)
-                found = {pair: self._measured(*pair, every, scope, subjects) for pair in meant.values() if pair}
-                rows = [found[pair] if pair else IndicatorFigures(part, "", {}) for part, pair in meant.items()]
+                by_pair = {pair: self._measured(*pair, every, scope, subjects) for pair in meant.values() if pair}
+                rows = [by_pair[pair] if pair else IndicatorFigures(part, "", {}) for part, pair in meant.items()]
                 return [one for one in rows if one.by_subject or len(rows) > 1]
         return []
 
@@ -194,8 +194,8 @@ class FigureTables:
     def _measured(
         self, heading: str, label: str, pairs: Indicators, scope: Scope, subjects: Collection[str]
     ) -> IndicatorFigures:
-        own = self._words(heading)
-        near = [name for name in pairs if name == heading or self._words(name) <= own or self._words(name) >= own]
+        words = self._words(heading)
+        near = [name for name in pairs if name == heading or self._words(name) <= words or self._words(name) >= words]
         named: dict[tuple[str, str], list[ReportedFigure]] = defaultdict(list)
         for figure in self._figures.find(scope, headings=near):
             if not subjects or figure.subject in subjects:
@@ -219,9 +219,9 @@ class FigureTables:
         yield from [(heading, label)] if (heading, label) in named else []
         others = [pair for pair in named if pair != (heading, label)]
         for pair in sorted(others, key=lambda pair: -_share(words, self._words(*pair))):
-            own = {figure.document_id for figure in named[pair]}
-            if _share(words, self._words(*pair)) >= ALIKE and reports.isdisjoint(own):
-                reports |= own
+            documents = {figure.document_id for figure in named[pair]}
+            if _share(words, self._words(*pair)) >= ALIKE and reports.isdisjoint(documents):
+                reports |= documents
                 yield pair
 
     def _words(self, heading: str, label: str = "") -> frozenset[str]:

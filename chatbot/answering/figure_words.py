@@ -162,13 +162,13 @@ def _series(rendered: Rendered, one: IndicatorFigures, subjects: Sequence[str], 
         elif first.value > last.value:
             text = "{where}: fell from {first} to {last}."
         sentences.append(say(text, where=where, first=rendered.cite(first), last=rendered.cite(last)))
-    asked = {int(year) for one in years if isinstance(one, Values) for year in one.values}
-    every = sorted(asked | {year_of(figure) for figures in points.values() for figure in figures})
+    named = {int(year) for one in years if isinstance(one, Values) for year in one.values}
+    every = sorted(named | {year_of(figure) for figures in points.values() for figure in figures})
     if len(every) < 2 or not points:
         return " ".join(sentences)
     by_year = {subject: {year_of(figure): figure for figure in figures} for subject, figures in points.items()}
     rows = [
-        [str(year), *(rendered.cite(own[year]) if year in own else say("not found") for own in by_year.values())]
+        [str(year), *(rendered.cite(each[year]) if year in each else say("not found") for each in by_year.values())]
         for year in every
     ]
     head = [say("Year"), *(escape_markdown(subject) for subject in points)]

@@ -184,8 +184,8 @@ def _check_values(services: Services, collection: Collection) -> Iterator[Findin
 
 def _check_vectors(services: Services, collection: Collection) -> Iterator[Finding]:
     """Count the rows of a sample that cannot be read or compared."""
-    embedder, known = services.runtime.embedder, services.storage.facts.embedder()
-    path, fields = embedding_field(known.slot if known else ""), services.settings.filter_fields
+    embedder, facts = services.runtime.embedder, services.storage.facts.embedder()
+    path, fields = embedding_field(facts.slot if facts else ""), services.settings.filter_fields
     rows = [row for row in collection.find({}, limit=SAMPLED) if not is_retired(row)]
     stored = [row[path] for row in rows if row.get(path) is not None]
     if any(isinstance(value, list) for value in stored) and not collection.read_only:
@@ -202,7 +202,7 @@ def _check_vectors(services: Services, collection: Collection) -> Iterator[Findi
         severity: Severity = "error" if name == "wrong_dimensions" or count == len(rows) else "warning"
         if count:
             yield _found(name, severity, **values, count=count, expected=embedder.dimensions)
-    if known is None:
+    if facts is None:
         yield _found("embedder_unknown", collection=collection.name, model=embedder.model_id)
 
 
@@ -325,8 +325,8 @@ def diagnose(services: Services) -> Iterator[Finding]:
             yield from (replace(finding, area=area) for finding in check(services))
         except ChatbotError as error:  # messages of our errors never contain a secret
             if isinstance(error, DependencyError):
-                said = f" It said: {error.said}" if error.said else ""
-                yield Finding("error", area, error.reason or error.code, error.finding + said, error.remedy)
+                words = f" It said: {error.said}" if error.said else ""
+                yield Finding("error", area, error.reason or error.code, error.finding + words, error.remedy)
             else:
                 yield Finding("error", area, error.code, error.message)
             down = down or area in ("database", "vector_search")

@@ -79,8 +79,8 @@ def _start(app: Flask, services: Services) -> None:
     startup: Startup = app.extensions["startup"]
     services.check()
     services.prepare()
-    own = services.settings.create_indexes and not services.settings.schema
-    if own and services.storage.engine.traits.has_search_indexes:
+    creates = services.settings.create_indexes and not services.settings.schema
+    if creates and services.storage.engine.traits.has_search_indexes:
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     services.ingesting.clear_up()
     if services.ingesting.finish_deletions() or services.storage.ingestions.unfinished():

@@ -174,7 +174,7 @@ def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
     if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
         return False
     ways = ((_ADDS, _added), (_DIVIDES, _divided), (_AVERAGES, _averaged))
-    results = chain.from_iterable(reckon(amount, terms) for said, reckon in ways if said.search(words))
+    results = chain.from_iterable(reckon(amount, terms) for wording, reckon in ways if wording.search(words))
     claimed = [abs(value) for value in amount.figure.values]
     return any(value == one or (value and one and rounds_to(value, one)) for value in results for one in claimed)
 

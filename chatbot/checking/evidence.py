@@ -268,7 +268,7 @@ def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sen
         yield Sentence(sentence, in_sentence)
 
 
-def _rows(statements: Sequence[Sentence], text: str, own: str) -> Iterator[Row]:
+def _rows(statements: Sequence[Sentence], text: str, passage_heading: str) -> Iterator[Row]:
     """Yield the figures that the text states as rows. Their amounts get the years that a list shares."""
     under = defaultdict[str, list[tuple[frozenset[str], Amount]]](list)
     places = [(statement, place) for statement in statements for place in range(len(statement.amounts))]
@@ -278,7 +278,7 @@ def _rows(statements: Sequence[Sentence], text: str, own: str) -> Iterator[Row]:
             amount = statement.amounts[place]
             if figure.value in amount.figure.values:
                 statement.amounts[place] = amount = amount._replace(years=amount.years or figure.years)
-                heading, at = figure.heading or own, number
+                heading, at = figure.heading or passage_heading, number
                 under[heading].append((keys_of(f"{figure.label} {_written_out(figure.label, heading)}"), amount))
                 break
     for heading, labelled in under.items():

@@ -98,7 +98,7 @@ class Foreign:
         names = list(CAPITAL.finditer(sentence.text)) if self._is_english else ()
         if not names:
             return
-        known = self._all if cited is None else self._given.union(*(one.beginnings for one in cited))
+        beginnings = self._all if cited is None else self._given.union(*(one.beginnings for one in cited))
         cited = list(self._evidence.values()) if cited is None else cited
         skipped = [(one.figure.start, one.end) for one in sentence.amounts]
         skipped += [quote.span() for quote in QUOTATION.finditer(sentence.text)]
@@ -106,7 +106,7 @@ class Foreign:
             name, key = match[0], stem(match[0])
             if key in _NO_NAMES or any(start <= match.start() < end for start, end in skipped):
                 continue
-            if key[:BEGINNING] in known or any(name in one.text for one in sentence.countries):
+            if key[:BEGINNING] in beginnings or any(name in one.text for one in sentence.countries):
                 continue
             if not any(normalise(name) in one.words or one.mentions([name], frozenset()) for one in cited):
                 yield name
@@ -134,6 +134,6 @@ def foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
     for form in _ATTRIBUTIONS:
         for match in form.finditer(words):
             named = [word for word in WORD.findall(match["speaker"]) if word[0].isupper()]
-            known = any(one.mentions(named, _NO_SPEAKERS) for one in cited)
-            if not known and not _NO_SPEAKERS.issuperset(map(stem, named)):
+            is_named = any(one.mentions(named, _NO_SPEAKERS) for one in cited)
+            if not is_named and not _NO_SPEAKERS.issuperset(map(stem, named)):
                 yield match["speaker"]

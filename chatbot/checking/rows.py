@@ -44,10 +44,10 @@ def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings)
         (one, [(source, true) for source in cited for true in source.amounts_like(one) if one.shares_year(true)])
         for one in clause.amounts if not one.figure.year
     ]  # fmt: skip
-    shown, found = [one for one, sources in places if sources], [sources for _, sources in places if sources]
-    yield from _of_other_countries(clause, shown, found)
-    yield from _of_siblings(clause, shown, found)
-    yield from _of_other_headings(clause, shown, found, headings)
+    shown, matches = [one for one, sources in places if sources], [sources for _, sources in places if sources]
+    yield from _of_other_countries(clause, shown, matches)
+    yield from _of_siblings(clause, shown, matches)
+    yield from _of_other_headings(clause, shown, matches, headings)
     if clause.keys.isdisjoint(_CHANGES) and not _UNCHANGED.search(lowered(clause.text)):
         return
     yield from _turned(clause, set(map(id, shown)))
@@ -71,13 +71,13 @@ def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _V
         yield frozenset(value for place, value in at if start <= place < end)
 
 
-def _of_other_countries(clause: Sentence, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
+def _of_other_countries(clause: Sentence, shown: Sequence[Amount], matches: Sequence[_Found]) -> Iterator[Defect]:
     """Yield the countries beside a figure that only passages about others have."""
     named = [one for one in clause.countries if len(one.text) >= MIN_NAME_CHARACTERS]
     if not named:
         return
     for places, sources in zip(
-        _beside(clause.text, shown, [(one.start, n) for n, one in enumerate(named)]), found, strict=True
+        _beside(clause.text, shown, [(one.start, n) for n, one in enumerate(named)]), matches, strict=True
     ):
         beside = [named[place] for place in sorted(places)]
         countries = {key for source, _ in sources for key in keys_in(source.full)} if beside else ()
@@ -85,9 +85,9 @@ def _of_other_countries(clause: Sentence, shown: Sequence[Amount], found: Sequen
             yield Defect("name", beside[0].text)
 
 
-def _of_siblings(clause: Sentence, shown: Sequence[Amount], found: Sequence[_Found]) -> Iterator[Defect]:
+def _of_siblings(clause: Sentence, shown: Sequence[Amount], matches: Sequence[_Found]) -> Iterator[Defect]:
     """Yield the figures beside which the label of another figure under their heading stands, instead of their own."""
-    rows, lower = [[source.row_of(true) for source, true in sources] for sources in found], lowered(clause.text)
+    rows, lower = [[source.row_of(true) for source, true in sources] for sources in matches], lowered(clause.text)
     labels = {key for some in rows for row in some if row for label in (row.label, *row.siblings) for key in label}
     if not labels:
         return
@@ -113,10 +113,10 @@ def _is_of_sibling(row: Row, beside: frozenset[str]) -> bool:
 
 
 def _of_other_headings(
-    clause: Sentence, shown: Sequence[Amount], found: Sequence[_Found], headings: Headings
+    clause: Sentence, shown: Sequence[Amount], matches: Sequence[_Found], headings: Headings
 ) -> Iterator[Defect]:
     """Yield the first figure of a clause that names another heading of the reports, and not that of its figures."""
-    rows = [(source, source.row_of(true)) for sources in found for source, true in sources]
+    rows = [(source, source.row_of(true)) for sources in matches for source, true in sources]
     keys, others = clause.keys, headings.named(clause.keys) if rows else ()
     if not others or any(row is None or headings.names(row.heading, keys) for _, row in rows):
         return
@@ -171,9 +171,9 @@ def _turned_prose(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defec
     directions = list(_directions(clause.tokens))
     if not any(sign for _, sign in directions):
         return
-    told = [told for one in nearest(clause, cited) for told in _directions(one.tokens)]
+    moves = [moves for one in nearest(clause, cited) for moves in _directions(one.tokens)]
     for token, sign in directions:
-        others = {other for true, other in told if token.amount and true.amount and token.amount.agrees(true.amount)}
+        others = {other for true, other in moves if token.amount and true.amount and token.amount.agrees(true.amount)}
         if sign and others == {-sign}:
             yield Defect("direction", token.text)
 

@@ -108,14 +108,14 @@ def _sides_of(row: str, column: str, names: Mapping[str, Words]) -> list[str]:
     of_row, of_column = _words(row), _words(column)
 
     def equal(words: Words) -> list[str]:
-        return [name for name, own in names.items() if own == words]
+        return [name for name, side_words in names.items() if side_words == words]
 
     def within(words: Words) -> list[str]:
-        inside = {name: own for name, own in names.items() if own <= words}
-        return [name for name, own in inside.items() if not any(own < other for other in inside.values())]
+        inside = {name: side_words for name, side_words in names.items() if side_words <= words}
+        return [name for name, side_words in inside.items() if not any(side_words < other for other in inside.values())]
 
     def around(words: Words) -> list[str]:
-        return [name for name, own in names.items() if words and words <= own]
+        return [name for name, side_words in names.items() if words and words <= side_words]
 
     if sides := equal(of_column):
         return sides

@@ -118,15 +118,15 @@ def with_numbers_of(text: str, numbers: Collection[int]) -> str:
     return _WITH_SPACE.sub(kept_only, text)
 
 
-def unify_brackets(response: str, known: Collection[int]) -> str:
+def unify_brackets(response: str, passage_numbers: Collection[int]) -> str:
     """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3], (Source: 1). ¹, ^1, (1) and
-    (1, 2) count only where nothing is cited otherwise, and only for ``known`` numbers. The answer loses a code fence
+    (1, 2) count only where nothing is cited otherwise, and only for ``passage_numbers``. The answer loses a code fence
     around all of it, or is read from JSON."""
 
     def of_bare(match: re.Match[str]) -> str:
         numbers = [int(number) for number in (match[2] or match[3] or "").split(",") if number]
         numbers = numbers or [int(digit) for digit in unicodedata.normalize("NFKC", match[1])]
-        return f" {numbers}" if set(numbers) <= set(known) else match[0]
+        return f" {numbers}" if set(numbers) <= set(passage_numbers) else match[0]
 
     text = _STYLES.sub(_in_brackets, _unwrapped(response))
     return text if NUMBERS.search(text) else _BARE_STYLES.sub(of_bare, text)

@@ -157,7 +157,7 @@ class Synchroniser:
     def _sync(
         self, name: str, source: Connector, prune: bool, confirmed: bool, control: JobControl, report: Report
     ) -> SourceState:
-        known, listed = {row["identity"]: row for row in self._files.find({"source": name})}, set[str]()
+        rows, listed = {row["identity"]: row for row in self._files.find({"source": name})}, set[str]()
         before, settings = self._sources.find_one({"_id": name}), self._service.reading_key()
         state = SourceState(name, source.kind, now(), changes=from_row(SourceState, before).changes if before else ())
 
@@ -175,14 +175,14 @@ class Synchroniser:
                 control.check()
                 if (identity := file.source.identity) not in listed:
                     listed.add(identity)
-                    note(*self._read(name, source, file, known.get(identity), settings, control))
+                    note(*self._read(name, source, file, rows.get(identity), settings, control))
         except LoadError as error:
             state = replace(state, problem=error.message)
-        gone = [] if state.problem else [identity for identity in known if identity not in listed]
+        gone = [] if state.problem else [identity for identity in rows if identity not in listed]
         if not (prune or source.prune):
             state = replace(state, counts={**state.counts, "gone": len(gone)} if gone else state.counts)
-        elif len(gone) * PRUNED_SHARE > len(known) and not confirmed:
-            problem = f"{len(gone)} of {len(known)} files are gone, more than a fifth, so none was removed. "
+        elif len(gone) * PRUNED_SHARE > len(rows) and not confirmed:
+            problem = f"{len(gone)} of {len(rows)} files are gone, more than a fifth, so none was removed. "
             problem += "If that is right: python -m chatbot sync --prune --yes"
             state = replace(state, problem=problem, counts={**state.counts, "gone": len(gone)})
         else:
@@ -227,8 +227,8 @@ class Synchroniser:
                         self._originals.require_space(described.path.stat().st_size)
                         file_id = self._originals.put(described.path)
                 # The lease of one report may be lost without an end of the run.
-                own = replace(control, cancel=Cancellation(control.cancel))
-                result = self._service.ingest(described, overrides=overrides, file_id=file_id, control=own)
+                of_file = replace(control, cancel=Cancellation(control.cancel))
+                result = self._service.ingest(described, overrides=overrides, file_id=file_id, control=of_file)
         except (LoadError, CancelledError, SupersededError, InvalidRequestError) as error:
             control.check()  # stopped, not cancelled
             return "failed", identity, error.message

@@ -69,9 +69,9 @@ def _chapter_beginnings(sections: Sequence[Section]) -> Iterator[str]:
     section counts if it begins with a sentence of substance; a single sentence may be a quotation or a slip."""
     chapters: dict[str, list[list[str]]] = {}
     for section in sections:
-        found = sentences(section.text)
-        if found and _SUBSTANCE.fullmatch(found[0]):
-            chapters.setdefault("".join(section.path[:1]), []).append(found)
+        parts = sentences(section.text)
+        if parts and _SUBSTANCE.fullmatch(parts[0]):
+            chapters.setdefault("".join(section.path[:1]), []).append(parts)
     for place, chapter in enumerate(chapters.values()):
         if not place:
             lead, *others = chapter[0]
@@ -80,7 +80,7 @@ def _chapter_beginnings(sections: Sequence[Section]) -> Iterator[str]:
                     break
                 lead += f" {sentence}"
             yield lead
-        elif len(longest := max(chapter, key=lambda found: len("".join(found)))) > 1:
+        elif len(longest := max(chapter, key=lambda parts: len("".join(parts)))) > 1:
             yield longest[0]
 
 

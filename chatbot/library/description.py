@@ -107,9 +107,9 @@ class FirstPages:
 
     def title(self) -> tuple[str, str] | None:
         """Return the title and its place."""
-        own = self.loaded.title
-        if own != self.stem and _is_title(own):
-            return own, "title"
+        title = self.loaded.title
+        if title != self.stem and _is_title(title):
+            return title, "title"
         lines = [line.cells[0] if line.cells else line.text for line in self.block]
         for number, line in enumerate(lines):
             while _JOINED.search(lines[number]) and number + 1 < len(lines):
@@ -120,8 +120,8 @@ class FirstPages:
         heading = next(filter(_is_title, lines), "")
         if _is_heading(heading) and (self.loaded.pages is not None or len(lines) > 1):
             return heading, "title block"
-        if own != self.stem and not _names_part(own):
-            return own, "title"
+        if title != self.stem and not _names_part(title):
+            return title, "title"
         running = (" ".join(_NOT_RUNNING.sub(" ", line).split()) for line in self.loaded.margins)
         return next(((line, "running head") for line in running if _is_title(line)), None)
 
@@ -135,12 +135,12 @@ class FirstPages:
         }
         likely = list[int]()
         for place, lines in places.items():
-            found = list(dict.fromkeys(year for line in lines for year in years_in(line)))
+            years = list(dict.fromkeys(year for line in lines for year in years_in(line)))
             # Of several years in the title, the one that another place names alone is the document's.
-            found = [year for year in found if not likely or year in likely] if len(found) == 1 else found
-            if len(found) == 1:
-                yield found[0], place, True
-            likely = likely or found
+            years = [year for year in years if not likely or year in likely] if len(years) == 1 else years
+            if len(years) == 1:
+                yield years[0], place, True
+            likely = likely or years
         if likely:
             yield likely[0], "title block", False
         counts = Counter(years_in(self.text))
@@ -198,18 +198,18 @@ def propose(loaded: Loaded, path: Path) -> tuple[Proposal, ...]:
     pages = FirstPages(loaded, path.stem)
     named = pages.title()
     title = named[0] if named else ""
-    found: list[tuple[str, Value, str, bool]] = []
+    proposals: list[tuple[str, Value, str, bool]] = []
     if named:
-        found.append(("title", *named, True))
+        proposals.append(("title", *named, True))
     if country := next(pages.countries(title), None):
-        found.append(("country_name", usual_name(country[0]), *country[1:]))
+        proposals.append(("country_name", usual_name(country[0]), *country[1:]))
     if year := next(pages.years(title), None):
-        found.append(("year", *year))
+        proposals.append(("year", *year))
     if kind := pages.type(title):
-        found.append(("type", *kind, True))
+        proposals.append(("type", *kind, True))
     if language := pages.language():
-        found.append(("language", language, "first pages", True))
-    return tuple(starmap(Proposal, found))
+        proposals.append(("language", language, "first pages", True))
+    return tuple(starmap(Proposal, proposals))
 
 
 def unread_language(proposed: Iterable[Proposal], embedder: Embedder) -> str:
@@ -273,12 +273,12 @@ def _mentions(text: str) -> Counter[str]:
 @cache
 def _namesakes() -> dict[str, frozenset[str]]:
     """Return by ISO-3 code the countries that have a part of the same name, as the United States have Georgia."""
-    found: dict[str, set[str]] = {}
+    by_code: dict[str, set[str]] = {}
     for part in pycountry.subdivisions:
         code, whole = country_code(part.name), country_code(part.country_code)
         if code and whole and code != whole and len(part.name) > ISO_CODE_LENGTH:
-            found.setdefault(code, set()).add(whole)
-    return {code: frozenset(wholes) for code, wholes in found.items()}
+            by_code.setdefault(code, set()).add(whole)
+    return {code: frozenset(wholes) for code, wholes in by_code.items()}
 
 
 def _namesake(code: str) -> frozenset[str]:

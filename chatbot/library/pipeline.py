@@ -99,58 +99,58 @@ class Ingestor(VersionWriter):
 
     def register(self, document: Document, about: Registration = PLAIN) -> bool:
         """Announce a document before its passages; False when this version is searchable already."""
-        record, known = self._record(document, about), self.documents.get(document.id)
-        return self._register(record, known, JobControl()) is not None
+        record, old = self._record(document, about), self.documents.get(document.id)
+        return self._register(record, old, JobControl()) is not None
 
     def _register(
-        self, record: DocumentRecord, known: DocumentRecord | None, control: JobControl
+        self, record: DocumentRecord, old: DocumentRecord | None, control: JobControl
     ) -> DocumentRecord | None:
-        """Return what is registered now; None when ``known`` is this very version. Raises SupersededError: ``known``
+        """Return what is registered now; None when ``old`` is this very version. Raises SupersededError: ``old``
         is of a newer upload; CancelledError: the report was deleted after the upload."""
-        require_newest(known, record.upload_number)
-        if known is None or known.status == "deleting":
+        require_newest(old, record.upload_number)
+        if old is None or old.status == "deleting":
             # A deletion cancels the uploads before it removes the report, so the cancellation is visible by now.
             control.refresh()
             control.check()
-        if known is None:
+        if old is None:
             self.documents.put(record)
             return record
-        if known.status == "ready":
-            if known.version != record.version or known.replacing:
-                return known
+        if old.status == "ready":
+            if old.version != record.version or old.replacing:
+                return old
             same = replace(
-                known, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint,
+                old, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint,
                 notes=record.notes,
             )  # fmt: skip
-            if same != known:
-                self._swap(replace(same, upload_number=record.upload_number), known)
-            elif not self.documents.note_upload(known, record.upload_number):
+            if same != old:
+                self._swap(replace(same, upload_number=record.upload_number), old)
+            elif not self.documents.note_upload(old, record.upload_number):
                 self._raise_changed(record)
             return None
-        if (known.status, known.version) == ("pending", record.version):
-            return known
-        return self._swap(replace(record, replacing=known.version), known)
+        if (old.status, old.version) == ("pending", record.version):
+            return old
+        return self._swap(replace(record, replacing=old.version), old)
 
     def ingest(self, document: Document, about: Registration = PLAIN, *, control: JobControl | None = None) -> Ingested:
         """Make a document searchable. After an error the previous version, if any, is served. Raises LoadError: the
         document has no text; InvalidRequestError: no question searches that collection; DependencyError;
         EmbedderMismatchError: the database has another embedding model by now; CancelledError."""
         control = control or JobControl()
-        known = self.documents.get(document.id)
+        old = self.documents.get(document.id)
         record = self._record(document, about)
-        registered = self._register(record, known, control)
+        registered = self._register(record, old, control)
         if registered is None:
-            assert known is not None
-            return Ingested(document.id, "unchanged", known.chunks, document.proposed, document.notes)
+            assert old is not None
+            return Ingested(document.id, "unchanged", old.chunks, document.proposed, document.notes)
         try:
             summary = self.retries.run(lambda: about.summary.make(document, control.cancel), control)
             chunks = self.cut(document, summary, record, control)
             _require_inside(about.limit, chunks)
         except ChatbotError as error:
-            self.undo(record, known, error)
+            self.undo(record, old, error)
             raise
-        self.write(record, known, chunks, control, registered)
-        replaced = known is not None and known.status == "ready"
+        self.write(record, old, chunks, control, registered)
+        replaced = old is not None and old.status == "ready"
         outcome: Literal["added", "replaced"] = "replaced" if replaced else "added"
         notes = document.notes
         if ENGLISH not in document.proposed:
@@ -160,16 +160,16 @@ class Ingestor(VersionWriter):
     def store_ready(self, record: DocumentRecord, chunks: Sequence[Chunk], vectors: Mapping[str, Vector]) -> bool:
         """Make ready-made passages searchable, with their vectors by `Chunk.search_text`; False when this version
         already is. Raises as `ingest`."""
-        control, known = JobControl(), self.documents.get(record.id)
-        registered = self._register(record, known, control)
+        control, old = JobControl(), self.documents.get(record.id)
+        registered = self._register(record, old, control)
         if registered is not None:
-            self.write(record, known, chunks, control, registered, vectors)
+            self.write(record, old, chunks, control, registered, vectors)
         return registered is not None
 
     def overrides(self, document_id: str) -> Mapping[str, Any]:
         """Return what a person has stated about a document."""
-        known = self.documents.get(document_id)
-        return known.overrides if known else {}
+        record = self.documents.get(document_id)
+        return record.overrides if record else {}
 
     def version(self, document: Document, summary: str, collection: str | None = None) -> str:
         """Return a digest of the text, the metadata, the chunking, the kind of summary, a chosen collection and
@@ -244,9 +244,9 @@ class Ingestor(VersionWriter):
         )
 
 
-def require_newest(known: DocumentRecord | None, upload_number: int) -> None:
+def require_newest(old: DocumentRecord | None, upload_number: int) -> None:
     """Raise SupersededError when a newer upload is registered that has not failed."""
-    if known is not None and known.status not in {"failed", "deleting"} and known.upload_number > upload_number:
+    if old is not None and old.status not in {"failed", "deleting"} and old.upload_number > upload_number:
         raise SupersededError(SUPERSEDED)
 
 
@@ -320,7 +320,7 @@ class IngestionService:
             if isinstance(change, Ingested):
                 return change
             stated, ingestor, fingerprint = change
-            known = self.documents.get(id)
+            old = self.documents.get(id)
             number = self.leases.next_upload_number() if upload_number is None else upload_number
             document = self._document(source, stated, leased)
             leased.check()
@@ -330,7 +330,7 @@ class IngestionService:
                 fingerprint=fingerprint,
                 overrides=stated,
                 summary=self.summary,
-                owner=known.owner if known else owner,
+                owner=old.owner if old else owner,
                 limit=limit,
                 upload_number=number,
             )
@@ -341,9 +341,9 @@ class IngestionService:
     ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
         """Return the report when nothing changed; else the overrides, the ingestor and the fingerprint. The
         fingerprint is a digest of the file, of what is stated about it and of the settings."""
-        known, stated, ingestor = self._known(source, overrides)
+        old, stated, ingestor = self._known(source, overrides)
         if upload_number is not None:
-            require_newest(known, upload_number)
+            require_newest(old, upload_number)
         try:
             with source.path.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
@@ -354,12 +354,12 @@ class IngestionService:
         parts = [READING, content, settings, about, list(source.labels), source.description, stated]
         fingerprint = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
         if (
-            known is not None
-            and _is_complete(known)
-            and (known.fingerprint, known.file_id) == (fingerprint, file_id)
-            and self.documents.note_upload(known, upload_number or 0)
+            old is not None
+            and _is_complete(old)
+            and (old.fingerprint, old.file_id) == (fingerprint, file_id)
+            and self.documents.note_upload(old, upload_number or 0)
         ):
-            return Ingested(known.id, "unchanged", known.chunks, known.proposed, known.notes)
+            return Ingested(old.id, "unchanged", old.chunks, old.proposed, old.notes)
         return stated, ingestor, fingerprint
 
     def reading_key(self) -> str:
@@ -377,11 +377,11 @@ class IngestionService:
 
     def _undo(self, document_id: str, *, longest: float | None) -> None:
         with lease(self.leases, f"document:{document_id}", JobControl(), longest=longest):
-            known = self.documents.get(document_id)
-            if known is None:
+            record = self.documents.get(document_id)
+            if record is None:
                 self.ingestors({}).delete(document_id)  # passages that a worker wrote after the deletion
-            elif known.status == "pending" or known.replacing:
-                self.ingestors({}).undo(known, known, CancelledError("Given up."))
+            elif record.status == "pending" or record.replacing:
+                self.ingestors({}).undo(record, record, CancelledError("Given up."))
 
     def edit(self, document_id: str, stated: Mapping[str, Any], *, limit: Scope = EVERYTHING) -> DocumentRecord:
         """Apply checked overrides to a report, and store them with it. ``limit``: where the report must stay. Raises
@@ -389,38 +389,38 @@ class IngestionService:
         InvalidRequestError: it is not ready to be edited; DependencyError."""
         patient = JobControl(patience=EDIT_PATIENCE)
         with lease(self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT) as control:
-            known = self.documents.get(document_id)
-            if known is None:
+            record = self.documents.get(document_id)
+            if record is None:
                 raise NotFoundError(f"There is no report {document_id!r}.")
-            if known.status != "ready" or not known.version:
-                problem = f"this report cannot be edited: it is {known.status}."
+            if record.status != "ready" or not record.version:
+                problem = f"this report cannot be edited: it is {record.status}."
                 raise InvalidRequestError.for_field("document_id", problem)
-            self.ingestors({}).edit(known, stated, control, limit)
-            return self.documents.get(document_id) or known
+            self.ingestors({}).edit(record, stated, control, limit)
+            return self.documents.get(document_id) or record
 
     def plan(
         self, source: Source, *, overrides: Mapping[str, Any] | None = None, control: JobControl | None = None
     ) -> Planned:
         """Return what `ingest` would do, without doing it. Raises as it does."""
-        known, stated, ingestor = self._known(source, overrides or {})
+        old, stated, ingestor = self._known(source, overrides or {})
         document = self._document(source, stated, control or JobControl())
         outcome = "new"
-        if known is not None and _is_complete(known):
+        if old is not None and _is_complete(old):
             version = ingestor.version(document, self.summary.kind, stated.get("collection"))
-            outcome = "unchanged" if known.version == version else "changed"
+            outcome = "unchanged" if old.version == version else "changed"
         return Planned(document, outcome, ingestor.chunking)
 
     def _known(
         self, source: Source, overrides: Mapping[str, Any]
     ) -> tuple[DocumentRecord | None, dict[str, Any], Ingestor]:
-        known = self.documents.get(document_id(source.identity))
-        stated = {**(known.overrides if known else {}), **overrides}
-        return known, stated, self.ingestors(stated)
+        old = self.documents.get(document_id(source.identity))
+        stated = {**(old.overrides if old else {}), **overrides}
+        return old, stated, self.ingestors(stated)
 
     def _document(self, source: Source, stated: Mapping[str, Any], control: JobControl) -> Document:
         loaded = self.load(source.path, cancel=control.cancel, on_page=control.reading)
         return make_document(source, loaded, overrides=stated, countries=self.documents.values("country_name"))
 
 
-def _is_complete(known: DocumentRecord) -> bool:
-    return known.status == "ready" and not known.replacing
+def _is_complete(record: DocumentRecord) -> bool:
+    return record.status == "ready" and not record.replacing

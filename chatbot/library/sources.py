@@ -143,12 +143,12 @@ def check_country(name: str, countries: Sequence[Value]) -> str:
     """Return a country as the data spells it, else by its usual name. Raises InvalidRequestError."""
     if name in countries:
         return name
-    found, similar = resolve_country(name, [str(country) for country in countries])
-    if found is None:
+    resolved, similar = resolve_country(name, [str(country) for country in countries])
+    if resolved is None:
         hint = f" Did you mean {similar[0]}?" if similar else ""
         message = f"{name!r} is not a country name or ISO code.{hint} For regions use labels."
         raise InvalidRequestError.for_field("country_name", message, similar)
-    return found
+    return resolved
 
 
 def check_collection(name: str | None, searched: Sequence[str]) -> None:
@@ -206,8 +206,8 @@ def make_document(
     stated = overrides or {}
     of_parts = set(chain.from_iterable(map(attrgetter("metadata"), loaded.sections)))
     proposed = () if source.listed else propose(loaded, source.path)
-    taken = {one.field: one.value for one in proposed if one.taken}
-    metadata = {name: taken[name] for name in METADATA if name in taken and name not in of_parts}
+    sure = {one.field: one.value for one in proposed if one.taken}
+    metadata = {name: sure[name] for name in METADATA if name in sure and name not in of_parts}
     of_file = {**loaded.metadata, **source.metadata}
     named = {name: of_file[name] for name in ("country_name", "year") if name in of_file}
     try:
@@ -218,7 +218,7 @@ def make_document(
     if country := metadata.get("country_name"):
         metadata["country_name"] = check_country(str(country), countries)
     metadata = {name: value for name, value in metadata.items() if name not in stated or stated[name] is not None}
-    title = stated.get("title") or source.title or str(taken.get("title") or loaded.title)
+    title = stated.get("title") or source.title or str(sure.get("title") or loaded.title)
     labels = (stated["labels"] or ()) if "labels" in stated else (*loaded.labels, *source.labels)
     description = source.description or loaded.description
     return Document(

@@ -64,13 +64,13 @@ class VersionWriter:
     def write(
         self,
         record: DocumentRecord,
-        known: DocumentRecord | None,
+        old: DocumentRecord | None,
         chunks: Sequence[Chunk],
         control: JobControl,
         registered: DocumentRecord,
         vectors: Mapping[str, Vector] = MappingProxyType({}),
     ) -> None:
-        """Make ``chunks`` the document's passages. ``known`` was registered before, if anything; ``registered`` is now.
+        """Make ``chunks`` the document's passages. ``old`` was registered before, if anything; ``registered`` is now.
         ``vectors``: those that are known already, by `Chunk.search_text`.
 
         Raises DependencyError, EmbedderMismatchError, CancelledError, SupersededError: the previous version is visible.
@@ -80,21 +80,21 @@ class VersionWriter:
         parts = tuple(Part(dict(metadata), count) for metadata, count in sorted(counts.items(), key=str))
         several = () if [part.metadata for part in parts] == [record.metadata] else parts
         shown = replace(record, status="ready", chunks=len(chunks), several=several)
-        replaces = known is not None and (known.version != shown.version or bool(known.replacing))
-        served = known if known is not None and known.status == "ready" else None
+        replaces = old is not None and (old.version != shown.version or bool(old.replacing))
+        served = old if old is not None and old.status == "ready" else None
         if served is not None and served.replacing:  # its writer was killed before it removed the previous version
             self.figures.record_changes(served.id, served.replacing, served.version)
         try:
             if served is not None:
                 registered = self._swap(replace(served, replacing=record.version), registered)
-            self._store_all(record, chunks, vectors, again=known is not None, control=control)
+            self._store_all(record, chunks, vectors, again=old is not None, control=control)
             self.glossary.put(record.id, listed_terms(chunks), replace_all=True)
             # From this step on questions see the new version; then the old one is removed.
             registered = self._swap(
-                replace(shown, replacing=known.version) if known is not None and replaces else shown, registered
+                replace(shown, replacing=old.version) if old is not None and replaces else shown, registered
             )
         except ChatbotError as error:
-            self.undo(record, known, error)
+            self.undo(record, old, error)
             raise
         if replaces:
             kept = [chunk.id for chunk in chunks]
@@ -200,7 +200,7 @@ class VersionWriter:
         control.check()
         return np.stack([vectors[text] for text in texts])
 
-    def undo(self, record: DocumentRecord, known: DocumentRecord | None, error: ChatbotError) -> None:
+    def undo(self, record: DocumentRecord, old: DocumentRecord | None, error: ChatbotError) -> None:
         """Remove what was written: a previous version stays; a new report is marked as failed where a retry may
         help, else deleted. After an outage of the database the next ingest of the report does it."""
         if isinstance(error, StoppedError):
@@ -215,15 +215,15 @@ class VersionWriter:
                 if record.version not in {current.version, current.replacing}:
                     self.store.delete_document(record.id, keep=others)
                     self.figures.remove(record.id, keep=[current.version, current.replacing])
-            elif current.status == "ready" and (known is None or current.version != known.version):
+            elif current.status == "ready" and (old is None or current.version != old.version):
                 return  # another worker has finished it
-            elif known is not None and known.status == "ready":
+            elif old is not None and old.status == "ready":
                 # By ids, not by the stored chunks: this model's vectors may be gone, the passages must not.
-                self.store.delete_document(record.id, keep=known.chunk_ids())
-                if known.replacing:
-                    self.figures.record_changes(known.id, known.replacing, known.version)
-                self.figures.remove(record.id, keep=[known.version])
-                self.documents.replace(replace(known, replacing=""), current)
+                self.store.delete_document(record.id, keep=old.chunk_ids())
+                if old.replacing:
+                    self.figures.record_changes(old.id, old.replacing, old.version)
+                self.figures.remove(record.id, keep=[old.version])
+                self.documents.replace(replace(old, replacing=""), current)
             elif isinstance(error, (LoadError, CancelledError)):
                 self._forget(record.id)
             else:
@@ -238,59 +238,59 @@ class VersionWriter:
         general, reports, *_ = self.collections
         return chosen or (reports if any({"country_name", "year"} & part.keys() for part in described) else general)
 
-    def edit(self, known: DocumentRecord, stated: Mapping[str, Any], control: JobControl, limit: Scope) -> None:
+    def edit(self, old: DocumentRecord, stated: Mapping[str, Any], control: JobControl, limit: Scope) -> None:
         """Rewrite the passages with another title or metadata; unchanged texts keep their vectors."""
-        metadata: dict[str, Value] = {**known.metadata, **{name: stated[name] for name in METADATA if name in stated}}
+        metadata: dict[str, Value] = {**old.metadata, **{name: stated[name] for name in METADATA if name in stated}}
         metadata = {name: value for name, value in metadata.items() if value is not None}
-        overrides = {**known.overrides, **stated}
-        if not known.several:
-            was_review = known.metadata.get("type") == YEAR_IN_REVIEW and "country_name" not in known.metadata
+        overrides = {**old.overrides, **stated}
+        if not old.several:
+            was_review = old.metadata.get("type") == YEAR_IN_REVIEW and "country_name" not in old.metadata
             if was_review and "type" not in overrides:
                 del metadata["type"]  # set because it had no country; it may have one now
             metadata = typed(metadata, overrides)
-        title = stated.get("title", known.title)
-        labels = tuple(stated["labels"] or ()) if "labels" in stated else known.labels
-        description = (stated["description"] or "") if "description" in stated else known.description
-        parts = [metadata, *(part.metadata for part in known.several)]
+        title = stated.get("title", old.title)
+        labels = tuple(stated["labels"] or ()) if "labels" in stated else old.labels
+        description = (stated["description"] or "") if "description" in stated else old.description
+        parts = [metadata, *(part.metadata for part in old.several)]
         collection = self.collection_of(parts, overrides.get("collection"))
-        if collection != known.collection and known.collection not in self.collections[:2]:
-            collection = known.collection  # of an older setting
+        if collection != old.collection and old.collection not in self.collections[:2]:
+            collection = old.collection  # of an older setting
         if not limit.holds(collection):
             raise ForbiddenError(f"With this metadata the report moves to {collection}, outside of this key's limit.")
         edited = replace(
-            known, title=title, name=title, metadata=metadata, labels=labels, description=description,
+            old, title=title, name=title, metadata=metadata, labels=labels, description=description,
             collection=collection,
         )  # fmt: skip
-        if edited == known:
+        if edited == old:
             return
         # The passages get a version of their own: questions see all of the old ones or all of these.
-        shown = [known.version, title, sorted(metadata.items()), labels, description, collection]
+        shown = [old.version, title, sorted(metadata.items()), labels, description, collection]
         version = hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:12]
         edited = replace(edited, version=version, overrides=overrides, fingerprint="", replacing="")
         chunks = []
-        for chunk in self.store.stored(known.id)[0]:
-            if Chunk.version_of(chunk.id)[1] == known.version:
+        for chunk in self.store.stored(old.id)[0]:
+            if Chunk.version_of(chunk.id)[1] == old.version:
                 # A table's row keeps the metadata that differs from its document's.
-                own = {name: value for name, value in chunk.metadata.items() if known.metadata.get(name) != value}
-                id = Chunk.make_id(known.id, version, chunk.ordinal)
+                extra = {name: value for name, value in chunk.metadata.items() if old.metadata.get(name) != value}
+                id = Chunk.make_id(old.id, version, chunk.ordinal)
                 about = {"title": title, "document_name": title, "labels": labels, "description": description}
                 about["collection"] = collection
-                chunks.append(replace(chunk, id=id, metadata={**metadata, **own}, **about))
-        self.write(edited, known, sorted(chunks, key=lambda chunk: chunk.ordinal), control, known)
+                chunks.append(replace(chunk, id=id, metadata={**metadata, **extra}, **about))
+        self.write(edited, old, sorted(chunks, key=lambda chunk: chunk.ordinal), control, old)
 
     def delete(self, document_id: str, control: JobControl | None = None) -> bool:
         """Remove a document and all its passages; False when there is no such document. Questions see nothing of it
         from the first step on. If it is interrupted, it stays "deleting"; calling this again finishes it."""
-        known = self.documents.get(document_id)
-        if known is not None and known.version:
-            self.documents.put(replace(known, status="deleting"))
+        record = self.documents.get(document_id)
+        if record is not None and record.version:
+            self.documents.put(replace(record, status="deleting"))
             if not self._retire(document_id, control or JobControl()):
                 return True
             current = self.documents.get(document_id)
             if current is not None and current.status != "deleting":
                 return True
-        if known is not None:
-            self.figures.record_changes(document_id, known.version)
+        if record is not None:
+            self.figures.record_changes(document_id, record.version)
         return self._forget(document_id)
 
     def _forget(self, document_id: str) -> bool:

@@ -70,38 +70,38 @@ class CompareAgent(BaseAgent):
         if not run.has_model and (yield from answer_rendered(run, scope, table)):
             return
         yield run.step("search", f"{count_of(len(ready), 'search')} at once")
-        found = yield from run.search([Search(one.name, one.query, one.scope, question.top_k) for one in ready])
+        results = yield from run.search([Search(one.name, one.query, one.scope, question.top_k) for one in ready])
         if run.request.cancelled:
             return
-        closest = balanced(found)
-        found = [
+        closest = balanced(results)
+        results = [
             replace(one, hits=tuple(with_figures(side.year, one.hits))) if one and side.year else one
-            for side, one in zip(ready, found, strict=True)
+            for side, one in zip(ready, results, strict=True)
         ]
-        hits = balanced(of_shared_heading(found) if run.has_model else found)
+        hits = balanced(of_shared_heading(results) if run.has_model else results)
         if is_empty(run, hits) and not table:
             yield from answer_empty(run, scope, closest)
             return
         hits = distinct([*(passages_of(run, table) if table else ()), *hits])
-        comparison = _Comparison(run, compared, ready, found, hits, table.text if table else "")
+        comparison = _Comparison(run, compared, ready, results, hits, table.text if table else "")
         way = WritingPlan(comparison.prompt, comparison.quoting, finish=comparison.finish)
         yield from answer_from(run, scope, hits, way, tokens=run.settings.deep_context_tokens)
 
 
-def balanced(found: Sequence[Retrieval | None]) -> list[SearchHit]:
+def balanced(results: Sequence[Retrieval | None]) -> list[SearchHit]:
     """The best of each side, then the second best, ...: cut anywhere, each side has its share. Each passage once."""
-    return distinct(alternate([one.hits if one else () for one in found]))
+    return distinct(alternate([one.hits if one else () for one in results]))
 
 
-def of_shared_heading(found: Sequence[Retrieval | None]) -> Sequence[Retrieval | None]:
+def of_shared_heading(results: Sequence[Retrieval | None]) -> Sequence[Retrieval | None]:
     """Of each side its best `OF_SHARED` passages where all have something under one heading; else all, as they are."""
-    headings = [{hit.chunk.heading for hit in one.hits} for one in found if one]
+    headings = [{hit.chunk.heading for hit in one.hits} for one in results if one]
     shared = set.intersection(*headings) - {""} if len(headings) > 1 else set()
     if not shared:
-        return found
+        return results
     return [
         one and replace(one, hits=tuple(sorted(one.hits, key=lambda hit: hit.chunk.heading not in shared)[:OF_SHARED]))
-        for one in found
+        for one in results
     ]
 
 
@@ -132,11 +132,11 @@ def _changes(run: AgentRun, compared: Sides, ready: Sequence[Side]) -> tuple[Ren
         store, terms = run.resources.store, run.resources.analyzer.terms
         chunks = {chunk.id: chunk for chunk in store.get([new.chunk_id for _, new in changes])}
         sections = [chunks[new.chunk_id].section if new.chunk_id in chunks else "" for _, new in changes]
-        asked = set(terms(ready[0].query)) - COMPARING_TERMS
+        topic_terms = set(terms(ready[0].query)) - COMPARING_TERMS
         # The words name only a chapter: "economic" begins as "Economy" does.
-        asked_stems = {word[:SAME_STEM] for word in asked if word.isalpha()}
+        asked_stems = {word[:SAME_STEM] for word in topic_terms if word.isalpha()}
         stems = [{word[:SAME_STEM] for word in terms(one.partition(SECTION_SEPARATOR)[0])} for one in sections]
-        changes = [one for one, own in zip(changes, stems, strict=True) if asked and asked_stems <= own]
+        changes = [one for one, words in zip(changes, stems, strict=True) if topic_terms and asked_stems <= words]
     return render_changes(changes, (first, last), run.say), True
 
 
@@ -148,7 +148,7 @@ class _Comparison:
         run: AgentRun,
         every: Sides,
         ready: Sequence[Side],
-        found: Sequence[Retrieval | None],
+        results: Sequence[Retrieval | None],
         hits: Sequence[SearchHit],
         table: str,
     ) -> None:
@@ -157,17 +157,17 @@ class _Comparison:
         self._ready = ready
         self._table = table
         self._chunks: dict[str, set[str]] = {}
-        for side, one in zip(ready, found, strict=True):
+        for side, one in zip(ready, results, strict=True):
             of_side = {hit.chunk.id for hit in hits if side.scope.strict().matches(hit.chunk.metadata)}
             self._chunks[side.name] = of_side | ({hit.chunk.id for hit in one.hits} if one else set())
-        self._failed = [side.name for side, one in zip(ready, found, strict=True) if one is None]
+        self._failed = [side.name for side, one in zip(ready, results, strict=True) if one is None]
         self._without = [
-            side.name for side, one in zip(ready, found, strict=True) if side.year and one and not one.hits
+            side.name for side, one in zip(ready, results, strict=True) if side.year and one and not one.hits
         ]
 
     def prompt(self, question: Question, context: Context) -> Prompt:
         numbers = self._numbers(context)
-        lines = [f"- {on_one_line(name)}: {', '.join(map(str, own)) or 'none'}" for name, own in numbers.items()]
+        lines = [f"- {on_one_line(name)}: {', '.join(map(str, ids)) or 'none'}" for name, ids in numbers.items()]
         return prompt_for(
             question,
             context,
@@ -180,10 +180,10 @@ class _Comparison:
     def quoting(self, context: Context) -> str:
         """Return each side's passages under the headings of most sides, else those its own question finds first."""
         numbers = self._numbers(context)
-        own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
+        of_side = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
         # The headings of the passages, those of most sides first, of them the nearest to what is asked.
         sides_of, scores = defaultdict[str, set[str]](set), dict[str, float]()
-        for name, passages in own.items():
+        for name, passages in of_side.items():
             for one in passages:
                 sides_of[one.hit.chunk.heading].add(name)
                 scores[one.hit.chunk.heading] = one.hit.heading_score or 0.0
@@ -192,21 +192,21 @@ class _Comparison:
         headings = sorted(shared, key=lambda one: -scores[one])[:QUOTES]
         queries = {side.name: side.query for side in self._ready}
         cells: dict[str, list[Quotation | None]] = {}
-        for name, passages in own.items():
+        for name, passages in of_side.items():
             under = [[one for one in passages if one.hit.chunk.heading == heading] for heading in headings]
             quotes = [self._run.resources.quoter.quotes(queries[name], one, request=self._run.request) for one in under]
-            cells[name] = [found[0] if found else None for found in quotes]
+            cells[name] = [quoted[0] if quoted else None for quoted in quotes]
         return quotes_table(cells, self._run.say)
 
     def finish(self, text: str, context: Context) -> tuple[str, str]:
         """Empty cells without a source; add a table of quotations to an answer without a table."""
         checked, say = with_sources(text, self._numbers(context)), self._run.say
-        told = [checked.text]
+        parts = [checked.text]
         if checked.emptied:
-            told.append(say("A table without any source was left out."))
+            parts.append(say("A table without any source was left out."))
         if not checked.tables:
-            told.append(f"{say('Side by side, quoted from the reports:')}\n\n{self.quoting(context)}")
-        return "\n\n".join(filter(None, told)), "\n\n".join(filter(None, self._notes(checked.dropped)))
+            parts.append(f"{say('Side by side, quoted from the reports:')}\n\n{self.quoting(context)}")
+        return "\n\n".join(filter(None, parts)), "\n\n".join(filter(None, self._notes(checked.dropped)))
 
     def _notes(self, dropped: Sequence[str]) -> list[str]:
         """Sentences below the table on what is not in it: names without a source, which no passage bears."""
@@ -219,8 +219,8 @@ class _Comparison:
         if self._without:
             notes.append(say("No figure was found for {names}.", names=_listed(self._without, say)))
         # Countries that the question is about, and editions, are said above the answer (`Understanding`).
-        said = {usual_name(country.keys[0]) for country in self._run.reading.about}
-        absent = [side for side in self._every.compared if side.scope.get(YEAR) is None and side.name not in said]
+        about = {usual_name(country.keys[0]) for country in self._run.reading.about}
+        absent = [side for side in self._every.compared if side.scope.get(YEAR) is None and side.name not in about]
         notes.append(_no_report(absent, say))
         if self._every.left_out:
             left = _listed(self._every.left_out, say)
@@ -229,8 +229,8 @@ class _Comparison:
 
     def _numbers(self, context: Context) -> dict[str, list[int]]:
         return {
-            name: [passage.number for passage in context.passages if passage.hit.chunk.id in own]
-            for name, own in self._chunks.items()
+            name: [passage.number for passage in context.passages if passage.hit.chunk.id in chunk_ids]
+            for name, chunk_ids in self._chunks.items()
         }
 
 

@@ -119,13 +119,13 @@ class DirectAgent(BaseAgent):
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
         hits = retrieval.hits
         if is_held:
-            said = " ".join(hit.chunk.text for hit in hits[:MOST_HELD_AGAINST])
+            beginning = " ".join(hit.chunk.text for hit in hits[:MOST_HELD_AGAINST])
             search = narrowed_search(question, question.search_text, run.resources.catalog)
-            query = shorten(f"{question.search_text} {said}", HELD_AGAINST_CHARACTERS)
-            [found] = yield from run.search([replace(search, query=query)])
+            query = shorten(f"{question.search_text} {beginning}", HELD_AGAINST_CHARACTERS)
+            [from_reports] = yield from run.search([replace(search, query=query)])
             searched = summarise(run.resources.catalog, search.scope)
             scope = replace(searched, documents=searched.documents + scope.documents)
-            hits = with_rank(list(alternate([hits, found.hits if found else ()])))
+            hits = with_rank(list(alternate([hits, from_reports.hits if from_reports else ()])))
         if hits:
             around = Neighbours(chunks, run.resources.store)
             yield from answer_from(run, scope, hits, WritingPlan(), around=around)
@@ -194,10 +194,10 @@ def _sentences(run: AgentRun, passages: dict[str, Passage], sentences: Sequence[
     """Yield the statements of the report that say what the sentences of its summary say."""
     for sentence in sentences[:MAX_SENTENCES]:
         passage = passages.get(sentence.chunk_id)
-        found = statements(passage) if passage is not None else []
-        if passage is not None and found:
-            said = set(sentence.text.split())
-            text = max(found, key=lambda one: len(said.intersection(one.text.split()))).text
+        candidates = statements(passage) if passage is not None else []
+        if passage is not None and candidates:
+            words = set(sentence.text.split())
+            text = max(candidates, key=lambda one: len(words.intersection(one.text.split()))).text
             where = run.say(", ").join(filter(None, [passage.hit.chunk.title, passage.hit.chunk.heading]))
             yield quotation_item(Quotation(passage.number, where, " ".join(text.split())), run.say)
 

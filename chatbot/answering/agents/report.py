@@ -162,11 +162,11 @@ class ReportAgent(BaseAgent):
         if answer.citations:
             places, head = [_place(one, run.say) for one in answer.citations], f"\n\n## {run.say('Sources')}\n"
             # The stream numbers its citations itself.
-            found, shown = (
+            streamed, shown = (
                 [f"\n- [{number}] {place}" for number, place in zip(numbers, places, strict=True)]
                 for numbers in ([c.hit.rank for c in answer.citations], [c.number for c in answer.citations])
             )
-            yield TokenEvent("".join([head, *found]))
+            yield TokenEvent("".join([head, *streamed]))
             answer = replace(answer, response="".join([answer.response, head, *shown]))
         yield AnswerEvent(answer)
 

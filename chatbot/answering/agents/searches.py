@@ -48,8 +48,8 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
             return Search(query, query, scope, question.top_k)
     else:
         chosen = scope if question.chosen_scope is None else question.chosen_scope
-        reading, taken = read_names(query, catalog, chosen), scope.get(COUNTRY)
-        if taken is not None and not all(map(taken.matches, values_of(reading.about, catalog))):
+        reading, countries = read_names(query, catalog, chosen), scope.get(COUNTRY)
+        if countries is not None and not all(map(countries.matches, values_of(reading.about, catalog))):
             scope = chosen
     inside = suggest_scope(everything_asked(reading, scope, catalog), scope, catalog) or scope
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"

@@ -33,8 +33,8 @@ def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered | Non
 def passages_of(run: AgentRun, rendered: Rendered) -> list[SearchHit]:
     """Return the passages that a table cites, in the order of their numbers; none where one is no longer there."""
     by_id = {chunk.id: chunk for chunk in run.resources.store.get(rendered.chunk_ids)}
-    found = [SearchHit(by_id[one], found_by=("figures",)) for one in rendered.chunk_ids if one in by_id]
-    return found if len(found) == len(rendered.chunk_ids) else []
+    hits = [SearchHit(by_id[one], found_by=("figures",)) for one in rendered.chunk_ids if one in by_id]
+    return hits if len(hits) == len(rendered.chunk_ids) else []
 
 
 def asked_for(run: AgentRun) -> tuple[Request, list[str]]:
@@ -65,8 +65,8 @@ def compile_table(run: AgentRun) -> Rendered | None:
         newest=scope.having(YEAR, years[-1:]) if years else None,
         of_all=request.kind in OF_ALL,
     )
-    asked = [named.condition for named in run.reading.figure_years]
-    return render(request, measured, about, asked, run.say) if measured else None
+    stated_years = [named.condition for named in run.reading.figure_years]
+    return render(request, measured, about, stated_years, run.say) if measured else None
 
 
 def key_figures(run: AgentRun, scope: Scope, subjects: Sequence[str]) -> Rendered | None:

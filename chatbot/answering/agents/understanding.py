@@ -102,8 +102,8 @@ class Understanding:
         """Return what the question is about, with an answer if no agent could add anything."""
         if question.attachments:
             return Understood(partial(self._agent.run, question, request=request))
-        own = language_of(question.query, preferred=NAMES_OF_CODES.get(question.language, ""))
-        question = replace(question, language=CODES.get(own, question.language))
+        language = language_of(question.query, preferred=NAMES_OF_CODES.get(question.language, ""))
+        question = replace(question, language=CODES.get(language, question.language))
         run, catalog, scope = AgentRun(self._resources, question, request), self._catalog, question.scope
         if is_small_talk(question.search_text) and not run.is_general:
             summary = summarise(catalog, scope)
@@ -121,11 +121,11 @@ class Understanding:
             context = Context(tuple(passages))
             return Understood(partial(answer_text, run, text, summarise(catalog, scope), context, is_answer=True))
         reading = question.reading or read_names(question.search_text, catalog, scope)
-        asked = everything_asked(reading, scope, catalog)
+        whole = everything_asked(reading, scope, catalog)
         if topic := topic_of(question.search_text, reading):
-            reading, asked = reading.with_years_of_reports(), asked.with_years_of_reports()
+            reading, whole = reading.with_years_of_reports(), whole.with_years_of_reports()
         # The countries as the data has them, else by their usual names.
-        names = [values_of([country], catalog) or [usual_name(country.keys[0])] for country in asked.about]
+        names = [values_of([country], catalog) or [usual_name(country.keys[0])] for country in whole.about]
         subjects = Subjects(
             countries=tuple(dict.fromkeys(str(name) for of_one in names for name in of_one)),
             figure_years=tuple(dict.fromkeys(years.condition for years in reading.figure_years)),
@@ -134,7 +134,7 @@ class Understanding:
         missing = missing_subject(reading, scope, catalog, run.say)
         if missing is not None and missing.everything and run.settings.on_empty != "relax":
             return Understood(partial(self._not_there, run, missing.text), subjects=subjects)
-        suggestion, taken = suggest_scope(asked, scope, catalog), Scope()
+        suggestion, inferred = suggest_scope(whole, scope, catalog), Scope()
         if topic:
             inside = (suggestion or scope).strict()
             lines = [*([missing.text] if missing else []), library_answer(topic, inside, catalog, run.say)]
@@ -148,15 +148,15 @@ class Understanding:
         question = replace(question, reading=reading)
         page = question.page or page_in(question.search_text, catalog)
         if question.auto_scope:
-            taken = suggestion.beyond(scope) if suggestion else taken
-            question = replace(question, scope=scope.and_(taken), chosen_scope=scope, page=page)
+            inferred = suggestion.beyond(scope) if suggestion else inferred
+            question = replace(question, scope=scope.and_(inferred), chosen_scope=scope, page=page)
         offered = None
         if suggestion not in (None, question.scope) or page != question.page:
             offered = replace(summarise(catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
         notes = [*taken_as(reading, run.say), *([missing.text] if missing else [])]
         events = partial(self._agent.run, question, request=request)
-        return Understood(events, notes, offered, subjects=subjects, inferred_scope=taken)
+        return Understood(events, notes, offered, subjects=subjects, inferred_scope=inferred)
 
     def _not_there(self, run: AgentRun, text: str) -> Iterator[Event]:
         """Answer with the model's general knowledge, or with what is missing."""
@@ -170,7 +170,7 @@ class Understanding:
 def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
     """The names that misspelt names were read as."""
     named = [(escape_markdown(country.text), country.taken_as) for country in reading.about if country.taken_as]
-    return list(dict.fromkeys(say("({name}: taken as {taken})", name=name, taken=taken) for name, taken in named))
+    return list(dict.fromkeys(say("({name}: taken as {taken})", name=name, taken=meant) for name, meant in named))
 
 
 def page_in(text: str, catalog: Catalog) -> int | None:
@@ -215,14 +215,14 @@ _AT_THE_END = re.compile(r"(?:\s*(?:\b(?:on|about|for|from|of|in|and|or|the|year
 
 def topic_of(question: str, reading: Reading) -> Topic | None:
     """Return what a question asks about the library; None if it asks about anything else besides names of a scope."""
-    asked = question.strip().rstrip("?.! ").replace("’", "'")
+    wording = question.strip().rstrip("?.! ").replace("’", "'")
     named: list[Named] = [*reading.countries, *reading.every_year]
     if named:
         first = min(name.start for name in named)
-        if _LINK.sub("", remove_names(asked, named)[first:]).strip():
+        if _LINK.sub("", remove_names(wording, named)[first:]).strip():
             return None
-        asked = _AT_THE_END.sub("", asked[:first].rstrip())
-    return next((topic for topic, pattern in _ASKED if pattern.match(asked)), None)
+        wording = _AT_THE_END.sub("", wording[:first].rstrip())
+    return next((topic for topic, pattern in _ASKED if pattern.match(wording)), None)
 
 
 def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:

@@ -255,9 +255,9 @@ def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dat
     """Yield a data set and the services that its questions are asked of. A folder brings its own passages; a CSV
     file is about the reports in the database, or about the sample reports if an embedded database has none yet."""
 
-    def read_questions(asked: Services) -> Dataset:
-        storage = asked.storage
-        return QuestionReader(storage.documents, storage.scopes, asked.settings.filter_fields).read(path)
+    def read_questions(source: Services) -> Dataset:
+        storage = source.storage
+        return QuestionReader(storage.documents, storage.scopes, source.settings.filter_fields).read(path)
 
     if path.is_dir():
         data = read_dataset(path, services.settings.filter_fields)

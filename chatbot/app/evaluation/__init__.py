@@ -56,10 +56,10 @@ class EvaluationQuery:
 
     def ranking(self, chunks: Sequence[Chunk]) -> list[Expectation | None]:
         """Return, for each passage, the target that it is the first to contain."""
-        found: list[Expectation | None] = []
+        ranked: list[Expectation | None] = []
         for chunk in chunks:
-            found.append(next((one for one in self.targets if one not in found and one.holds(chunk)), None))
-        return found
+            ranked.append(next((one for one in self.targets if one not in ranked and one.holds(chunk)), None))
+        return ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +161,14 @@ class QuestionReader:
         return Dataset(path.stem, [], queries)
 
     def _rows(self, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-        table, known = read_table(path), (*COLUMNS, *self.filter_fields, *RATED)
+        table, columns = read_table(path), (*COLUMNS, *self.filter_fields, *RATED)
         _, names = next(table, (0, list[str]()))
         header = [name.casefold().replace(" ", "_") for name in names]
         # An unknown column is an error: a misspelt filter would widen the search unnoticed.
-        unknown = [name for name in header if name not in known]
+        unknown = [name for name in header if name not in columns]
         if unknown or "question" not in header or len(set(header)) < len(header):
             flaw = f"unknown column {unknown[0]!r}" if unknown else "question is missing or a column is repeated"
-            raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(known)}.")
+            raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(columns)}.")
         for line, cells in table:
             yield line, dict(zip(header, cells, strict=False))
 

@@ -320,12 +320,12 @@ def _problems(case: Case, folder: Path) -> Iterator[str]:
         for place, one in enumerate(loaded.sections)
     ]
     passages = (Passage(number, SearchHit(chunk, number), chunk.text) for number, chunk in enumerate(chunks, start=1))
-    rules, asked = sealed(prompt_for(_QUESTION, Context(tuple(passages))).messages)
+    rules, message = sealed(prompt_for(_QUESTION, Context(tuple(passages))).messages)
     mark = re.search(r"the mark (\w+);", rules.content)
     tags = rf'<passage-{mark[1]} number="\d+">\n(.*?)\n</passage-{mark[1]}>' if mark else r"(?!)"
     outside, inside = (
-        re.sub(tags, "", asked.content, flags=re.DOTALL),
-        "".join(re.findall(tags, asked.content, re.DOTALL)),
+        re.sub(tags, "", message.content, flags=re.DOTALL),
+        "".join(re.findall(tags, message.content, re.DOTALL)),
     )
     if _OBEYED in rules.content or _OBEYED in outside or not inside:
         yield "it is outside of its passage"
@@ -333,7 +333,7 @@ def _problems(case: Case, folder: Path) -> Iterator[str]:
         yield "hidden text reaches the model"
     if not case.get("hidden") and _OBEYED not in inside:
         yield "visible text is lost"
-    if any(unicodedata.category(sign) in _UNSEEN for sign in asked.content.replace("\n", "")):
+    if any(unicodedata.category(sign) in _UNSEEN for sign in message.content.replace("\n", "")):
         yield "invisible characters remain"
     plain = unicodedata.normalize("NFKD", inside).casefold()
     if _LIKE_A_TAG.search("".join(sign for sign in plain if not unicodedata.combining(sign) and not sign.isspace())):

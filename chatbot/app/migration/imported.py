@@ -140,8 +140,8 @@ class Importer:
         version, start, chunks = digest.hexdigest()[:12], 0, []
         for ordinal, (chunk, _) in enumerate(read):
             end, years = start + len(chunk.text), figure_years(chunk.text)
-            own = replace(chunk, id=Chunk.make_id(id, version, ordinal), document_id=id, collection=collection)
-            chunks.append(replace(own, ordinal=ordinal, start=start, end=end, figure_years=years))
+            renamed = replace(chunk, id=Chunk.make_id(id, version, ordinal), document_id=id, collection=collection)
+            chunks.append(replace(renamed, ordinal=ordinal, start=start, end=end, figure_years=years))
             start = end + 1
         first = chunks[0]
         record = DocumentRecord(

@@ -253,9 +253,9 @@ class Answering:
 
     def _names_a_thing(self, words: str, headings: Sequence[str]) -> bool:
         """Return whether words name a heading of the reports; False if the embedder fails, to carry the topic on."""
-        known = self._storage.figures.indicators()
+        indicators = self._storage.figures.indicators()
         try:
-            return self._services.runtime.indicators.names_one(words, known, headings[0] if headings else "")
+            return self._services.runtime.indicators.names_one(words, indicators, headings[0] if headings else "")
         except EmbeddingError:
             return False
 

@@ -85,10 +85,10 @@ class IdentityProvider:
 
     def _groups(self, claims: Mapping[str, Any]) -> list[str] | None:
         """Return the groups of the claim, whose name may be a path (realm_access.roles); None where it is missing."""
-        found: Any = claims
+        value: Any = claims
         for part in [self._claim] if self._claim in claims else self._claim.split("."):
-            found = found.get(part) if isinstance(found, dict) else None
-        return None if found is None else [str(one) for one in ([found] if isinstance(found, str) else found)]
+            value = value.get(part) if isinstance(value, dict) else None
+        return None if value is None else [str(one) for one in ([value] if isinstance(value, str) else value)]
 
     def sign_out_address(self, back: str) -> str:
         """Return the address that ends the session at the provider and leads ``back``; "" where it has none."""

@@ -302,13 +302,13 @@ class Library:
         InvalidRequestError: no report in the scope has such a heading; names similar ones."""
         figures = self.services.storage.figures
         page = figures.page(scope, indicator=indicator, year=year, limit=limit, after=after)
-        wanted = " ".join(indicator.split()).casefold()
-        if page.total or not wanted:
+        text = " ".join(indicator.split()).casefold()
+        if page.total or not text:
             return page
-        known = {heading.casefold(): heading for heading in figures.indicators(scope)}
-        if wanted.partition(": ")[0] in known:
+        headings = {heading.casefold(): heading for heading in figures.indicators(scope)}
+        if text.partition(": ")[0] in headings:
             return page
-        near = [name for name in known if wanted in name] or difflib.get_close_matches(wanted, known, cutoff=0.5)
-        names = [known[name] for name in near[:NEAR_HEADINGS]]
+        near = [name for name in headings if text in name] or difflib.get_close_matches(text, headings, cutoff=0.5)
+        names = [headings[name] for name in near[:NEAR_HEADINGS]]
         hint = f" Did you mean {', '.join(names)}?" if names else ""
-        raise InvalidRequestError.for_field("indicator", f"no report here has a section {wanted!r}.{hint}", names)
+        raise InvalidRequestError.for_field("indicator", f"no report here has a section {text!r}.{hint}", names)

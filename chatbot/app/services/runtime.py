@@ -165,9 +165,9 @@ class Runtime:
 
     def chunker(self, chunking: Chunking) -> Chunker:
         """Build what splits reports for this embedding model. Raises UnknownNameError, InvalidRequestError."""
-        known = self.warm_cache if self.warm_cache.model_id == self.embedder.model_id else ()
+        embedded = self.warm_cache if self.warm_cache.model_id == self.embedder.model_id else ()
         build = CHUNKERS.builder(chunking.strategy)
-        return build(self.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, known=known)
+        return build(self.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, known=embedded)
 
     def _ingestor(self, chunking: Chunking) -> Ingestor:
         chunker = self.chunker(chunking)

@@ -198,8 +198,8 @@ class Storage:
         migrate(self.database)
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
-        own = [name for name in self.settings.chunk_collections if not self.database[name].read_only]
-        ensure_ordinary_indexes(self.database, own, fields)
+        writable = [name for name in self.settings.chunk_collections if not self.database[name].read_only]
+        ensure_ordinary_indexes(self.database, writable, fields)
         ensure_indexes(self.database)
 
     def close(self) -> None:

@@ -226,10 +226,10 @@ def unsealed(cookie: str, seconds: int) -> dict[str, Any] | None:
     """Return the value of such a cookie of the current request; None if it has none, or an older one."""
     serializer = URLSafeTimedSerializer(services().storage.cookie_secret, salt=cookie)
     try:
-        found: dict[str, Any] = serializer.loads(request.cookies.get(cookie, ""), max_age=seconds)
+        value: dict[str, Any] = serializer.loads(request.cookies.get(cookie, ""), max_age=seconds)
     except BadSignature:
         return None
-    return found
+    return value
 
 
 def set_cookie(response: BaseResponse, name: str, value: str, seconds: int = COOKIE_SECONDS) -> None:

@@ -63,8 +63,8 @@ def create_key(body: NewKey) -> Json:
     return {"key": key, "secret": secret}
 
 
-def _least(wanted: int | None, most: int | None) -> int | None:
-    return min((each for each in (wanted, most) if each is not None), default=None)
+def _least(limit: int | None, most: int | None) -> int | None:
+    return min((each for each in (limit, most) if each is not None), default=None)
 
 
 @administration.delete("/api/keys/<key_id>")

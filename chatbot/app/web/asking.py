@@ -272,9 +272,9 @@ def question_stream(
     begun: Begun | None = None
     if body.resume and who.owner:
         # Without space on the disk it is not kept; the answer itself says so.
-        conversations, asked = product.storage.conversations, asked_json(question)
+        conversations, message = product.storage.conversations, asked_json(question)
         with suppress(DiskFullError):
-            begun = conversations.begin(body.conversation_id, asked, who.owner, body.replaces)
+            begun = conversations.begin(body.conversation_id, message, who.owner, body.replaces)
             place = replace(place, conversation_id=begun.conversation_id, message_id=begun.message_id)
 
     @contextmanager

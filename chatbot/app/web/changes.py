@@ -33,9 +33,9 @@ class ChangesQuery(Page, ScopeQuery):
         """Return the reports of the query, the latest first, and what their changes are read from."""
         index, scope = services().storage.documents.index(), query_scope(self)
         least = "" if self.since is None else self.since.astimezone(UTC).isoformat(timespec="seconds")
-        found = [one for one in index.inside(scope) if one.status == "ready" and one.updated_at >= least]
-        found.sort(key=lambda one: (one.updated_at, one.title), reverse=True)
-        return ChangeLog(index.inside(scope.widest()), services().storage.figures, scope.widest()), found
+        records = [one for one in index.inside(scope) if one.status == "ready" and one.updated_at >= least]
+        records.sort(key=lambda one: (one.updated_at, one.title), reverse=True)
+        return ChangeLog(index.inside(scope.widest()), services().storage.figures, scope.widest()), records
 
 
 @changes.get("/api/changes")
@@ -44,8 +44,8 @@ def list_changes(query: ChangesQuery) -> Json:
     """List the reports that arrived, the latest first, with the figures that differ from the edition before.
 
     A report that was replaced is also held against its own former version."""
-    log, found = query.arrivals()
-    return query.of("changes", found, log.of)
+    log, records = query.arrivals()
+    return query.of("changes", records, log.of)
 
 
 class FeedQuery(ChangesQuery):
@@ -56,15 +56,15 @@ class FeedQuery(ChangesQuery):
 @route(need="feed", media=(ATOM,))
 def get_feed(query: FeedQuery) -> Response:
     """Get the same as an Atom feed, for mail, Teams, Slack or a feed reader."""
-    log, found = query.arrivals()
+    log, records = query.arrivals()
     feed = Element("feed", xmlns="http://www.w3.org/2005/Atom")
     page = url_for("changes.show_changes", _external=True)
     _add(feed, "id", page)
     _add(feed, "title", "What changed in the reports")
-    _add(feed, "updated", found[0].updated_at if found else datetime.now(UTC).isoformat(timespec="seconds"))
+    _add(feed, "updated", records[0].updated_at if records else datetime.now(UTC).isoformat(timespec="seconds"))
     SubElement(feed, "link", rel="alternate", href=page)
     SubElement(feed, "link", rel="self", href=request.base_url)
-    for one in query.of("changes", found, log.of)["changes"]:
+    for one in query.of("changes", records, log.of)["changes"]:
         report, entry = one.report, SubElement(feed, "entry")
         _add(entry, "id", f"urn:report-chat:{report.document_id}:{one.at}")
         changed = sum(figure.old is not None and figure.new is not None for figure in one.figures)
@@ -111,8 +111,8 @@ def show_changes(query: ChangesPage) -> Response:
     """Show what changed. Its form, without a script, asks for the address of the feed."""
     about: Json = {"may": may_read(), "shown": SHOWN, "listed": None, "countries": (), "address": ""}
     if about["may"]:
-        log, found = query.arrivals()
-        about |= {"listed": query.of("changes", found, log.of), "chosen": request.args.get(COUNTRY, "")}
+        log, records = query.arrivals()
+        about |= {"listed": query.of("changes", records, log.of), "chosen": request.args.get(COUNTRY, "")}
         about["countries"] = services().storage.documents.values(COUNTRY, caller().limit or None)
         about["address"] = _feed_address() if request.method == "POST" else ""
     return with_owner(make_response(render_template("changes.html", **about)))

@@ -132,8 +132,8 @@ def add_documents() -> Response:
     storage.files.require_space(0)
     about = mine.inside_limit(_overrides(body, single=len(pages) == 1), new=True)
     for page in pages:
-        known = storage.documents.get(document_id(page))
-        if known is not None and not mine.may_change(known):
+        record = storage.documents.get(document_id(page))
+        if record is not None and not mine.may_change(record):
             raise ForbiddenError("This page is in the library already. Only its owner may read it again.")
     return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
 

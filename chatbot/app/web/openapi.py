@@ -121,9 +121,9 @@ def _schemas(routes: list[Route], settings: Settings) -> tuple[dict[Any, Json], 
         returned = (about.returns, *events, *about.also.values())
         types |= dict.fromkeys((one for one in returned if isinstance(one, type)), "serialization")
     inputs = [(one.__name__, mode, TypeAdapter(one)) for one, mode in types.items()]
-    found, shared = TypeAdapter.json_schemas(inputs, ref_template=REF + "{model}", schema_generator=_Untitled)
-    own = {name: schema for (name, _), schema in found.items() if "$ref" not in schema}
-    schemas: Json = inlined({**shared.get("$defs", {}), **own})
+    by_type, shared = TypeAdapter.json_schemas(inputs, ref_template=REF + "{model}", schema_generator=_Untitled)
+    plain = {name: schema for (name, _), schema in by_type.items() if "$ref" not in schema}
+    schemas: Json = inlined({**shared.get("$defs", {}), **plain})
     for body in ("ChatRequest", "SearchRequest"):
         fields = schemas[body]["properties"]
         for name, valid in NAMES.items():

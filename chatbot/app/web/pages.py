@@ -162,13 +162,13 @@ def address_of(filename: str) -> str:
 def imported(filename: str) -> list[str]:
     """Return the scripts that a script imports, and those that they import: named in the page, they all load at once
     instead of one level after the other."""
-    found = [filename]
-    for name in found:
+    scripts = [filename]
+    for name in scripts:
         folder = posixpath.dirname(name)
-        for own in _IMPORT.findall((STATIC / name).read_text("utf-8")):
-            if (path := posixpath.normpath(posixpath.join(folder, own))) not in found:
-                found.append(path)
-    return found[1:]
+        for target in _IMPORT.findall((STATIC / name).read_text("utf-8")):
+            if (path := posixpath.normpath(posixpath.join(folder, target))) not in scripts:
+                scripts.append(path)
+    return scripts[1:]
 
 
 @cache

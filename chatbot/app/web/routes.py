@@ -116,8 +116,8 @@ PAGE = Route(need="nothing", is_documented=False, is_counted=False)
 
 def route_of(app: Flask, endpoint: str) -> Route | None:
     """Return what a view states about itself, None if nothing."""
-    found: Route | None = getattr(app.view_functions[endpoint], "route", None)
-    return found
+    route: Route | None = getattr(app.view_functions[endpoint], "route", None)
+    return route
 
 
 def current_route() -> Route | None:

@@ -208,13 +208,13 @@ def ole_streams(path: Path) -> list[str]:
     """Return the names of streams that identify an OLE2 file, the one that says most first."""
     with path.open("rb") as file:
         content = file.read(MAX_OLE_BYTES)
-    found: list[str] = []
+    names: list[str] = []
     for name in (*_OLE_STREAMS, *OFFICE_STREAMS):
         # A directory entry: 128 bytes, which begin with the name, padded with zeros to 64.
         entry = re.escape(name.encode("utf-16-le").ljust(64, b"\0"))
         if any(match.start() % 128 == 0 for match in re.finditer(entry, content)):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _zip_parts(path: Path) -> list[str]:

@@ -154,8 +154,8 @@ class WordReader:
         style = self._styles.get(value_of(properties, "pStyle"), Style())
         text = paragraph_text(paragraph)
         level = style.level if style.level is not None else _level(paragraph, "")
-        own = None if properties is None else properties.find(w("numPr"))
-        listed = own if own is not None else style.numbering
+        numbering = None if properties is None else properties.find(w("numPr"))
+        listed = numbering if numbering is not None else style.numbering
         number = self._numbering.next(listed, value_of(properties, "pStyle")) if text else ""
         if text and not style.skipped:
             if level == TITLE and not self.title:
