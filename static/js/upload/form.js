@@ -176,8 +176,8 @@ export function wireUpload({ onIngestion }) {
   onSubmit(form, () => {
     if (!staged.length || sending) return;
     if (!summaries || staged.length <= form.dataset.askAbove) return void submit(onIngestion);
-    const number = staged.length;
-    byId("summaries-text").textContent = t("The language model writes a summary of each of these {number} documents, one request for each.", { number });
+    byId("summaries-text").textContent =
+      t("The language model writes a summary of each of these {number} documents, one request for each.", { number: staged.length });
     summaries.showModal();
   });
   return showFormats();
