@@ -72,6 +72,7 @@ def asked(browser: Page, port: int) -> Locator:
     browser.locator("#send").click()
     answer = browser.locator("article.answer").last
     expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+    browser.wait_for_load_state("networkidle")  # marks are drawn by a script that is loaded with the first of them
     return answer
 
 
@@ -131,8 +132,7 @@ def test_a_supported_answer_has_no_mark_and_one_cut_short_says_so(
 
 def test_the_second_of_two_like_sentences_is_found(page: tuple[Page, list[str]], server: FakeOpenAI, port: int) -> None:
     browser, _ = page
-    server.chat(
-        Reply(["Not 52.09 [1] at all.\n\n", "| a | b |\n|---|---|\n| x | 3.33 [1] |\n| x | 4.44 [1] |\n\n", SMALL])
-    )
+    table = "| a | b |\n|---|---|\n| x | 3.33 [1] |\n| x | 4.44 [1] |\n\n"
+    server.chat(Reply(["Not 52.09 [1] at all.\n\n", table, SMALL]))
     answer = asked(browser, port)
     assert answer.locator(".unsupported-text").all_text_contents() == ["Not 52.09 ", " at all", "3.33 ", "4.44 "]
