@@ -177,7 +177,7 @@ def page_in(text: str, catalog: Catalog) -> int | None:
     """The one page a question names ("on page 4"), where there are reports that long."""
     pages = {int(number) for number in _PAGE.findall(text)}
     page = pages.pop() if len(pages) == 1 else 0
-    longest = max((record.pages or 0 for record in catalog.all()), default=0)
+    longest = max((record.pages or 0 for record in catalog.all()), default=0) if page else 0
     return page if 1 <= page <= longest else None
 
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from ...database.core import Json
 from ...domain import DocumentRecord
+from ...language import count_of
 from ...library.changes import ChangeLog, ReportChanges
 from ...questions.reading import COUNTRY
 from .access import caller, may_read, query_scope, with_owner
@@ -67,9 +68,8 @@ def get_feed(query: FeedQuery) -> Response:
     for one in query.of("changes", records, log.of)["changes"]:
         report, entry = one.report, SubElement(feed, "entry")
         _add(entry, "id", f"urn:report-chat:{report.document_id}:{one.at}")
-        changed = sum(figure.old is not None and figure.new is not None for figure in one.figures)
-        noun = "figure" if changed == 1 else "figures"
-        since = f"{changed} {noun} changed since {one.former.title}" if one.former else "no edition before it"
+        changed = count_of(sum(figure.old is not None and figure.new is not None for figure in one.figures), "figure")
+        since = f"{changed} changed since {one.former.title}" if one.former else "no edition before it"
         _add(entry, "title", f"{report.title}: {since}")
         _add(entry, "updated", one.at)
         SubElement(SubElement(entry, "author"), "name").text = "Ask your reports"

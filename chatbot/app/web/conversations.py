@@ -27,16 +27,12 @@ from ...search.scope import describe
 from .access import caller, library, whose
 from .asking import STREAM, stream_response, with_passages
 from .catalog import FIGURE_COLUMNS
-from .files import XLSX, disposition, xlsx_bytes
+from .files import DOCX, XLSX, disposition, xlsx_bytes
 from .routes import EVENTS, JSON, Body, Cursor, Number, Query, answer_type, page_size, route, services
 from .streaming import EventStream, active_streams, connection, encode, refuse_ended, refuse_more, replay
-from .word import TYPE as WORD
-from .word import WordWriter, tables_of
 
 conversations = Blueprint("conversations", __name__)
-FORMATS = {
-    "markdown": ("md", "text/markdown"), "json": ("json", JSON), "docx": ("docx", WORD), "xlsx": ("xlsx", XLSX)
-}  # fmt: skip
+FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", JSON), "docx": ("docx", DOCX), "xlsx": ("xlsx", XLSX)}
 NO_ANSWER = "(no answer)"
 LAST_EVENT = "Last-Event-ID"
 SOURCE_COLUMNS = ("number", "title", "section", "page", "chunk_id")
@@ -212,7 +208,7 @@ class ExportQuery(Query):
 
 
 @conversations.get("/api/conversations/<conversation_id>/export")
-@route(need="read", returns=ExportedConversation, media=(JSON, "text/markdown", WORD, XLSX))
+@route(need="read", returns=ExportedConversation, media=(JSON, "text/markdown", DOCX, XLSX))
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     """Download a conversation, or one answer of it, as a file; `xlsx` has the tables and figures."""
     record = _history().get(conversation_id, caller().owner)
@@ -222,8 +218,9 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
         if not place:
             raise NotFoundError(f"This conversation has no answer {query.message_id}.")
         messages = messages[place - 1 : place + 1]
-    data = json.dumps({**to_json(record), "messages": messages}, ensure_ascii=False, indent=1).encode()
-    if query.format != "json":
+    if query.format == "json":
+        data = json.dumps({**to_json(record), "messages": messages}, ensure_ascii=False, indent=1).encode()
+    else:
         data = {"markdown": as_markdown, "docx": as_word, "xlsx": as_workbook}[query.format](record.title, messages)
     suffix, mimetype = FORMATS[query.format]
     headers = {"Content-Disposition": disposition("attachment", f"{record.title.replace('/', ' ')}.{suffix}")}
@@ -362,6 +359,8 @@ def as_markdown(title: str, messages: list[Json]) -> bytes:
 
 def as_word(title: str, messages: list[Json]) -> bytes:
     """Return a conversation as a Word file."""
+    from .word import WordWriter  # the libraries of Word and its charts take a fifth of a second to import
+
     writer = WordWriter(title, _original)
     for message in messages:
         if message["role"] == "user":
@@ -372,8 +371,9 @@ def as_word(title: str, messages: list[Json]) -> bytes:
 
 
 def as_workbook(title: str, messages: list[Json]) -> bytes:
-    """Return the tables of a conversation as sheets of an Excel file, then the figures that its answers cite, and the
-    passages behind the numbers in brackets."""
+    """Return the tables of a conversation as sheets of an Excel file, then the figures and passages that it cites."""
+    from .word import tables_of  # as above
+
     tables, question = dict[str, list[list[Any]]](), ""
     figures, sources = [["question", *FIGURE_COLUMNS]], [["question", *SOURCE_COLUMNS, "link"]]
     for message in messages:

@@ -37,6 +37,7 @@ LONGEST_NAME = 200
 """Bytes: file systems hold 255 for a name."""
 LONGEST_SHEET_NAME = 31
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # the fullwidth signs too
 """Prefixes that spreadsheets read as formulas."""
 

@@ -24,7 +24,6 @@ from markdown_it.token import Token
 from ...database.core import Json
 from .charts import FigureChart, charts_of
 
-TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 MARK, END = "\ue000", "\ue001"
 """Stand around a marked place while Markdown is read; letters for private use."""
 _W = f'xmlns:w="{NAMESPACE.WML_MAIN}" xmlns:r="{NAMESPACE.OFC_RELATIONSHIPS}"'
@@ -146,8 +145,8 @@ class WordWriter:
         part.relate_to(workbook, RELATIONSHIP_TYPE.PACKAGE)  # rId1, as in the chart
         id = self._file.part.relate_to(part, RELATIONSHIP_TYPE.CHART)
         size = f'cx="{Inches(6)}" cy="{Inches(3 if chart.is_lines else 0.6 + 0.3 * len(chart.figures))}"'
-        said = "; ".join(f"{one['subject']}, {one['year']}: {one['text']}" for one in chart.figures)
-        about = f"name={quoteattr(_clean(chart.title))} descr={quoteattr(_clean(said))}"
+        text = "; ".join(f"{one['subject']}, {one['year']}: {one['text']}" for one in chart.figures)
+        about = f"name={quoteattr(_clean(chart.title))} descr={quoteattr(_clean(text))}"
         drawing = (
             f'<w:r {_W}><w:drawing><wp:inline xmlns:wp="{_DRAWING}/wordprocessingDrawing">'
             f'<wp:extent {size}/><wp:docPr id="{self._charts}" {about}/>'
