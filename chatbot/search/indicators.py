@@ -114,7 +114,7 @@ class _Phrases:
             start += len(phrases)
 
     def of(self, heading: str, label: str | None) -> list[str]:
-        """Return what is said for a key."""
+        """Return the phrases of a key."""
         labels = [label] if label is not None else ["", *(other for name, other in self._phrases if name == heading)]
         texts: dict[str, None] = {}
         for one in labels:

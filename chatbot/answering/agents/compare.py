@@ -167,7 +167,7 @@ class _Comparison:
 
     def prompt(self, question: Question, context: Context) -> Prompt:
         numbers = self._numbers(context)
-        lines = [f"- {on_one_line(name)}: {', '.join(map(str, ids)) or 'none'}" for name, ids in numbers.items()]
+        lines = [f"- {on_one_line(name)}: {', '.join(map(str, cited)) or 'none'}" for name, cited in numbers.items()]
         return prompt_for(
             question,
             context,

@@ -269,13 +269,13 @@ def question_stream(
     if body.resume and has_attachments:
         raise InvalidRequestError.for_field("resume", "is not supported with attachments, which are not kept.")
     attachments = Attachments(product, body.attachments) if has_attachments else None
-    begun: Begun | None = None
+    resumable: Begun | None = None
     if body.resume and who.owner:
         # Without space on the disk it is not kept; the answer itself says so.
         conversations, message = product.storage.conversations, asked_json(question)
         with suppress(DiskFullError):
-            begun = conversations.begin(body.conversation_id, message, who.owner, body.replaces)
-            place = replace(place, conversation_id=begun.conversation_id, message_id=begun.message_id)
+            resumable = conversations.begin(body.conversation_id, message, who.owner, body.replaces)
+            place = replace(place, conversation_id=resumable.conversation_id, message_id=resumable.message_id)
 
     @contextmanager
     def watch() -> Iterator[Callable[[Item], None]]:
@@ -289,8 +289,8 @@ def question_stream(
     def events(cancel: Cancellation) -> Iterator[Event | Saved]:
         return answer(question, cancel) if attachments is None else attachments.answer(question, answer, cancel)
 
-    if begun is not None:
-        return ResumableStream(begun, active_streams(), events, connection(), watch=watch)
+    if resumable is not None:
+        return ResumableStream(resumable, active_streams(), events, connection(), watch=watch)
     return EventStream(events, connection(), watch=watch, write=write)
 
 

@@ -106,11 +106,11 @@ class RemoteEmbedder(ABC):
     def _joined(self, send: Callable[[list[str]], Matrix], texts: list[str]) -> Matrix:
         """Send texts together with those of other threads that wait; alone where what is wrong may be wrong with one of
         them only."""
-        own = Future[Matrix | None]()
+        promise = Future[Matrix | None]()
         with self._joining:
-            self._waiting[own] = texts
-            self._joining.wait_for(lambda: own not in self._waiting or self._under_way < MAX_REQUESTS)
-            group, self._waiting = (self._waiting, {}) if own in self._waiting else ({}, self._waiting)
+            self._waiting[promise] = texts
+            self._joining.wait_for(lambda: promise not in self._waiting or self._under_way < MAX_REQUESTS)
+            group, self._waiting = (self._waiting, {}) if promise in self._waiting else ({}, self._waiting)
             self._under_way += bool(group)
         if group:
             try:
@@ -128,7 +128,7 @@ class RemoteEmbedder(ABC):
                 with self._joining:
                     self._under_way -= 1
                     self._joining.notify_all()
-        vectors = own.result()
+        vectors = promise.result()
         return send(texts) if vectors is None else vectors
 
     def _sent(self, texts: list[str], kind: Kind, request: RequestContext | None) -> Matrix:
