@@ -194,15 +194,13 @@ class TestWebPage:
             running.pages["/togo"] = Page(page)
             yield running
 
-    @pytest.mark.parametrize("path", ENDPOINTS)
-    def test_a_private_address_is_refused(
-        self, client: FlaskClient, web: WebServer, path: str, temporary: Path
-    ) -> None:
-        body = {"query": GROWTH, "attachments": [{"url": web.url("/togo")}]}
-        error = error_of(client.post(path, json=body), 422, "unreadable_document")
-        assert web.url("/togo") in error["message"]
-        assert web.requests == []
-        assert left(temporary) == []
+    def test_a_private_address_is_refused(self, client: FlaskClient, web: WebServer, temporary: Path) -> None:
+        for path in ENDPOINTS:
+            body = {"query": GROWTH, "attachments": [{"url": web.url("/togo")}]}
+            error = error_of(client.post(path, json=body), 422, "unreadable_document")
+            assert web.url("/togo") in error["message"]
+            assert web.requests == []
+            assert left(temporary) == []
 
     class TestAllowed:
         @pytest.fixture
@@ -233,18 +231,18 @@ def _grown(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
 class TestNothingIsKept:
     """R-A1: after the answer, no row, file or vector is left."""
 
-    @pytest.mark.parametrize("path", ENDPOINTS)
     def test_but_the_question_and_its_answer(
-        self, client: FlaskClient, settings: Settings, temporary: Path, kenya: object, path: str
+        self, client: FlaskClient, settings: Settings, temporary: Path, kenya: object
     ) -> None:
-        before = rows(settings)
-        response = post_form(client, path, ("secret.md", "population growth rate, xyzzy"), request=_question())
-        assert response.status_code == 200
-        assert response.data
-        assert _grown(before, rows(settings)) == {"conversations": 1, "messages": 2}
-        assert left(temporary) == []
-        assert b"xyzzy" not in stored_bytes(Path(settings.data_dir))
-        assert client.get("/api/documents").get_json()["total"] == 1
+        for path in ENDPOINTS:
+            before = rows(settings)
+            response = post_form(client, path, ("secret.md", "population growth rate, xyzzy"), request=_question())
+            assert response.status_code == 200
+            assert response.data
+            assert _grown(before, rows(settings)) == {"conversations": 1, "messages": 2}
+            assert left(temporary) == []
+            assert b"xyzzy" not in stored_bytes(Path(settings.data_dir))
+            assert client.get("/api/documents").get_json()["total"] == 1
 
     @pytest.mark.parametrize("model", ["extractive", "openai:gpt-4o"])
     def test_nor_its_words_in_the_answer_that_is_kept(self, settings: Settings, server: FakeOpenAI, model: str) -> None:
@@ -332,48 +330,48 @@ WRONG_JSON = [
 ]
 
 
-@pytest.mark.parametrize("path", ENDPOINTS)
 class TestRefused:
-    @pytest.mark.parametrize(("attachments", "field"), WRONG_JSON)
-    def test_wrong_json(self, client: FlaskClient, path: str, attachments: Any, field: str) -> None:
-        response = client.post(path, json={"query": GROWTH, "attachments": attachments})
-        assert fields_of(response) == [field]
+    def test_wrong_json(self, client: FlaskClient) -> None:
+        for path in ENDPOINTS:
+            for attachments, field in WRONG_JSON:
+                response = client.post(path, json={"query": GROWTH, "attachments": attachments})
+                assert fields_of(response) == [field]
 
-    @pytest.mark.parametrize(
-        ("files", "fields", "named"),
-        [
-            ([], {"request": _question()}, None),
-            ([(f"{n}.md", "x") for n in range(MOST_ATTACHMENTS + 1)], {"request": _question()}, "files"),
-            ([("x.exe", b"MZ")], {"request": _question()}, "files"),
-            ([("a.md", "x"), ("a.md", "y")], {"request": _question()}, "files"),
-            ([("a.md", "x")], {}, "request"),
-            ([("a.md", "x")], {"request": "What?"}, "request"),
-            ([("a.md", "x")], {"request": _question(), "query": "What?"}, "query"),
-            ([("a.md", "x")], {"request": "{}"}, "query"),
-            ([("a.md", "x")], {"request": "[" * 100_000}, "request"),
-            ([("a.md", "x")], {"request": _question(), "field": "file"}, "file"),
-        ],
-    )
-    def test_a_wrong_form(
-        self, client: FlaskClient, path: str, files: Any, fields: dict[str, str], named: str | None, temporary: Path
-    ) -> None:
-        response = post_form(client, path, *files, **fields)
-        if named is None:  # a form without files is a question like any other
-            assert response.status_code == 200
-        else:
-            assert fields_of(response) == [named]
-        assert response.data
-        assert left(temporary) == []
+    def test_a_wrong_form(self, client: FlaskClient, temporary: Path) -> None:
+        for path in ENDPOINTS:
+            for files, fields, named in [
+                ([], {"request": _question()}, None),
+                ([(f"{n}.md", "x") for n in range(MOST_ATTACHMENTS + 1)], {"request": _question()}, "files"),
+                ([("x.exe", b"MZ")], {"request": _question()}, "files"),
+                ([("a.md", "x"), ("a.md", "y")], {"request": _question()}, "files"),
+                ([("a.md", "x")], {}, "request"),
+                ([("a.md", "x")], {"request": "What?"}, "request"),
+                ([("a.md", "x")], {"request": _question(), "query": "What?"}, "query"),
+                ([("a.md", "x")], {"request": "{}"}, "query"),
+                ([("a.md", "x")], {"request": "[" * 100_000}, "request"),
+                ([("a.md", "x")], {"request": _question(), "field": "file"}, "file"),
+            ]:
+                response = post_form(client, path, *files, **fields)
+                if named is None:  # a form without files is a question like any other
+                    assert response.status_code == 200
+                else:
+                    assert fields_of(response) == [named]
+                assert response.data
+                assert left(temporary) == []
 
-    @pytest.mark.parametrize("name", ["..", "/", "a\x00b.md", "../../x.md", "𝔘" * 110 + ".md", "a\nb.md", "notes"])
-    def test_any_name_of_a_text_is_made_safe(self, client: FlaskClient, path: str, name: str, temporary: Path) -> None:
-        body = {"query": GROWTH, "attachments": [{"name": name, "text": GROWTH}]}
-        assert client.post(path, json=body).status_code == 200
-        assert left(temporary) == []
+    def test_any_name_of_a_text_is_made_safe(self, client: FlaskClient, temporary: Path) -> None:
+        for path in ENDPOINTS:
+            for name in ["..", "/", "a\x00b.md", "../../x.md", "𝔘" * 110 + ".md", "a\nb.md", "notes"]:
+                body = {"query": GROWTH, "attachments": [{"name": name, "text": GROWTH}]}
+                assert client.post(path, json=body).status_code == 200
+                assert left(temporary) == []
 
-    def test_a_text_without_words(self, client: FlaskClient, path: str) -> None:
-        body = {"query": GROWTH, "attachments": [{"name": "empty.md", "text": " \n"}]}
-        assert error_of(client.post(path, json=body), 422, "unreadable_document")["message"] == "empty.md has no text."
+    def test_a_text_without_words(self, client: FlaskClient) -> None:
+        for path in ENDPOINTS:
+            body = {"query": GROWTH, "attachments": [{"name": "empty.md", "text": " \n"}]}
+            assert (
+                error_of(client.post(path, json=body), 422, "unreadable_document")["message"] == "empty.md has no text."
+            )
 
 
 def test_sentences_of_an_attachment_are_not_kept_in_memory(tmp_path: Path) -> None:

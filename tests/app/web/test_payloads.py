@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
@@ -63,30 +62,25 @@ def named(parameter: object) -> str | None:
     return json.dumps(parameter)[:60] if isinstance(parameter, dict) else None
 
 
-@pytest.mark.parametrize(("fields", "named_field"), WRONG_FIELDS, ids=named)
-@pytest.mark.parametrize("path", ["/query", "/api/chat"])
-def test_a_wrong_field_is_named(client: FlaskClient, path: str, fields: dict[str, object], named_field: str) -> None:
-    response = client.post(path, json={"query": QUESTION, **fields})
-    if "mode" in fields or "retrieval_method" in fields:
-        code = "invalid_request" if not isinstance(next(iter(fields.values())), str) else "unknown_name"
-        assert error_of(response, 400, code)["details"][0]["field"] == named_field
-    else:
-        assert fields_of(response) == [named_field]
-        assert not re.search("Input should|Value error|Field required|should (?:have|match)", response.text)
+def test_a_wrong_field_is_named(client: FlaskClient) -> None:
+    for path in ["/query", "/api/chat"]:
+        for fields, named_field in WRONG_FIELDS:
+            response = client.post(path, json={"query": QUESTION, **fields})
+            if "mode" in fields or "retrieval_method" in fields:
+                code = "invalid_request" if not isinstance(next(iter(fields.values())), str) else "unknown_name"
+                assert error_of(response, 400, code)["details"][0]["field"] == named_field
+            else:
+                assert fields_of(response) == [named_field]
+                assert not re.search("Input should|Value error|Field required|should (?:have|match)", response.text)
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
+def test_what_is_wrong_is_said_in_a_plain_sentence(client: FlaskClient) -> None:
+    for fields, message in [
         *CASES["what_is_wrong_is_said_in_a_plain_sentence"],
         ({"previous_messages": [{"role": "user", "content": "x" * 20_001}]}, "must have at most 20000 characters."),
-    ],
-)
-def test_what_is_wrong_is_said_in_a_plain_sentence(
-    client: FlaskClient, fields: dict[str, object], message: str
-) -> None:
-    (detail,) = error_of(client.post("/query", json={"query": QUESTION, **fields}), 400)["details"]
-    assert detail["message"] == message
+    ]:
+        (detail,) = error_of(client.post("/query", json={"query": QUESTION, **fields}), 400)["details"]
+        assert detail["message"] == message
 
 
 def test_of_very_many_mistakes_some_are_told(client: FlaskClient) -> None:
@@ -100,9 +94,9 @@ def test_every_wrong_field_is_named_at_once(client: FlaskClient) -> None:
     assert sorted(fields_of(response)) == ["colour", "filters.year", "limit", "query"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "valid"),
-    [
+def test_the_valid_values_are_listed(query: Post) -> None:
+    """R-D4."""
+    for fields, valid in [
         ({"report_context": {"type": "planet", "value": "x"}}, ["country", "year_in_review"]),
         ({"report_context": {"type": "country", "value": "Narnia"}}, ["Kenya", "Mali"]),
         ({"filters": {"year": 1999}}, [2021, 2023]),
@@ -110,85 +104,85 @@ def test_every_wrong_field_is_named_at_once(client: FlaskClient) -> None:
         ({"filters": {"year": {"gte": 2024}}}, [2021, 2023]),
         ({"mode": "magic"}, AGENTS.names()),
         ({"retrieval_method": "magic"}, RETRIEVAL_METHODS.names()),
-    ],
-)
-def test_the_valid_values_are_listed(query: Post, fields: dict[str, object], valid: list[object]) -> None:
-    """R-D4."""
-    code = "unknown_name" if "magic" in fields.values() else "invalid_request"
-    error = error_of(query(**fields), 400, code)
-    assert error["details"][0]["valid_values"] == valid
-    assert all(str(value) in error["message"] for value in valid)
+    ]:
+        code = "unknown_name" if "magic" in fields.values() else "invalid_request"
+        error = error_of(query(**fields), 400, code)
+        assert error["details"][0]["valid_values"] == valid
+        assert all(str(value) in error["message"] for value in valid)
 
 
-@pytest.mark.parametrize(
-    "text", ["a\u0000b", "\U0001f600", "\u202eabc", "'; DROP TABLE x; --", "${x}", "{{7*7}}", "x" * 4000]
-)
-def test_odd_questions_are_questions(client: FlaskClient, text: str) -> None:
-    response = client.post("/query", json={"query": text})
-    assert response.status_code == 200
-    assert text in response.get_json()["response"]
+def test_odd_questions_are_questions(client: FlaskClient) -> None:
+    for text in ["a\u0000b", "\U0001f600", "\u202eabc", "'; DROP TABLE x; --", "${x}", "{{7*7}}", "x" * 4000]:
+        response = client.post("/query", json={"query": text})
+        assert response.status_code == 200
+        assert text in response.get_json()["response"]
 
 
-@pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
-def test_a_question_that_is_too_long_is_refused_with_what_helps(client: FlaskClient, path: str) -> None:
+def test_a_question_that_is_too_long_is_refused_with_what_helps(client: FlaskClient) -> None:
     """R-A7: never cut."""
-    error = error_of(client.post(path, json={"query": "x" * 4001}), 400)
-    said = "longer than 4,000 characters (4,001): shorten it, or attach the text as a file"
-    assert error["details"][0]["field"] == "query"
-    assert error["details"][0]["message"].startswith(said)
-    assert error["message"].startswith(f"query: {said}")
+    for path in ["/query", "/api/chat", "/api/search"]:
+        error = error_of(client.post(path, json={"query": "x" * 4001}), 400)
+        said = "longer than 4,000 characters (4,001): shorten it, or attach the text as a file"
+        assert error["details"][0]["field"] == "query"
+        assert error["details"][0]["message"].startswith(said)
+        assert error["message"].startswith(f"query: {said}")
 
 
-@pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
 class TestBodies:
-    @pytest.mark.parametrize(
-        "data",
-        [
-            b"", b"{", b"null", b"[]", b'"query"', b"5", b"\xff\xfe", b'{"query": NaN', b"[" * 100_000,
-            b'{"query":' * 50_000, b'{"limit": ' + b"9" * 5000 + b"}",
-        ],
-        ids=lambda data: repr(data[:20]),
-    )  # fmt: skip
-    def test_a_body_that_is_no_json_object(self, client: FlaskClient, path: str, data: bytes) -> None:
-        error = error_of(client.post(path, data=data, content_type="application/json"), 400)
-        assert error["message"] == "The body must be a JSON object, sent as application/json."
+    def test_a_body_that_is_no_json_object(self, client: FlaskClient) -> None:
+        for path in ["/query", "/api/chat", "/api/search"]:
+            for data in [
+                b"",
+                b"{",
+                b"null",
+                b"[]",
+                b'"query"',
+                b"5",
+                b"\xff\xfe",
+                b'{"query": NaN',
+                b"[" * 100_000,
+                b'{"query":' * 50_000,
+                b'{"limit": ' + b"9" * 5000 + b"}",
+            ]:
+                error = error_of(client.post(path, data=data, content_type="application/json"), 400)
+                assert error["message"] == "The body must be a JSON object, sent as application/json."
 
-    @pytest.mark.parametrize(
-        "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
-    )
-    def test_a_body_that_is_not_sent_as_json(self, client: FlaskClient, path: str, content_type: str) -> None:
+    def test_a_body_that_is_not_sent_as_json(self, client: FlaskClient) -> None:
         """So that no form of another site can ask a question in a person's name."""
-        response = client.post(path, data=json.dumps({"query": QUESTION}), content_type=content_type)
-        assert "application/json" in error_of(response, 400)["message"]
+        for path in ["/query", "/api/chat", "/api/search"]:
+            for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]:
+                response = client.post(path, data=json.dumps({"query": QUESTION}), content_type=content_type)
+                assert "application/json" in error_of(response, 400)["message"]
 
-    def test_a_body_that_is_too_large(self, client: FlaskClient, path: str) -> None:
-        data = json.dumps({"query": QUESTION, "padding": "x" * 1_000_000})
-        error_of(client.post(path, data=data, content_type="application/json"), 413, "too_large")
+    def test_a_body_that_is_too_large(self, client: FlaskClient) -> None:
+        for path in ["/query", "/api/chat", "/api/search"]:
+            data = json.dumps({"query": QUESTION, "padding": "x" * 1_000_000})
+            error_of(client.post(path, data=data, content_type="application/json"), 413, "too_large")
 
-    def test_a_field_that_is_there_twice(self, client: FlaskClient, path: str) -> None:
-        data = json.dumps({"query": QUESTION, "filters": {"country_name": "Kenya"}})[:-1] + ', "filters": {}}'
-        assert fields_of(client.post(path, data=data, content_type="application/json")) == ["filters"]
+    def test_a_field_that_is_there_twice(self, client: FlaskClient) -> None:
+        for path in ["/query", "/api/chat", "/api/search"]:
+            data = json.dumps({"query": QUESTION, "filters": {"country_name": "Kenya"}})[:-1] + ', "filters": {}}'
+            assert fields_of(client.post(path, data=data, content_type="application/json")) == ["filters"]
 
-    def test_a_lone_surrogate_is_no_text(self, client: FlaskClient, path: str) -> None:
-        data = b'{"query": "\\ud800"}'
-        response = client.post(path, data=data, content_type="application/json")
-        assert fields_of(response) == ["query"]
-        assert "half a character" in error_of(response, 400)["message"]
+    def test_a_lone_surrogate_is_no_text(self, client: FlaskClient) -> None:
+        for path in ["/query", "/api/chat", "/api/search"]:
+            data = b'{"query": "\\ud800"}'
+            response = client.post(path, data=data, content_type="application/json")
+            assert fields_of(response) == ["query"]
+            assert "half a character" in error_of(response, 400)["message"]
 
-    def test_the_wrong_method_says_which_one_is_right(self, client: FlaskClient, path: str) -> None:
-        response = client.get(path)
-        error_of(response, 405, "method_not_allowed")
-        assert "POST" in response.headers["Allow"]
+    def test_the_wrong_method_says_which_one_is_right(self, client: FlaskClient) -> None:
+        for path in ["/query", "/api/chat", "/api/search"]:
+            response = client.get(path)
+            error_of(response, 405, "method_not_allowed")
+            assert "POST" in response.headers["Allow"]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_of_a_wrong_value_the_error_repeats_the_beginning(query: Post, kenya) -> None:
+    """900 kB of a filter became an answer of 1.8 MB."""
+    for wrong in [
         {"filters": {"country_name": "A" * 100_000}},
         {"report_context": {"type": "B" * 100_000, "value": "Kenya"}},
         {"mode": "C" * 100_000},
-    ],
-)
-def test_of_a_wrong_value_the_error_repeats_the_beginning(query: Post, kenya, wrong: dict[str, Any]) -> None:
-    """900 kB of a filter became an answer of 1.8 MB."""
-    assert len(query(**wrong).text) < 3_000
+    ]:
+        assert len(query(**wrong).text) < 3_000
