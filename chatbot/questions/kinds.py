@@ -209,6 +209,7 @@ _OF_FORM = words("idle_words") | words("form_words")
 """Say which document, and in what form: they ask for nothing in it."""
 _OWN = pattern(r"\b(?:this|that|these|those|my|our|attached|following|above)\s+(?:\w+\s+)?{edition_noun}s?\b")
 _REPORTS = pattern(r"\b{edition_noun}(?P<several>s)?\b")
+_VERIFIES = pattern(r"\b{verifies}\b")
 
 
 def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]:
@@ -231,7 +232,8 @@ def asks_what_it_is_about(question: str, names: Sequence[Named | NamedDocument])
 
 
 def asks_of_reports(question: str, *, names: bool) -> bool:
-    """Return whether a question about what is attached to it speaks of the library's reports, too. "The report" alone
-    may be what is attached. ``names``: whether it, or its scope, names a country or a report."""
+    """Return whether a question about what is attached to it speaks of the library's reports, too, or whether it is
+    right. "The report" alone may be what is attached. ``names``: it, or its scope, names a country or a report."""
     mention = _REPORTS.search(_OWN.sub(" ", question))
-    return mention is not None and (names or mention["several"] is not None)
+    of_reports = mention is not None and (names or mention["several"] is not None)
+    return of_reports or _VERIFIES.search(question) is not None

@@ -50,7 +50,7 @@ class Compressor:
     ) -> tuple[Retrieval, list[Chunk]]:
         """Return the closest passages, best first, and all passages, which `Neighbours` needs.
 
-        Where any is, documents of together at most ``whole`` tokens are returned whole, in this order.
+        Documents of together at most ``whole`` tokens are returned whole, with the close passages first.
         Few or no passages are close to a question about the whole ("summarise this", "who wrote it", or ``of_all``). It
         gets passages from the beginning of each document in turn, and those nearest to all others.
 
@@ -79,7 +79,7 @@ class Compressor:
             central = np.argsort(-(vectors @ vectors.sum(axis=0)), kind="stable")
             rest = [place for place in central if place not in chosen]
             chosen |= dict.fromkeys(rest[: top_k - len(chosen)], "summary")
-        if chosen and tokens <= whole:
+        if tokens <= whole:
             chosen |= dict.fromkeys([place for place in range(len(chunks)) if place not in chosen], "beginning")
         hits = [SearchHit(chunks[place], score=float(scores[place]), found_by=(by,)) for place, by in chosen.items()]
         least = (1 + self._least) / 2

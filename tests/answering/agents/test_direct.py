@@ -346,7 +346,7 @@ class TestAttachments:
         assert found.scope.documents == 2
 
     def test_nothing_close_asks_no_model(self, services, server, tmp_path) -> None:
-        notes = self.attached(services, tmp_path, "Coffee is drunk.", "Tea is drunk.")
+        notes = self.attached(services, tmp_path, "Coffee is drunk. " * 500, "Tea is drunk.")
         events = run(services, self.about(notes, "zebra stripes"))
         assert [type(event) for event in events] == [StepEvent, SourcesEvent, TokenEvent, AnswerEvent]
         found = answer(events)

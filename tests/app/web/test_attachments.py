@@ -162,10 +162,8 @@ class TestAnswer:
         assert "Paragraph 0." in prompt(server)
 
     @pytest.mark.parametrize("query", ["Who won the chess tournament?", "zebra"])
-    def test_nothing_close_is_said_and_no_model_is_asked(
-        self, client: FlaskClient, server: FakeOpenAI, query: str
-    ) -> None:
-        answer = ask(client, ("a_b.md", "Something else entirely, on coffee."), query=query)
+    def test_nothing_close_asks_no_model(self, client: FlaskClient, server: FakeOpenAI, query: str) -> None:
+        answer = ask(client, ("a_b.md", "Something else entirely, on coffee. " * 900), query=query)
         assert answer["response"] == "Nothing in a\\_b.md is close to this question."
         assert (answer["answered"], answer["citations"]) == (False, [])
         assert answer["trace"]["threshold"] == {"start": 0.675, "used": 0.675, "relaxed": False}
