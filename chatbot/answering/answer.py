@@ -32,6 +32,7 @@ GENERAL = "The reports hold nothing on this; the following is general knowledge 
 """Stands above what a model says without passages, whether or not the model says so, too."""
 MOST_CITED_FIGURES = 200
 """Figures of one answer, at most."""
+NOTHING = "Nothing was found."
 CONTEXT_HEADING = "Relevant knowledge base context:"
 HISTORY_MESSAGES = 10
 HISTORY_TOKENS = 1500

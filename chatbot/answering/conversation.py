@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..checking.wording import without_text_of
+from ..checking.wording import normalise, strip_marks, without_numbers
 from ..database.core import Json
 from ..database.repositories.conversations import ConversationRepository
 from ..database.repositories.usage import UsageRepository
@@ -35,7 +35,7 @@ from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
 from ..domain.json import Inlines
 from ..domain.protocols import ChatModel, Embedder
 from ..domain.request import ANYBODY, Caller, Cancellation, RequestContext, RequestMeter
-from ..language import Analyzer, escape_markdown, evenly_spaced
+from ..language import Analyzer, escape_markdown, evenly_spaced, sentences
 from ..models.prompts import on_one_line, render
 from ..models.replies.json_values import json_values
 from ..models.replies.stream import Reply, complete
@@ -212,6 +212,16 @@ class ChatService:
             trace = replace(answer.trace, path=(*answer.trace.path, note))
             return Saved(replace(answer, trace=trace), conversation_id, None, sums)
         return Saved(answer, added.conversation_id, added.message_id, added.sums)
+
+
+def without_text_of(response: str, texts: Collection[str]) -> str:
+    """Return the response with "…" for every sentence that is in one of the texts."""
+    compared = [normalise(text) for text in texts]
+    for sentence in sentences(response):
+        words = normalise(strip_marks(without_numbers(sentence))).strip("> -.'")
+        if " " in words and any(words in text for text in compared):
+            response = response.replace(sentence, "…", 1)
+    return response
 
 
 def asked_json(question: Question) -> Json:

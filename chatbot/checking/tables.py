@@ -6,19 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
-from ..domain import Quotation
-from ..language import WORD_PATTERN, escape_markdown, quotation_markdown
-from ..language.words import Say, in_english
+from ..language import WORD_PATTERN
 from .wording import cited_numbers, normalise, strip_marks, without_numbers
 
 _RELATES = re.compile(r"\b(?:differ\w*|gap|ratio|versus|vs|compar\w*|than|relative)\b", re.IGNORECASE)
 Words = frozenset[str]
 EMPTY = "—"
-NOTHING = "Nothing was found."
-SIDE_BY_SIDE = 3
-"""More sides are rows instead of columns."""
 _RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _BORDER = re.compile(r"(?<!\\)(?:\\\\)*(\|)")
 _BEFORE = re.compile(r"[\s>]*")
@@ -162,24 +156,6 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
                     numbers = cited_numbers(cell) or [*of_columns[at], *of_row]
                     cells.append(Cell(label, heading(head[at]), cell, tuple(dict.fromkeys(numbers))))
     return "\n".join(around), cells
-
-
-def quotes_table(quotes: Mapping[str, Sequence[Quotation | None]], say: Say = in_english) -> str:
-    """Return what each side's quotations say: a column for each side, or a row if there are many; None = nothing."""
-
-    def with_place(quote: Quotation, side: str) -> str:
-        place = quote.where.removeprefix(f"{side}, ")
-        return f"**{escape_markdown(place)}:** {quotation_markdown(quote)}"
-
-    names = [escape_markdown(name) for name in quotes]
-    columns = [
-        [with_place(quote, name) if quote else EMPTY for quote in side] if any(side) else [say(NOTHING)]
-        for name, side in quotes.items()
-    ]
-    if len(names) > SIDE_BY_SIDE:
-        cells = [" ".join(cell for cell in column if cell != EMPTY) for column in columns]
-        return markdown_table(["", say("Quoted")], list(zip(names, cells, strict=True)))
-    return markdown_table(names, list(zip_longest(*columns, fillvalue=EMPTY)))
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], rule: Sequence[str] = ()) -> str:

@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 import Stemmer
 
 from ..domain import Context
-from ..language import sentences, visible
+from ..language import visible
 from ..questions.english import RuleWords
 
 _RULES = RuleWords(__package__, "claims.toml")
@@ -29,7 +29,7 @@ UNITS: dict[str, dict[str, Decimal]] = {
 LABELS: dict[str, str] = _RULES.tables["labels"]
 _STEM = Stemmer.Stemmer("english").stemWord
 _STRAIGHT = r"\"([^\"\n]{3,})\""
-_SINGLE = r"(?<![\w'’])['‘]((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"
+_SINGLE = r"['‘](?<![\w'’].)((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"
 QUOTATION = re.compile(
     rf"“([^“”\n]{{3,}})”|„([^„“”\n]{{3,}})[“”]|«([^«»\n]{{3,}})»|‹([^‹›\n]{{3,}})›|「([^「」\n]{{2,}})」"
     rf"|『([^『』\n]{{2,}})』|{_STRAIGHT}|{_SINGLE}"
@@ -90,16 +90,6 @@ def stem(word: str) -> str:
 def cited_numbers(response: str) -> list[int]:
     """Return the numbers in square brackets, in order of first appearance."""
     return list(dict.fromkeys(int(number) for group in NUMBERS.findall(response) for number in group.split(",")))
-
-
-def without_text_of(response: str, texts: Collection[str]) -> str:
-    """Return the response with "…" for every sentence that is in one of the texts."""
-    compared = [normalise(text) for text in texts]
-    for sentence in sentences(response):
-        words = normalise(strip_marks(without_numbers(sentence))).strip("> -.'")
-        if " " in words and any(words in text for text in compared):
-            response = response.replace(sentence, "…", 1)
-    return response
 
 
 def without_numbers(text: str) -> str:

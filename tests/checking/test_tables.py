@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from chatbot.checking.tables import EMPTY, CheckedTables, quotes_table, with_sources
+from chatbot.answering.agents.compare import quotes_table
+from chatbot.checking.tables import EMPTY, CheckedTables, with_sources
 from chatbot.domain import Quotation
 from tests.data import cases
 

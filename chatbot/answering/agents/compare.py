@@ -4,20 +4,21 @@ Figures come from the table of figures; what reports say in words is quoted side
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
-from ...checking.tables import quotes_table, with_sources
+from ...checking.tables import EMPTY, markdown_table, with_sources
 from ...domain import SECTION_SEPARATOR, Context, Event, Prompt, Question, Quotation, SearchHit, Values
-from ...language import count_of, escape_markdown
+from ...language import count_of, escape_markdown, quotation_markdown
 from ...language.countries import usual_name
-from ...language.words import Say
+from ...language.words import Say, in_english
 from ...models.prompts import on_one_line
 from ...questions.reading import COUNTRY, YEAR
 from ...questions.sides import COMPARING_TERMS, Side, Sides, sides
 from ...search.pipeline import Retrieval
 from ...search.subjects import with_article, with_figures
-from ..answer import prompt_for
+from ..answer import NOTHING, prompt_for
 from ..figure_words import Rendered, render_changes
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
 from .run import AgentRun, BaseAgent
@@ -30,6 +31,8 @@ OF_SHARED = 2
 """Passages of a side for a language model, where all sides have one heading."""
 QUOTES = 2
 """Rows of quotations where no model writes."""
+SIDE_BY_SIDE = 3
+"""More sides are rows instead of columns."""
 MOST_NAMED = 12
 """Names that are listed one by one; of the others the number is said."""
 NOTHING_TO_COMPARE = (
@@ -243,6 +246,24 @@ def _listed(names: Sequence[str], say: Say) -> str:
     named = list(dict.fromkeys(map(escape_markdown, names)))
     more = [say("{number} more", number=len(named) - MOST_NAMED)] if len(named) > MOST_NAMED else []
     return "; ".join([*named[:MOST_NAMED], *more])
+
+
+def quotes_table(quotes: Mapping[str, Sequence[Quotation | None]], say: Say = in_english) -> str:
+    """Return what each side's quotations say: a column for each side, or a row if there are many; None = nothing."""
+
+    def with_place(quote: Quotation, side: str) -> str:
+        place = quote.where.removeprefix(f"{side}, ")
+        return f"**{escape_markdown(place)}:** {quotation_markdown(quote)}"
+
+    names = [escape_markdown(name) for name in quotes]
+    columns = [
+        [with_place(quote, name) if quote else EMPTY for quote in side] if any(side) else [say(NOTHING)]
+        for name, side in quotes.items()
+    ]
+    if len(names) > SIDE_BY_SIDE:
+        cells = [" ".join(cell for cell in column if cell != EMPTY) for column in columns]
+        return markdown_table(["", say("Quoted")], list(zip(names, cells, strict=True)))
+    return markdown_table(names, list(zip_longest(*columns, fillvalue=EMPTY)))
 
 
 build = CompareAgent

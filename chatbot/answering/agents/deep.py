@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 
-from ...checking.tables import NOTHING
 from ...domain import Context, Event, SearchHit, StepEvent
 from ...language import count_of, escape_markdown
 from ...models import replies
-from ..answer import prompt_for
+from ..answer import NOTHING, prompt_for
 from .answering import WritingPlan, answer_research, open_research, quotations
 from .run import AgentRun, BaseAgent
 from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
