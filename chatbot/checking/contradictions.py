@@ -45,12 +45,8 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
         return []
     keys, least = [one.key for one in clause.tokens], max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
     # Those with so many of its words in any order: to align all would cost ten times as much.
-    near = [
-        source
-        for source in nearest(clause, evidence)
-        for of_source in [{one.key for one in source.tokens}]
-        if sum(key in of_source for key in keys) >= least
-    ]
+    able = [one for one in evidence if sum(key in one.keys or key[0] == "#" for key in keys) >= least]
+    near = [one for one in nearest(clause, able) if sum(key in one.token_keys for key in keys) >= least]
     if not near:
         return []
     names = frozenset[str]().union(*(one.names for one in evidence))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
@@ -37,7 +37,7 @@ MAX_SKIPPED = 40
 """Amounts between two figures of rows."""
 MAX_TOKENS = 100
 """Tokens of a sentence that are compared."""
-CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+(?:['’][^\W_]+)*")
+CAPITAL = re.compile(r"[A-Z](?<=[a-z,)] [A-Z])[^\W_]+(?:['’][^\W_]+)*")
 _RATE = re.compile(r"(?:/|\bper )(\d[\d,]*)\b")
 _ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
 _WRAPPED = re.compile(
@@ -65,6 +65,12 @@ class Token(NamedTuple):
     amount: Amount | None = None
 
 
+@lru_cache(maxsize=20_000)
+def token_of(word: str) -> Token:
+    key = stem(word)
+    return Token(key, word, word[0].isupper() and key not in _SMALL_WORDS)
+
+
 class Sentence:
     """A sentence or line, of an answer or of a passage."""
 
@@ -80,15 +86,19 @@ class Sentence:
         shown = (one for one in self.amounts if one.figure.start >= place and not (one.figure.word and one.figure.bare))
         for amount in (*shown, None):
             until = amount.figure.start if amount else len(self.text)
-            for word in WORD.findall(self.text, place, max(place, until)):
-                key = stem(word)
-                tokens.append(Token(key, word, word[0].isupper() and key not in _SMALL_WORDS, not tokens))
+            words = list(map(token_of, WORD.findall(self.text, place, max(place, until))))
+            tokens += words if tokens or not words else [words[0]._replace(is_first=True), *words[1:]]
             if amount is None or len(tokens) >= MAX_TOKENS:
                 break
             year = amount.figure.year is not None and amount.figure.bare
             tokens.append(Token("#y" if year else "#", self.text[amount.figure.start : amount.end], amount=amount))
             place = amount.end
         return tokens[:MAX_TOKENS]
+
+    @cached_property
+    def token_keys(self) -> frozenset[str]:
+        """The keys of its tokens."""
+        return frozenset(token.key for token in self.tokens)
 
     @cached_property
     def countries(self) -> tuple[NamedCountry, ...]:
@@ -238,12 +248,12 @@ class Evidence:
 
     def nearest(self, keys: Collection[str], *, most: int) -> list[Sentence]:
         """Return the statements with most of these words; rare words count more."""
-        scores = Counter[int]()
+        scores = defaultdict[int, float](float)
         for key in keys:
             places = self._sentences.get(key, ())
             for place in places[:MAX_PLACES]:
-                scores[place] += 1 / (1 + len(places))  # type: ignore[assignment]  # counts by weight
-        return [self.statements[place] for place, _ in scores.most_common(most)]
+                scores[place] += 1 / (1 + len(places))
+        return [self.statements[place] for place in sorted(scores, key=scores.__getitem__, reverse=True)[:most]]
 
 
 def evidence_of(passage: Passage) -> Evidence:

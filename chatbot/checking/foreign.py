@@ -95,18 +95,15 @@ class Foreign:
 
     def names(self, sentence: Sentence, cited: Sequence[Evidence] | None = None) -> Iterator[str]:
         """Yield the names in an English sentence that neither ``cited`` (else any passage) nor the question have."""
-        names = list(CAPITAL.finditer(sentence.text)) if self._is_english else ()
-        if not names:
-            return
         beginnings = self._all if cited is None else self._given.union(*(one.beginnings for one in cited))
         cited = list(self._evidence.values()) if cited is None else cited
-        skipped = [(one.figure.start, one.end) for one in sentence.amounts]
-        skipped += [quote.span() for quote in QUOTATION.finditer(sentence.text)]
-        for match in names:
+        for match in CAPITAL.finditer(sentence.text) if self._is_english else ():
             name, key = match[0], stem(match[0])
-            if key in _NO_NAMES or any(start <= match.start() < end for start, end in skipped):
+            if key in _NO_NAMES or key[:BEGINNING] in beginnings or any(name in one.text for one in sentence.countries):
                 continue
-            if key[:BEGINNING] in beginnings or any(name in one.text for one in sentence.countries):
+            skipped = [(one.figure.start, one.end) for one in sentence.amounts]
+            skipped += [quote.span() for quote in QUOTATION.finditer(sentence.text)]
+            if any(start <= match.start() < end for start, end in skipped):
                 continue
             if not any(normalise(name) in one.words or one.mentions([name], frozenset()) for one in cited):
                 yield name

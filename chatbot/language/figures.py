@@ -60,8 +60,6 @@ KEPT_NUMBERS = 4096
 RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?")
 _COMMA_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)")
 _POINT_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
-
-
 _NOTE_MARK = re.compile("[⁰¹²³⁴-⁹](?<=[0-9⁰¹²³⁴-⁹].)(?<!10.)")
 """2023⁴; 10⁴ is a power."""
 
@@ -107,37 +105,33 @@ def figures(text: str, *, comma: bool = False) -> list[Figure]:
     text = unify_signs(text)
     lower, in_text = lowered(text), list[Figure]()
     for match in _FIGURE.finditer(lower):
-        number = match["number"]
-        values, parts = _readings(number, comma)
-        scale, unit = _scale(match), "%" if match["percent"] else ""
-        negative = bool(match["sign"] or match["inner"])
-        if scale is not None or negative:
-            values = [value * (scale or 1) * (-1 if negative else 1) for value in values]
-        if not unit and (money := (match["before"] or match["after"] or "").strip(f" {GAP}-")):
-            unit = next((one for one, names in CURRENCIES.items() if re.match(names, money)), "")
-        written = text[match.start() : match.end()].strip()
-        in_text.append(
-            Figure(
-                written, match.start(), match.end(), frozenset(map(_normal, values)), unit, scale is not None,
-                number[0].isalpha(), tuple(map(_normal, parts)), _YEARS.get(written),
-            )
-        )  # fmt: skip
+        start, end = match.span()
+        written = text[start:end].strip()
+        in_text.append(Figure(written, start, end, *_meaning(match.groups(), comma), _YEARS.get(written)))
         if len(in_text) > 1:
             in_text[-2:] = _shared(lower, *in_text[-2:])
     return in_text
 
 
-def _scale(match: re.Match[str]) -> Decimal | None:
-    if match["signs"]:
-        return SCALE_SIGNS[match["signs"]]
-    if match["scale"]:
-        return SCALES[match["scale"]]
-    if match["short"] and (match["before"] or match["short"] == "k"):
-        return SHORT_SCALES[match["short"]]
-    return None
-
-
 @lru_cache(KEPT_NUMBERS)
+def _meaning(groups: tuple[str, ...], comma: bool) -> tuple[frozenset[Decimal], str, bool, bool, tuple[Decimal, ...]]:
+    """Return what the groups of `_FIGURE` mean: `Figure.values` to `Figure.parts`."""
+    sign, before, inner, number, *_, percent, after = groups
+    (values, parts), scale, unit = _readings(number, comma), _scale(groups), "%" if percent else ""
+    factor = (scale or 1) * (-1 if sign or inner else 1)
+    if not unit and (money := (before or after or "").strip(f" {GAP}-")):
+        unit = next((one for one, names in CURRENCIES.items() if re.match(names, money)), "")
+    whole = frozenset(_normal(value * factor) for value in values)
+    return whole, unit, scale is not None, number[0].isalpha(), tuple(map(_normal, parts))
+
+
+def _scale(groups: tuple[str, ...]) -> Decimal | None:
+    _, before, _, _, signs, short, word, *_ = groups
+    if short and (before or short == "k"):
+        return SHORT_SCALES[short]
+    return SCALE_SIGNS.get(signs) or SCALES.get(word)
+
+
 def _readings(number: str, comma: bool) -> tuple[Sequence[Decimal], Sequence[Decimal]]:
     """Return what the digits may mean as one number, and as several."""
     if number[0].isalpha():
@@ -173,7 +167,7 @@ def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
         return first, second
     if second.scaled and not first.scaled:
         match = _FIGURE.match(second.text.lower())
-        scale = (match and _scale(match)) or Decimal(1)
+        scale = (match and _scale(match.groups())) or Decimal(1)
         first = first._replace(values=first.values | {_normal(value * scale) for value in first.values}, scaled=True)
     return first._replace(unit=first.unit or second.unit), second._replace(unit=second.unit or first.unit)
 
