@@ -182,9 +182,10 @@ class _ClauseChecker:
                 contradictions = [one for one in contradictions if one.text not in lacking]
                 if not names and not contradictions and not clause.is_cell:
                     names = [Defect("name", text) for text in self._foreign.names(sentence)]
-                states_figure = any(one.figure.year is None and _is_claim(one, clause.words) for one in claimed)
-                if not any((missing, names, contradictions, states_figure)) and self._foreign.is_all(sentence):
-                    names = [NO_WORD]
+                is_plain = not any((missing, names, contradictions)) and not any(
+                    one.figure.year is None and _is_claim(one, clause.words) for one in claimed
+                )
+                names = [NO_WORD] if is_plain and self._foreign.is_all(sentence) else names
         return missing, [Defect("quotation", text) for text in foreign], names, contradictions
 
     def _missing_figures(
@@ -260,7 +261,8 @@ class _ClauseChecker:
         sentence = Sentence(words, claimed)
         if any(self._foreign.names(sentence, following)):
             return True
-        return not _ADDRESSES.search(lowered(words)) and self._foreign.is_all(sentence)
+        countries = self._foreign.countries(sentence, [*self._evidence.values()])
+        return not _ADDRESSES.search(lowered(words)) and (any(countries) or self._foreign.is_all(sentence))
 
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:
