@@ -210,7 +210,7 @@ class _ClauseChecker:
             given = one.figure.bare and one.figure.values & (self._given_numbers | {counted})
             if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
                 continue
-            terms = self._terms(clause, supported, cited) if terms is None else terms
+            terms = self._terms(clause, claimed, supported, cited) if terms is None else terms
             if len(missing) < MAX_MISSING and any(is_calculated(one, some, lower) for some in terms):
                 continue
             kind: MarkKind = "figure"
@@ -226,8 +226,10 @@ class _ClauseChecker:
                 missing.append((match.start(), Defect("year", match[0])))
         return list({one.text: one for _, one in sorted(missing)}.values()), exact
 
-    def _terms(self, clause: Clause, supported: list[Amount], cited: Sequence[Evidence]) -> Sequence[Sequence[Amount]]:
-        """Amounts from which a figure may be calculated: of its sentence, the ones before, and what it repeats."""
+    def _terms(
+        self, clause: Clause, claimed: Sequence[Amount], supported: list[Amount], cited: Sequence[Evidence]
+    ) -> Sequence[Sequence[Amount]]:
+        """Amounts from which a figure may be calculated: of its sentence, those before, its years, what it repeats."""
         if clause.sentence not in self._terms_of:
             if clause.sentence != clause.words:
                 everywhere = list(self._evidence.values())
@@ -239,7 +241,10 @@ class _ClauseChecker:
         if len(terms) > 1:
             return [terms]
         listed = [one.listed_with(amount) for one in cited for amount in terms]
-        return [self._recent, *listed] + [
+        years = frozenset[int]().union(*(one.years for one in claimed))
+        several = cited if len(cited) > 1 else ()
+        of_years = [row.amount for one in several for row in one.rows if row.amount.years & years]
+        return [self._recent, of_years, *listed] + [
             list(near.amounts) for one in cited for near in one.nearest(Sentence(clause.words, []).keys, most=2)
         ]
 

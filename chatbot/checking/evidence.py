@@ -29,6 +29,8 @@ MAX_PLACES = 500
 LINES_AROUND = 2
 """Lines before and after one of a list."""
 MIN_ABBREVIATION = 3
+MIN_NAME_CHARACTERS = 3
+"""Letters of a country's name; a code of two may be a word."""
 BEGINNING = 4
 """Letters that words of one family share."""
 MAX_SIBLINGS = 60
@@ -103,7 +105,8 @@ class Sentence:
     @cached_property
     def countries(self) -> tuple[NamedCountry, ...]:
         """The countries that it names."""
-        return find_countries(self.text, misspelt=False)
+        named = find_countries(self.text, misspelt=False)
+        return tuple(one for one in named if len(one.text.strip(".")) >= MIN_NAME_CHARACTERS)
 
     @cached_property
     def keys(self) -> frozenset[str]:

@@ -25,8 +25,6 @@ _ASIDE = re.compile(r"\([^()]*\)")
 _NO_HEADINGS = stems("small") | stems("no_heading")
 MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 0.75
 """Telling words of a sentence that no passage has; their share of all."""
-MIN_NAME_CHARACTERS = 3
-"""Letters of a country's name; a code of two may be a word."""
 
 
 class Headings:
@@ -86,8 +84,6 @@ class Foreign:
     def countries(self, sentence: Sentence, cited: Sequence[Evidence]) -> Iterator[str]:
         """Yield the countries that neither ``cited`` nor the question mention."""
         for country in sentence.countries:
-            if len(country.text.strip(".")) < MIN_NAME_CHARACTERS:
-                continue
             words = set(map(stem, WORD.findall(country.text)))
             named = (words <= one.keys or not keys_in(one.full).isdisjoint(country.keys) for one in cited)
             if self._countries.isdisjoint(country.keys) and not any(named):

@@ -15,7 +15,7 @@ from ..questions.names import keys_in
 from .amounts import Amount
 from .contradictions import ABOVE, BELOW, FALLS, NEGATORS, RISES, Defect, nearest
 from .evidence import BEGINNING, WORD, Evidence, Row, Sentence, Token, keys_of, label_key
-from .foreign import MIN_NAME_CHARACTERS, Headings
+from .foreign import Headings
 from .wording import pattern
 
 _COMPARED = pattern(r"\b(?:{compares}|{negates})\W+(?:\w+\W+){0,2}$")
@@ -73,13 +73,11 @@ def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _V
 
 def _of_other_countries(clause: Sentence, shown: Sequence[Amount], matches: Sequence[_Found]) -> Iterator[Defect]:
     """Yield the countries beside a figure that only passages about others have."""
-    named = [one for one in clause.countries if len(one.text) >= MIN_NAME_CHARACTERS]
-    if not named:
+    if not clause.countries:
         return
-    for places, sources in zip(
-        _beside(clause.text, shown, [(one.start, n) for n, one in enumerate(named)]), matches, strict=True
-    ):
-        beside = [named[place] for place in sorted(places)]
+    mentions = [(country.start, place) for place, country in enumerate(clause.countries)]
+    for places, sources in zip(_beside(clause.text, shown, mentions), matches, strict=True):
+        beside = [clause.countries[place] for place in sorted(places)]
         countries = {key for source, _ in sources for key in keys_in(source.full)} if beside else ()
         if countries and all(countries.isdisjoint(one.keys) for one in beside):
             yield Defect("name", beside[0].text)
