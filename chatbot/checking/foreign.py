@@ -7,19 +7,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
+from itertools import chain
 
 from ..domain import Question
 from ..domain.figures import GlossaryEntry
-from ..language import language_of
+from ..language import language_of, lowered
 from ..questions.names import find_countries, keys_in
 from .evidence import BEGINNING, CAPITAL, GENERAL, WORD, Evidence, Sentence, label_key
 from .wording import QUOTATION, normalise, pattern, stem, stems
 
 _SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
-_ATTRIBUTIONS = (
-    re.compile(rf"(?i:{pattern('{attributes}').pattern}) {_SPEAKER}"),
-    re.compile(rf"(?:^|[,;] ){_SPEAKER} {pattern('{says}').pattern} that\b"),
-)
+_ATTRIBUTES, _NAMED_BEHIND = pattern("{attributes} "), re.compile(_SPEAKER)
+_SAYS = re.compile(rf"(?:^|[,;] ){_SPEAKER} {pattern('{says}').pattern} that\b")
 _NO_NAMES, _NO_SPEAKERS = stems("no_name"), stems("no_speaker") | stems("stand_in")
 _ASIDE = re.compile(r"\([^()]*\)")
 _NO_HEADINGS = stems("small") | stems("no_heading")
@@ -124,9 +123,9 @@ class Foreign:
 
 def foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
     """Yield the sources to which a sentence attributes its words, and that no passage names."""
-    for form in _ATTRIBUTIONS:
-        for match in form.finditer(words):
-            named = [word for word in WORD.findall(match["speaker"]) if word[0].isupper()]
-            is_named = any(one.mentions(named, _NO_SPEAKERS) for one in cited)
-            if not is_named and not _NO_SPEAKERS.issuperset(map(stem, named)):
-                yield match["speaker"]
+    behind = (_NAMED_BEHIND.match(words, match.end()) for match in _ATTRIBUTES.finditer(lowered(words)))
+    for match in chain(filter(None, behind), _SAYS.finditer(words) if " that" in words else ()):
+        named = [word for word in WORD.findall(match["speaker"]) if word[0].isupper()]
+        is_named = any(one.mentions(named, _NO_SPEAKERS) for one in cited)
+        if not is_named and not _NO_SPEAKERS.issuperset(map(stem, named)):
+            yield match["speaker"]
