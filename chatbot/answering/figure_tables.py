@@ -17,6 +17,7 @@ from typing import Protocol
 from ..domain import Condition, Scope, Value
 from ..domain.figures import Indicators, ReportedFigure
 from ..domain.request import RequestContext
+from ..language.reported_figures import year_of
 from ..search.indicators import IndicatorIndex
 
 LEAST = 0.65
@@ -72,11 +73,6 @@ class IndicatorFigures:
             newest = max((_edition(one.edition) for one in of_subject), default=0)
             years.append({year_of(one) for one in of_subject if _edition(one.edition) == newest})
         return max(set.intersection(*years) - {0}, default=None) if years else None
-
-
-def year_of(figure: ReportedFigure) -> int:
-    """The figure's own year, else that of its edition; 0 without either."""
-    return figure.year or (figure.edition if isinstance(figure.edition, int) else 0)
 
 
 class FigureTables:

@@ -10,10 +10,11 @@ from ..checking.tables import markdown_table
 from ..domain import Condition, Values
 from ..domain.figures import ReportedFigure
 from ..language import escape_markdown
+from ..language.reported_figures import dated_text, year_of
 from ..language.words import Say, counted
 from ..questions.kinds import Request
 from ..questions.reading import list_in_words
-from .figure_tables import IndicatorFigures, year_of
+from .figure_tables import IndicatorFigures
 
 RANKED = 5
 """Countries of a ranking that does not say how many."""
@@ -40,11 +41,7 @@ class Rendered:
         if figure.chunk_id not in self.chunk_ids:
             self.chunk_ids.append(figure.chunk_id)
         self.figures.append(figure)
-        when = self.say("{year} edition", year=figure.edition) if figure.edition else ""
-        if figure.year is not None:
-            when = f"{figure.year}{' est.' if figure.estimate else ''}"
-        dated = f"({when}) " if when else ""
-        return f"{escape_markdown(figure.text)} {dated}[{self.chunk_ids.index(figure.chunk_id) + 1}]"
+        return f"{dated_text(figure, self.say)} [{self.chunk_ids.index(figure.chunk_id) + 1}]"
 
 
 def render(

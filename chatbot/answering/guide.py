@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from ..domain import SECTION_SEPARATOR, Chunk, DocumentRecord, Scope, Values
 from ..domain.figures import ReportedFigure
 from ..domain.protocols import Store
-from ..questions.reading import COUNTRY
+from ..questions.reading import COUNTRY, HEADING_NUMBER
 from ..questions.sides import DOCUMENT
-from ..search.further import NUMBER, OF_A_REPORT, first_questions
+from ..search.further import OF_A_REPORT, first_questions
 from .figure_tables import FigureTables
 
 MAX_PASSAGES = 1_000
@@ -51,7 +51,7 @@ def topics(records: Sequence[DocumentRecord], store: Store) -> list[str]:
     ids = [id for one in sample for id in one.chunk_ids()[: one.chunks : max(1, one.chunks // SAMPLED_PASSAGES)]]
     passages = defaultdict[str, list[str]](list)
     for chunk in store.get(ids):
-        passages[NUMBER.sub("", _chapter(chunk))].append(chunk.document_id)
+        passages[HEADING_NUMBER.sub("", _chapter(chunk))].append(chunk.document_id)
     shared = [name for name, of in passages.items() if 2 * len(set(of)) > len(sample) and name]
     shared = sorted((one for one in shared if not OF_A_REPORT.fullmatch(one)), key=lambda one: -len(passages[one]))
     return shared[:MAX_TOPICS] or [one.title for one in sample][:MAX_TITLES]

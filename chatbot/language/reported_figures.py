@@ -17,8 +17,9 @@ from typing import NamedTuple
 from ..domain import Chunk
 from ..domain.documents import UNSURE
 from ..domain.figures import ReportedFigure
-from . import sentences
+from . import escape_markdown, sentences
 from .figures import MONTHS, Figure, comma_decimals, figures, unify_signs
+from .words import Say
 
 _YEAR = r"(?:1[89]|20)\d\d"
 _ANY_YEAR = re.compile(rf"\b{_YEAR}\b")
@@ -146,6 +147,19 @@ def figures_of(chunk: Chunk, statements: Iterable[Stated] | None = None) -> Iter
             chunk_id=chunk.id,
             edition=chunk.metadata.get("year"),
         )
+
+
+def year_of(figure: ReportedFigure) -> int:
+    """The figure's own year, else that of its edition; 0 without either."""
+    return figure.year or (figure.edition if isinstance(figure.edition, int) else 0)
+
+
+def dated_text(figure: ReportedFigure, say: Say) -> str:
+    """Return a figure as its report writes it, with its year: "4.5% (2024 est.)"."""
+    when = say("{year} edition", year=figure.edition) if figure.edition else ""
+    if figure.year is not None:
+        when = f"{figure.year}{' est.' if figure.estimate else ''}"
+    return f"{escape_markdown(figure.text)} ({when})" if when else escape_markdown(figure.text)
 
 
 def stated(text: str) -> list[Stated]:

@@ -216,6 +216,10 @@ def _clauses(text: str) -> Iterator[tuple[int, int, bool]]:
         start, has_asked = end, (has_asked or asks) and not is_last
 
 
+DASH = " - "
+"""Separators between a thing and one of its parts in headings."""
+HEADING_NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d\d?(?:\.\d+)*|[IVXL]+)[.:)]?\s+", re.IGNORECASE)
+"""Nobody asks about "2 Money"."""
 OF_ANY_QUESTION = words("idle_words") | words("dependent_words")
 """Words that do not say what a question is about."""
 ARTICLE = pattern(r"\bthe\s+$")
@@ -229,6 +233,21 @@ def name_in_words(text: str, country: NamedCountry, *, usual: bool = False) -> s
     if country.by_people:
         return usual_name(country.keys[0]) if usual else country.text
     return f"the {country.text}" if ARTICLE.search(text[: country.start]) else country.text
+
+
+def in_a_sentence(name: str) -> str:
+    """An acronym and a name keep their capitals; "Exports - partners" are exports (partners)."""
+    name, _, part = HEADING_NUMBER.sub("", name).partition(DASH)
+    if part:
+        return f"{in_a_sentence(name)} ({part})"
+    first = name.split(" ", 1)[0]
+    return name if first[1:] != first[1:].lower() else name[:1].lower() + name[1:]
+
+
+def is_plural(name: str) -> bool:
+    """Judge by the last word of the thing itself: "exports (partners)" are several, the "birth rate of Mali" is one."""
+    last = re.split(r"[(:,]| of | in ", name)[0].split()[-1]
+    return last.endswith("s") and not last.endswith(("ss", "us", "is"))
 
 
 def list_in_words(names: Iterable[str], last: str = "and", comma: str = ", ") -> str:

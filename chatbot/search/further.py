@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from ..domain import Chunk, Scope, SearchHit, Value, Values
 from ..domain.protocols import Catalog
 from ..language.words import ENGLISH, speaking
-from ..questions.reading import COUNTRY, YEAR
+from ..questions.reading import COUNTRY, DASH, HEADING_NUMBER, YEAR, in_a_sentence, is_plural
 from .subjects import with_article
 
 MOST = 3
-DASH = " - "
-"""Separators between a thing and one of its parts in headings."""
 FEW_WORDS = 4
 OF_A_REPORT = re.compile(
     r"(?:executive )?summary|abstract|introduction|background|overview|fore ?word|preface|acknowledge?ments?"
@@ -22,8 +20,6 @@ OF_A_REPORT = re.compile(
     re.IGNORECASE,
 )
 """Headings that name a part of any report, and nothing one could ask about."""
-NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d\d?(?:\.\d+)*|[IVXL]+)[.:)]?\s+", re.IGNORECASE)
-"""The number of a heading. Nobody asks about "2 Money"."""
 TRIED = 4
 """Editions, and countries, that are looked at for one that says something under the same heading."""
 Search = Callable[[str, Scope], Sequence[SearchHit]]
@@ -50,11 +46,11 @@ def further_questions(
     if not about:
         return []
     more: list[Further] = []
-    name = _in_a_sentence(about)
+    name = in_a_sentence(about)
     if country is not None and isinstance(year, int) and not OF_A_REPORT.fullmatch(about):
         if edition := _other(YEAR, year, _within(scope, COUNTRY, country), about, catalog, search):
             other, inside = edition
-            text = f"What {'were' if _is_plural(name) else 'was'} {_possessive(country)} {name} in the {other} report?"
+            text = f"What {'were' if is_plural(name) else 'was'} {_possessive(country)} {name} in the {other} report?"
             more.append(Further(text if in_english else f"{country}: {name} ({other})", inside))
         of_year = _within(scope, YEAR, year)
         if of_year is not None and (side := _other(COUNTRY, country, of_year, about, catalog, search)):
@@ -75,7 +71,7 @@ def first_questions(title: str, country: Value | None, headings: Iterable[str], 
     """Return questions to a report that nobody has asked yet: what it is about, then about its first headings that
     read well, as names and headings alone where the language is not English."""
     usable = [
-        one for one in dict.fromkeys(NUMBER.sub("", heading) for heading in headings)
+        one for one in dict.fromkeys(HEADING_NUMBER.sub("", heading) for heading in headings)
         if one and DASH not in one and len(one.split()) <= FEW_WORDS and not OF_A_REPORT.fullmatch(one)
     ]  # fmt: skip
     others = (_question(title, country, one, in_english=language == ENGLISH) for one in usable[: MOST - 1])
@@ -83,12 +79,12 @@ def first_questions(title: str, country: Value | None, headings: Iterable[str], 
 
 
 def _question(title: str, country: Value | None, heading: str, *, in_english: bool = True) -> str:
-    name = _in_a_sentence(heading)
+    name = in_a_sentence(heading)
     if not in_english:
         return f"{title if country is None else country}: {name}"
     if country is None:
         return f"What does {title} say about {name}?"
-    return f"What {'are' if _is_plural(name) else 'is'} {_possessive(country)} {name}?"
+    return f"What {'are' if is_plural(name) else 'is'} {_possessive(country)} {name}?"
 
 
 def _other(
@@ -109,12 +105,6 @@ def _other(
     return None
 
 
-def _is_plural(name: str) -> bool:
-    """Judge by the last word of the thing itself: "exports (partners)" are several, the "birth rate of Mali" is one."""
-    last = re.split(r"[(:,]| of | in ", name)[0].split()[-1]
-    return last.endswith("s") and not last.endswith(("ss", "us", "is"))
-
-
 def _possessive(country: Value) -> str:
     name = with_article(str(country))
     return f"{name}'" if name.endswith("s") else f"{name}'s"
@@ -126,12 +116,3 @@ def _within(scope: Scope, field: str, value: Value) -> Scope | None:
     if condition is not None and not condition.matches(value):
         return None
     return scope.and_(Scope.of({field: Values((value,))}))
-
-
-def _in_a_sentence(name: str) -> str:
-    """An acronym and a name keep their capitals; "Exports - partners" are exports (partners)."""
-    name, _, part = NUMBER.sub("", name).partition(DASH)
-    if part:
-        return f"{_in_a_sentence(name)} ({part})"
-    first = name.split(" ", 1)[0]
-    return name if first[1:] != first[1:].lower() else name[:1].lower() + name[1:]

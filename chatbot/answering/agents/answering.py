@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
-from ...checking.wording import unify_brackets
+from ...checking.wording import cited_numbers, unify_brackets
 from ...domain import (
     Answer,
     AnswerEvent,
@@ -15,6 +16,7 @@ from ...domain import (
     Context,
     DocumentRecord,
     Event,
+    Passage,
     Prompt,
     Question,
     Scope,
@@ -66,7 +68,10 @@ class WritingPlan:
     quoting: Callable[[Context], str] | None = None
     header: str = HEADER
     """The text above the quotations."""
-    finish: Callable[[str, Context], tuple[str, str]] = lambda text, context: (text, "")
+    opening: Callable[[Passage], str] | None = None
+    """Returns a sentence from the first passage that is quoted; "" for none. It is the program's own, so it is not
+    checked."""
+    finish: Callable[[str, Context], tuple[str, str]] | None = None
     """Returns the final text, and what stands below it without being checked against the passages."""
 
 
@@ -77,6 +82,8 @@ class Written:
     text: str
     context: Context
     truncated: bool = False
+    opening: str = ""
+    """Stands above the text, and cites its first passage as [1]."""
 
 
 def quotations(
@@ -200,9 +207,11 @@ def answer_from(
     if note:
         yield TokenEvent(note)
     written = yield from write(run, context, way)
-    text, below = way.finish(written.text, written.context)
+    text, below = way.finish(written.text, written.context) if way.finish else (written.text, "")
     answer = conclude(run, scope, note + text, hits, written.context, truncated=written.truncated)
-    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below, unread]))))
+    parts = filter(None, [written.opening, answer.response, below, unread])
+    marks = tuple(mark.moved(len(f"{written.opening}\n\n")) for mark in answer.marks if written.opening)
+    yield AnswerEvent(replace(answer, response="\n\n".join(parts), marks=marks or answer.marks))
 
 
 def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
@@ -223,7 +232,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
     """
     if way.quoting is not None and not run.has_model:
         return (yield from _quote(run.say(way.header) if way.header else "", way.quoting, context))
-    quoting = way.quoting or (lambda context: quotations(run, run.question.search_text, context))
+    quoting = way.quoting or partial(quotations, run, run.question.search_text)
     if stopper := run.spending.stops_answer():
         yield from run.stop(stopper)
         return (yield from _quote(f"{run.why_stopped} {run.say(INSTEAD)}", quoting, context))
@@ -231,7 +240,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
     model, allowance = run.resources.chat_model, Allowance(run.spending, keep=0)
     if isinstance(model, Quoter):  # no prompt, no reply to be read
         started = time.perf_counter()
-        written = yield from _quote(run.say(HEADER), quoting, context)
+        written = yield from _quote(run.say(HEADER), quoting, context, way.opening)
         run.spending.add(StepTiming.since("generate", started))
         return written
     steps, written, shown = list[StepTiming](), Written("", context), context
@@ -279,10 +288,17 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
     return (yield from _quote(f"{why} {run.say(INSTEAD)}", quoting, context))
 
 
-def _quote(heading: str, quoting: Callable[[Context], str], context: Context) -> Generator[Event, None, Written]:
-    text = "\n\n".join(filter(None, [heading, quoting(context)]))
-    yield TokenEvent(text)
-    return Written(text, context)
+def _quote(
+    heading: str, quoting: Callable[[Context], str], context: Context, opening: Callable[[Passage], str] | None = None
+) -> Generator[Event, None, Written]:
+    quoted, sentence = quoting(context), ""
+    first = cited_numbers(quoted)[:1] if opening else []
+    for passage in context.passages:
+        if opening and passage.number in first:
+            sentence = opening(passage)
+    text = "\n\n".join(filter(None, [heading, quoted]))
+    yield TokenEvent("\n\n".join(filter(None, [sentence, text])))
+    return Written(text, context, opening=sentence.replace(f"[{first[0]}]", "[1]") if first else "")
 
 
 def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:

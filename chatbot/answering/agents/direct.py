@@ -34,7 +34,7 @@ from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_e
 from .budget import Allowance, SecondsUsedUpError
 from .run import AgentRun, BaseAgent
 from .searches import Search, alternate, distinct, narrowed_search
-from .tables import answer_rendered, compile_table, key_figures, passages_of
+from .tables import answer_rendered, compile_table, key_figures, passages_of, state_figure
 
 MOST_HELD_AGAINST, HELD_AGAINST_CHARACTERS = 3, 600
 """Passages of attachments, and characters of them with the question, that reports are searched for."""
@@ -87,7 +87,9 @@ class DirectAgent(BaseAgent):
             yield from answer_empty(run, scope, hits)
             return
         run.closest_only = verdict != "answers"
-        way = WritingPlan(partial(prompt_for, template="closest_user")) if run.closest_only else WritingPlan()
+        way = WritingPlan(opening=partial(state_figure, run))
+        if run.closest_only:
+            way = WritingPlan(partial(prompt_for, template="closest_user"))
         yield from answer_from(run, scope, hits, way)
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:

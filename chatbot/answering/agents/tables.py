@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Generator, Sequence
 from functools import partial
 
-from ...domain import SECTION_SEPARATOR, Event, Scope, ScopeSummary, SearchHit, Values
+from ...domain import SECTION_SEPARATOR, Event, Passage, Scope, ScopeSummary, SearchHit, Values
+from ...domain.figures import ReportedFigure
+from ...language import WORD_PATTERN, analyzer_for, escape_markdown
+from ...language.reported_figures import dated_text, figures_of, year_of
+from ...language.words import Say
+from ...questions.english import words as words_in
 from ...questions.kinds import OF_ALL, Request, read_request
-from ...questions.reading import COUNTRY, YEAR, editions, values_of
+from ...questions.reading import COUNTRY, YEAR, editions, in_a_sentence, is_plural, remove_names, values_of
 from ...questions.sides import MOST_PARTS, asks_several, compared_countries, sub_questions
+from ...search.subjects import with_article
 from ..figure_words import Rendered, render
 from .answering import WritingPlan, answer_from
 from .run import AgentRun
 
+NEUTRAL = words_in("idle_words") | words_in("form_words") | words_in("neutral_words")
+"""Words of a question that do not say which figure is meant."""
+SHARES = words_in("share_words")
 TABLE_TOKENS = 6000
 """Tokens of the passages that a table cites: of all countries they are short."""
 
@@ -67,6 +77,42 @@ def compile_table(run: AgentRun) -> Rendered | None:
     )
     stated_years = [named.condition for named in run.reading.figure_years]
     return render(request, measured, about, stated_years, run.say) if measured else None
+
+
+def state_figure(run: AgentRun, passage: Passage) -> str:
+    """Return the one figure of a quoted passage that the question surely means, as a sentence, else "". Every word of
+    the question that says what is asked is a word of the report's or the glossary's names for that figure."""
+    chunk, reading, names = passage.hit.chunk, run.reading, defaultdict[str, list[str]](list)
+    if COUNTRY not in chunk.metadata or asked_for(run)[0].kind != "value":
+        return ""
+    for entry in run.resources.glossary():
+        if entry.heading == chunk.heading:
+            names[entry.label] += [entry.term, *entry.other_words]
+    words_of = analyzer_for(reading.text, run.resources.language).terms
+    topic = set(WORD_PATTERN.findall(remove_names(reading.text, reading.names).lower()))
+    is_share = "%" in reading.text or not topic.isdisjoint(SHARES)
+    words, meant = set(words_of(" ".join(topic - NEUTRAL - SHARES))), dict[str, list[ReportedFigure]]()
+    of_heading = words.intersection(words_of(" ".join([chunk.heading, *names[""]])))
+    for figure in figures_of(chunk):
+        of_label = words.intersection(words_of(" ".join([figure.label, *names[figure.label]])))
+        base = set(words_of(figure.unit))
+        is_named = words <= of_heading | of_label | base and (not figure.label or of_label)
+        if is_named and (not is_share or ("%" in figure.unit and base <= words)):
+            meant.setdefault(figure.label, []).append(figure)
+    figures = meant.get("") or (next(iter(meant.values())) if len(meant) == 1 else [])
+    for named in reading.figure_years:
+        figures = [figure for figure in figures if named.condition.matches(year_of(figure))]
+    figures = [figure for figure in figures if year_of(figure) == max(map(year_of, figures))]
+    return sentence_of(figures[0], passage.number, run.say) if words and len(figures) == 1 else ""
+
+
+def sentence_of(figure: ReportedFigure, number: int, say: Say) -> str:
+    """Return a figure, its year and the number of its passage as a sentence."""
+    name = in_a_sentence(figure.heading)
+    text = "In {subject}, the {name} were {figure}." if is_plural(name) else "In {subject}, the {name} was {figure}."
+    name = escape_markdown(f"{name} ({figure.label})" if figure.label else name)
+    subject = escape_markdown(with_article(figure.subject, say))
+    return say(text, subject=subject, name=name, figure=f"{dated_text(figure, say)} [{number}]")
 
 
 def key_figures(run: AgentRun, scope: Scope, subjects: Sequence[str]) -> Rendered | None:

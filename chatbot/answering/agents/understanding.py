@@ -169,13 +169,14 @@ class Understanding:
 
 def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
     """The names that misspelt names were read as."""
-    named = [(escape_markdown(country.text), country.taken_as) for country in reading.about if country.taken_as]
-    return list(dict.fromkeys(say("({name}: taken as {taken})", name=name, taken=meant) for name, meant in named))
+    text = "({name}: taken as {taken})"
+    notes = (say(text, name=escape_markdown(one.text), taken=one.taken_as) for one in reading.about if one.taken_as)
+    return list(dict.fromkeys(notes))
 
 
 def page_in(text: str, catalog: Catalog) -> int | None:
     """The one page a question names ("on page 4"), where there are reports that long."""
-    pages = {int(number) for number in _PAGE.findall(text)}
+    pages = set(map(int, _PAGE.findall(text)))
     page = pages.pop() if len(pages) == 1 else 0
     longest = max((record.pages or 0 for record in catalog.all()), default=0) if page else 0
     return page if 1 <= page <= longest else None

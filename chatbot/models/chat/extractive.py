@@ -140,7 +140,8 @@ class ExtractiveChatModel:
         self, question: str, passage: Passage, lines: Sequence[Statement], request: RequestContext | None
     ) -> list[Statement]:
         """Return the statements under one heading that fit `MAX_CHARACTERS`: all, or those around the best one."""
-        if len({one.heading for one in lines}) == 1 and _length(lines) <= MAX_CHARACTERS:
+        lengths = [len(one.text) + 1 for one in lines]
+        if len({one.heading for one in lines}) == 1 and sum(lengths) <= MAX_CHARACTERS:
             return list(lines)
         scores = self._scores(question, passage, lines, request)
         best, least = int(scores.argmax()), scores.mean() - scores.std()
@@ -152,7 +153,7 @@ class ExtractiveChatModel:
                 return list(lines[first:end])
             place = max(sides, key=lambda place: scores[place])
             wider = min(first, place), max(end, place + 1)
-            if _length(lines[slice(*wider)]) > MAX_CHARACTERS:
+            if sum(lengths[slice(*wider)]) > MAX_CHARACTERS:
                 return list(lines[first:end])
             first, end = wider
 
@@ -215,10 +216,6 @@ def _in_order(passages: Sequence[Passage], names: Sequence[str], *, asks_for_pro
         return _is_chart(chunk), line not in prose, first[line], first[chunk.document_id, *line], -named, is_note
 
     return sorted(passages, key=place_of)
-
-
-def _length(lines: Sequence[Statement]) -> int:
-    return sum(len(one.text) + 1 for one in lines)
 
 
 def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
