@@ -34,7 +34,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sides.sub_questions": lambda reading, *_, **__: [reading.text],
     "sides.asks_several": lambda reading: False,
     "kinds.series_words": lambda text: "",
-    "kinds.is_small_talk": lambda text: False,
+    "kinds.small_talk": lambda text: "",
     "kinds.asks_for_prose": lambda text: False,
     "kinds.asks_of_all": lambda question: False,
     "kinds.asks_what_it_is_about": lambda question, names: False,

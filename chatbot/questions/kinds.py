@@ -7,10 +7,10 @@ and overviews, which no passage answers, are read as bags of words: all their wo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from typing import Literal
 
 from ..domain.scope import Kind, Named, NamedDocument, Reading
 from ..language import LETTERS_PATTERN, WORD_PATTERN
@@ -21,59 +21,29 @@ from .reading import remove_names
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
 """Kinds that ask of all countries."""
 MOST_RANKED = 50
-_form = partial(re.compile, flags=re.IGNORECASE)
-_COUNTRIES = r"(?:countr(?:y|ies)|nations?|states?|places?|economies)"
-_NO_SUPERLATIVES = (
-    "forest interest harvest west midwest east rest test contest request arrest guest quest protest invest nest chest "
-    "latest newest conquest manifest suggest digest honest modest inquest tempest priest behest"
-)
-_SUPERLATIVE = _form(
-    rf"\b(?!(?:{'|'.join(_NO_SUPERLATIVES.split())})\b)(?:\w{{2,}}est|most|least|top|best|worst|rank(?:ed|ing|s)?"
-    r"|nowhere)\b"
-)
-_LOWEST = _form(
-    r"\b(?:lowest|least|fewest|smallest|youngest|poorest|shortest|slowest|weakest|cheapest|earliest|lightest|bottom"
-    r"|narrowest|fewer|lower|less|smaller|younger|poorer|shorter|slower)\b"
-)
-_ORDER = _form(
-    r"\b(?:top|first|highest|lowest|largest|biggest|most|least|fewest|smallest|best|worst|rank(?:ed|ing|s)?|nowhere)\b"
-)
-"""Superlatives that say nothing of the thing they rank."""
-_SERIES = _form(
-    r"\b(?:trends?|timeline|time series|histor(?:y|ical(?:ly)?)|evol\w+|charts?|graphs?|plot(?:ted)?|curve"
-    r"|(?:over|with|through) time|(?:year|edition|report)[ -](?:by|after|on|to|for)[ -](?:year|edition|report)"
-    r"|multi[- ]?year|by (?:year|edition)|(?:per|each|every) edition|since (?:19|20)\d\d"
-    r"|develop(?:ed|ing|ment) over|(?:chang|develop)ed(?=\W*$)|oldest to newest)\b"
-    r"|\b(?:over|across|through(?:out)?|all|each of|these|those|earlier|previous|last|past|several|few|recent)"
-    r"\W+(?:\w+\W+)?(?:years|editions)\b(?! (?:old|of age|ago)\b)|\byears before\b"
-)
-_COMPARE = _form(r"\bcompar(?:e|ed|ing|ison)\b")
-_HOW_MANY = _form(rf"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{_COUNTRIES}\b")
-_WHICH = _form(rf"\b(?:which|what|list)\W+(?:\w+\W+)?{_COUNTRIES}\b")
-_AVERAGE = _form(r"\b(?:averages?|(?<!does )(?<!do )mean(?! (?:by|that|for|to|when|if)\b))\b")
-_TOTAL = _form(r"\b(?:sum|combined|together|total)\b")
-_ALL = _form(rf"\b(?:all|every|across|among|over|these|the)\W+(?:\w+\W+){{0,2}}{_COUNTRIES}\b")
-_ABOVE = r"above|over|more than|greater than|higher than|larger than|at least|exceed(?:s|ing)?|beyond|upwards of"
-_BELOW = r"below|under|less than|fewer than|lower than|smaller than|at most|beneath|up to"
-_BOUND = _form(rf"\b(?:(?P<above>{_ABOVE})|(?P<below>{_BELOW}))\W+(?:(?:a|the|about|some|of)\W+)?(?=[$€£]?\S)")
-_BEHIND = _form(
-    r"^\W*(?:or|and) (?:(?P<above>more|over|higher|above|greater)|(?P<below>less|fewer|under|lower|below))\b"
-)
-_FALLS = _form(r"\b(?:shr[aiu]nk\w*|contract(?:s|ed|ing)|negative|declin\w+|fell|fall(?:s|ing)?|decreas\w+)\b")
-_GROWS = _form(r"\b(?:positive|gr[eo]w(?:s|ing)?|increas(?:e|es|ed|ing))\b")
+_SUPERLATIVE, _LOWEST, _ORDER = pattern(r"\b{superlative}\b"), pattern(r"\b{lowest}\b"), pattern(r"\b{order}\b")
+_SERIES, _COMPARE = pattern("{series}"), pattern(r"\bcompar(?:e|ed|ing|ison)\b")
+_HOW_MANY = pattern(r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b")
+_WHICH = pattern(r"\b(?:which|what|list)\W+(?:\w+\W+)?{countries}\b")
+_AVERAGE, _TOTAL = pattern(r"\b{average}\b"), pattern(r"\b(?:sum|combined|together|total)\b")
+_ALL = pattern(r"\b(?:all|every|across|among|over|these|the)\W+(?:\w+\W+){0,2}{countries}\b")
+_BOUND = pattern(r"\b(?:(?P<above>{above})|(?P<below>{below}))\W+(?:(?:a|the|about|some|of)\W+)?(?=[$€£]?\S)")
+_BEHIND = pattern(r"^\W*(?:or|and) (?:(?P<above>{or_above})|(?P<below>{or_below}))\b")
+_FALLS, _GROWS = pattern(r"\b{falls}\b"), pattern(r"\b{grows}\b")
 _FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
-_FRACTION = _form(rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b")
-_PROSE = _form(
-    r"^\W*(?:(?:and|but|so|please|tell me|explain|can you (?:tell|explain)\w*)\W+)*"
-    r"(?:why|how (?!many|much|old|long|large|big|high|tall|far|deep|fast|often|young|rich|poor)|describe|explain"
-    r"|what (?:happened|went|led|caused|is happening|was .{1,30} about))\b"
-    r"|\b(?:reasons?|causes?|consequences?) (?:of|for)\b"
-)
-_AMOUNT = _form(
-    r"\b(?:how (?:much|many)|combien|cu[aá]nt[oa]s?|quant[oa]s?|wie ?viele?)\b"
-    r"|\b(?:what|which)\W+(?:\w+\W+)?(?:share|percentage|percent|proportion|number|rate|amount|total)\b"
-)
-_ADVICE = _form(r"\b(?:must|ought|shall|should) (?:i|we)\b|\byou (?:think|believe|feel|prefer|recommend)\b")
+_FRACTION = pattern(rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b")
+_PROSE, _AMOUNT = pattern("{prose}"), pattern(r"\b(?:{how_much}\b|{wh_amount}\b)")
+_ADVICE = pattern(r"\b{advice}\b")
+
+Topic = Literal["reports", "countries", "years"]
+LIBRARY_QUESTIONS: Mapping[Topic, re.Pattern[str]] = {
+    "reports": pattern(r"^(?:please\s+)?{list_reports}{of_library}$"),
+    "countries": pattern(r"^(?:please\s+)?{list_countries}{of_library}$"),
+    "years": pattern(r"^(?:please\s+)?{list_years}{of_library}$"),
+}
+NEUTRAL_WORDS = words("idle_words") | words("form_words") | words("neutral_words")
+"""Words that do not say which figure a question means."""
+SHARE_WORDS = words("share_words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +164,18 @@ def _sign(plain: str) -> Bound | None:
     return Bound(True, Decimal(0)) if _GROWS.search(plain) else None
 
 
-_GREETING_WORDS, _SERVICE_WORDS = words("greeting_words"), words("service_words")
+_THANKS, _SERVICE_WORDS = words("thanks_words"), words("service_words")
+_GREETING_WORDS = words("greeting_words") | _THANKS
 
 
-def is_small_talk(text: str) -> bool:
-    """Return whether a message is a greeting ("ok thanks, bye!") or asks about the program: "What can you do?"."""
+def small_talk(text: str) -> Literal["", "thanks", "greeting"]:
+    """Return what a message is that asks nothing of the reports: thanks ("ok thanks, bye!"), or a greeting, or a
+    question about the program ("What can you do?"); "" for others."""
     message_words = set(WORD_PATTERN.findall(text.lower()))
     is_of_program = not message_words.isdisjoint({"you", "i"}) and message_words <= _GREETING_WORDS | _SERVICE_WORDS
-    return bool(message_words) and (message_words <= _GREETING_WORDS or is_of_program)
+    if not message_words or not (message_words <= _GREETING_WORDS or is_of_program):
+        return ""
+    return "greeting" if message_words.isdisjoint(_THANKS) else "thanks"
 
 
 _OVERVIEW, _SAYING, _ORIGIN = words("overview_words"), words("content_words"), words("origin_words")

@@ -25,7 +25,7 @@ from ..domain.scope import NamedCountry, NamedDocument, NamedYears
 from ..language import analyzer, is_foreign
 from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
 from ..language.figures import ONES
-from .english import country_table, pattern
+from .english import country_table, pattern, words
 
 MAX_NAME_WORDS = 8
 """Of the longest name: "Korea, Democratic People's Republic of" and the like."""
@@ -327,18 +327,9 @@ _DATE = re.compile(
     r"\b(?:\d[\w.]*|(?:january|february|march|april|may|june|july|august|september|october|november|december)(?= \d))\b"
 )
 _TITLE_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_REPORT = re.compile(
-    r"\b(?:report|edition|review|outlook|survey|assessment|study|paper|document|handbook|guide|strategy|update|bulletin"
-    r"|yearbook|factbook|manual|policy|file)s?\b",
-    re.IGNORECASE,
-)
+_REPORT = pattern(r"\b{document_noun}s?\b")
 _LOOKS_LIKE_TITLE = re.compile(r"[A-Z]\w+\s+(?:(?:of|for|on|in|to|and|the|a)\s+)*[A-Z]\w+|[\"'“‘«]\w+ \w+")
-_NO_TELLING = frozenset(
-    analyzer("english").terms(
-        "report reports edition editions review country annual yearly year overview profile update summary document "
-        "file paper factbook yearbook world version chapter part volume"
-    )
-)
+_NO_TELLING = frozenset(analyzer("english").terms(" ".join(words("title_words"))))
 
 
 def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | None:

@@ -35,20 +35,11 @@ _JOINED = re.compile(
     r"(?:['’]s)?\s*(?:,|(?:,\s*)?\b(?:and|or|vs\.?|versus)\b|[&/+]|\s)\s*(?:\b(?:the|in|of)\s+)*", re.IGNORECASE
 )
 """Between two names of a list."""
-_BOUND = re.compile(
-    r"\b(?:from|to|with|by|than|against|towards?|into|via|without|besides|except|excluding|unlike|not|above|below"
-    r"|behind|beyond|outside|apart from|instead of)\s+"
-    r"(?:(?:in|on|that of|those of|the|all of|neighbou?ring|(?:north|south|east|west)(?:ern)?)\s+)*$",
-    re.IGNORECASE,
-)
+_BOUND = pattern(r"\b{set_apart}\s+(?:{beside_names}\s+)*$")
 """Words that relate a name to something else."""
 _COMPARES = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\b", re.IGNORECASE)
 """Makes sides of all names: "Compare Kenya with Mali"."""
-_OF_OTHERS = re.compile(
-    r"\b(?:which|what|how many|list|name|all|other)\s+(?:\w+\s+){0,3}?(?:countr(?:y|ies)|nations?|states?|economies)\b"
-    r"|\bwho\b[^?]*\bborders?\b",
-    re.IGNORECASE,
-)
+_OF_OTHERS = pattern(r"\b(?:{of_others}\b|who\b[^?]*\bborders?\b)")
 _CLAUSE_END = re.compile(r"([;:()–—]|(?<!\d),|,(?!\d)|\s-\s)|[?!]+\s*|\.\s+(?=[A-Z])|\n+")
 """The first group: inside a sentence."""
 _ASKS = pattern(
@@ -246,7 +237,7 @@ def in_a_sentence(name: str) -> str:
 
 def is_plural(name: str) -> bool:
     """Judge by the last word of the thing itself: "exports (partners)" are several, the "birth rate of Mali" is one."""
-    last = re.split(r"[(:,]| of | in ", name)[0].split()[-1]
+    last = re.split(r"[(:,]| (?:of|in|from|at|for|to) ", name)[0].split()[-1]
     return last.endswith("s") and not last.endswith(("ss", "us", "is"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot.domain.scope import Reading
-from chatbot.questions.kinds import asks_of_all, asks_what_it_is_about, is_small_talk, read_request
+from chatbot.questions.kinds import asks_of_all, asks_what_it_is_about, read_request, small_talk
 from chatbot.questions.names import find_countries, find_years
 from tests.data import cases
 
@@ -30,8 +30,8 @@ def test_what_is_asked_for(case: dict[str, Any]) -> None:
 
 
 def test_messages_that_ask_nothing() -> None:
-    assert [text for text in CASES["greetings"] if not is_small_talk(text)] == []
-    assert [text for text in CASES["no_greetings"] if is_small_talk(text)] == []
+    assert {text: small_talk(text) for text in CASES["greetings"]} == CASES["greetings"]
+    assert [text for text in CASES["no_greetings"] if small_talk(text)] == []
 
 
 def is_of_the_whole(question: str) -> bool:

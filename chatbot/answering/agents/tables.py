@@ -8,11 +8,10 @@ from functools import partial
 
 from ...domain import SECTION_SEPARATOR, Event, Passage, Scope, ScopeSummary, SearchHit, Values
 from ...domain.figures import ReportedFigure
-from ...language import WORD_PATTERN, analyzer_for, escape_markdown
+from ...language import LETTERS_PATTERN, WORD_PATTERN, analyzer_for, escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.words import Say
-from ...questions.english import words as words_in
-from ...questions.kinds import OF_ALL, Request, read_request
+from ...questions.kinds import NEUTRAL_WORDS, OF_ALL, SHARE_WORDS, Request, read_request
 from ...questions.reading import COUNTRY, YEAR, editions, in_a_sentence, is_plural, remove_names, values_of
 from ...questions.sides import MOST_PARTS, asks_several, compared_countries, sub_questions
 from ...search.subjects import with_article
@@ -20,9 +19,6 @@ from ..figure_words import Rendered, render
 from .answering import WritingPlan, answer_from
 from .run import AgentRun
 
-NEUTRAL = words_in("idle_words") | words_in("form_words") | words_in("neutral_words")
-"""Words of a question that do not say which figure is meant."""
-SHARES = words_in("share_words")
 TABLE_TOKENS = 6000
 """Tokens of the passages that a table cites: of all countries they are short."""
 
@@ -90,12 +86,12 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
             names[entry.label] += [entry.term, *entry.other_words]
     words_of = analyzer_for(reading.text, run.resources.language).terms
     topic = set(WORD_PATTERN.findall(remove_names(reading.text, reading.names).lower()))
-    is_share = "%" in reading.text or not topic.isdisjoint(SHARES)
-    words, meant = set(words_of(" ".join(topic - NEUTRAL - SHARES))), dict[str, list[ReportedFigure]]()
+    is_share = "%" in reading.text or not topic.isdisjoint(SHARE_WORDS)
+    words, meant = set(words_of(" ".join(topic - NEUTRAL_WORDS - SHARE_WORDS))), dict[str, list[ReportedFigure]]()
     of_heading = words.intersection(words_of(" ".join([chunk.heading, *names[""]])))
     for figure in figures_of(chunk):
         of_label = words.intersection(words_of(" ".join([figure.label, *names[figure.label]])))
-        base = set(words_of(figure.unit))
+        base = set(words_of(" ".join(LETTERS_PATTERN.findall(figure.text))))
         is_named = words <= of_heading | of_label | base and (not figure.label or of_label)
         if is_named and (not is_share or ("%" in figure.unit and base <= words)):
             meant.setdefault(figure.label, []).append(figure)

