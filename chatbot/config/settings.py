@@ -353,8 +353,14 @@ class Settings(BaseModel):
             return self.access
         if self.sign_in_groups:
             return "keys"
-        local = all(map(is_loopback, (self.host, *self.allowed_hosts))) and not self.trusted_proxies
-        return "open" if local else "read"
+        return "open" if self.is_local else "read"
+
+    @property
+    def is_local(self) -> bool:
+        """True if only this machine reaches the server, and no setting says who may do what."""
+        names = (self.host, *self.allowed_hosts)
+        is_decided = self.access != "auto" or self.sign_in_groups or self.trusted_proxies
+        return not is_decided and all(map(is_loopback, names))
 
     @property
     def request_limit(self) -> int | None:

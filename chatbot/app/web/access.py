@@ -121,8 +121,9 @@ def may_read() -> bool:
 
 
 def whose() -> str | None:
-    """Return the owner whose jobs and feedback the caller sees; None: everybody's."""
-    return None if caller().oversees else caller().owner
+    """Return the owner whose jobs and feedback the caller sees; None: everybody's. Whoever sits at the only machine
+    that reaches the server runs it. Behind ACCESS=open they may be strangers to each other."""
+    return None if caller().oversees or services().settings.is_local else caller().owner
 
 
 def caller_with(key: ApiKey) -> Caller:

@@ -112,7 +112,8 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
 def operator() -> Response:
     """Show the page of administrators; the data that it loads need the role admin."""
     has_sources = "jobs.list_sources" in current_app.view_functions
-    return with_owner(make_response(render_template("operator.html", has_sources=has_sources)))
+    page = render_template("operator.html", has_sources=has_sources, is_local=services().settings.is_local)
+    return with_owner(make_response(page))
 
 
 @pages.get("/documents")

@@ -105,15 +105,16 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 export const withholdOpenBracket = (text) =>
   text.replace(/\[[^[\]\n]{0,120}$|\[[^[\]\n]{1,120}\]\([^()\s]*$/, "");
 
-/** Make the first cell of a row its header, unless the cell has a citation: it then states something itself. */
+/** Make the first cell of a row its header, unless it has a citation and so states something. An empty header is none. */
 function nameCells(fragment) {
-  for (const header of fragment.querySelectorAll("thead th")) header.setAttribute("scope", "col");
+  for (const header of fragment.querySelectorAll("thead th")) {
+    if (header.textContent.trim()) header.setAttribute("scope", "col");
+    else header.replaceWith(element("td"));
+  }
   for (const cell of fragment.querySelectorAll("tbody td:first-child")) {
     if (cell.querySelector("button") || !cell.textContent.trim()) continue;
-    const header = document.createElement("th");
-    header.setAttribute("scope", "row");
+    const header = element("th", { scope: "row" }, ...cell.childNodes);
     if (cell.hasAttribute("align")) header.setAttribute("align", cell.getAttribute("align"));
-    header.append(...cell.childNodes);
     cell.replaceWith(header);
   }
 }
@@ -147,9 +148,8 @@ function renderBlock(block, decorate) {
   return fragment;
 }
 
-const isSame = (one, other) => one.nodeName === other.nodeName
-  && (!(one instanceof Element) || (one.getAttributeNames().length === other.getAttributeNames().length
-    && one.getAttributeNames().every((name) => one.getAttribute(name) === other.getAttribute(name))));
+const isSame = (one, other) => one.nodeName === other.nodeName && (!(one instanceof Element)
+  || one.cloneNode().isEqualNode(other.cloneNode()));
 
 /** Give a node the content of another. What is the same already stays, and with it a selection and the focus. */
 function grow(shown, target) {

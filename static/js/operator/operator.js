@@ -113,7 +113,7 @@ async function show() {
     [t("Setting"), ({ name }) => element("code", { text: name })],
     [t("Value"), ({ value, is_default: isDefault }) => element(isDefault ? "span" : "strong", { text: value })],
   ]);
-  byId("own-only").hidden = (session.key ?? session.person)?.role === "admin";
+  byId("own-only").hidden = (session.key ?? session.person)?.role === "admin" || "local" in byId("own-only").dataset;
   byId("operation").hidden = false;
 }
 
