@@ -111,6 +111,9 @@ class FigureTables:
                 every = self._figures.indicators(scope)
                 by_pair = {pair: self._measured(*pair, every, scope, subjects) for pair in meant.values() if pair}
                 rows = [by_pair[pair] if pair else IndicatorFigures(part, "", {}) for part, pair in meant.items()]
+                label = rows[0].label if len(rows) == 1 and len(rows[0].by_subject) < len(subjects) else ""
+                if label and self._words(topic).isdisjoint(self._words(label)):
+                    return []  # a list, as of languages, which differs between subjects; no part of it is named
                 return [one for one in rows if one.by_subject or len(rows) > 1]
         return []
 

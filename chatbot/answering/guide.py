@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from ..domain import SECTION_SEPARATOR, Chunk, DocumentRecord, Scope, Values
 from ..domain.figures import ReportedFigure
 from ..domain.protocols import Store
-from ..questions.reading import COUNTRY, HEADING_NUMBER
+from ..questions.reading import COUNTRY, HEADING_NUMBER, OF_A_REPORT
 from ..questions.sides import DOCUMENT
-from ..search.further import OF_A_REPORT, first_questions
+from ..search.further import first_questions
 from .figure_tables import FigureTables
 
 MAX_PASSAGES = 1_000

@@ -50,22 +50,12 @@ _MARKS = ("?", "؟", "？")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _COMPLETE = pattern(r"^\W*(?:(?:and|but|so|or|then|ok|please)\W+)*(?:{wh}|{auxiliary}|{tell})\b")
 _TELL_ABOUT = pattern(r"^\W*(?:please\W+)?{tell}\b.*\babout\b")
-_THING_BEFORE = pattern(
-    r"\b(?:(?:this|that|these|those)(?! (?:country|countries|place|nation|state)\b)|same|such|he|him|his|she|hers?)\b"
-    r"|\bit\b(?! (?:have|export|import|produce|border)\b)"
-)
+_THING_BEFORE = pattern(r"\b(?:{thing_before}|it\b(?! (?:have|export|import|produce|border)\b))")
 """Speaks of something named before that is no country."""
 _THEIRS = pattern(r"\b(?:{nameless}|(?:do|does|did|has|have) it)\b")
 """Speaks of a country named before."""
-_OF_ALL = pattern(
-    r"\b(?:(?<!the )(?<!this )(?<!that )country|(?<!both )(?<!these )(?<!those )(?<!two )countries|nations?"
-    r"|world(?:wide)?|global\w*|continents?)\b"
-)
-_OF_SEVERAL = pattern(
-    r"\b(?:both|each|the two|(?:them|these|those)(?= (?:is|are|has|have)\b)|differ\w*|which (?:of|one))\b"
-    r"|\b{more_or_less}\b"
-    r"|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$"
-)
+_OF_ALL = pattern(r"\b{of_all_countries}\b")
+_OF_SEVERAL = pattern(r"\b{of_several}\b|\b{more_or_less}\b|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$")
 _MORE = pattern(r"\b{more_or_less}\b")
 _OF_TWO = pattern(r"\b(?:both|the two)\b")
 _NOW = pattern(r"\b(?:now|today|currently|nowadays|at present|these days|at the moment)\W*$")

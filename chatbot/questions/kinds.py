@@ -41,9 +41,6 @@ LIBRARY_QUESTIONS: Mapping[Topic, re.Pattern[str]] = {
     "countries": pattern(r"^(?:please\s+)?{list_countries}{of_library}$"),
     "years": pattern(r"^(?:please\s+)?{list_years}{of_library}$"),
 }
-NEUTRAL_WORDS = words("idle_words") | words("form_words") | words("neutral_words")
-"""Words that do not say which figure a question means."""
-SHARE_WORDS = words("share_words")
 
 
 @dataclass(frozen=True, slots=True)

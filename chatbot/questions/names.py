@@ -40,10 +40,9 @@ _COUNTRY_WORD = re.compile(r"\b(?:countr(?:y|ies)|nations?|code)\W+$", re.IGNORE
 _MONEY = re.compile(r"\s*(?:(?:dollars?|pounds?|yen|yuan|francs?|rou?bles?|cents)\b|\$)", re.IGNORECASE)
 """Prices are told in these all over the world: a country of the library has to be meant."""
 _NOUN = re.compile(r"\s+(?!(?:is|are|was|were|has|had|and|or|in|of|to|with|for|from|than|does|did|do|vs)\b)[a-z]")
-_WORDS_TOO, _NO_CODES, _FOREIGN_WORDS = (
-    frozenset(country_table(name)) for name in ("words_too", "no_codes", "foreign_words")
+_WORDS_TOO, _NO_CODES, _FOREIGN_WORDS, _NO_NAMES = (
+    frozenset(country_table(name)) for name in ("words_too", "no_codes", "foreign_words", "no_misspellings")
 )
-_NO_NAMES = frozenset(country_table("no_misspellings"))
 _ARABIC_LEADS = frozenset("وفبكل")
 """Arabic writes "and", "in", "for" and the like with the word behind them."""
 SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
@@ -323,9 +322,7 @@ def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
 
 MIN_TELLING_WORDS = 2
 _SEPARATOR = re.compile(r"[:,;|()\[\]/–—]|\s-\s|_")
-_DATE = re.compile(
-    r"\b(?:\d[\w.]*|(?:january|february|march|april|may|june|july|august|september|october|november|december)(?= \d))\b"
-)
+_DATE = pattern(r"\b(?:\d[\w.]*|{month}(?= \d))\b", any_case=False)
 _TITLE_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _REPORT = pattern(r"\b{document_noun}s?\b")
 _LOOKS_LIKE_TITLE = re.compile(r"[A-Z]\w+\s+(?:(?:of|for|on|in|to|and|the|a)\s+)*[A-Z]\w+|[\"'“‘«]\w+ \w+")

@@ -13,6 +13,7 @@ from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, Reading
 from ..language import YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
+from .english import pattern, words
 from .reading import (
     COUNTRY,
     YEAR,
@@ -29,26 +30,13 @@ from .reading import (
 DOCUMENT = "document_name"
 MOST_SIDES = 8
 MOST_PARTS = 4
-COMPARES = re.compile(
-    r"\b(?:compar(?:e|es|ed|ing|ison|isons)|contrast\w*|differ\w*|versus|vs|than|side by side|chang(?:e|es|ed|ing)"
-    r"|new in|gap|rank(?:ed|ing)?|similar\w*|in common)\b",
-    re.IGNORECASE,
-)
+COMPARES = pattern(r"\b{compares}\b")
 """Words of a comparison, whatever is compared."""
-_OTHER_END = re.compile(
-    r"\b(?:than|versus|vs\.?|against|unlike|next to|compar\w+\s+(?:to|with)|differ\w*\s+from)\W+(?:\w+\W+){0,3}$",
-    re.IGNORECASE,
-)
+_OTHER_END = pattern(r"\b{beside}\W+(?:\w+\W+){0,3}$")
 _NOUN_LEFT_OUT = re.compile(r"['’]s?\W*")
 """Behind the last name: "Kenya's coastline and Somalia's"."""
 _LISTED = re.compile(r"(?:['’]s)?\s*(?:,|and|or|vs\.?|versus|[&/+])\s*(?:(?:and|or|in|of|for|the)\s+)*", re.IGNORECASE)
-COMPARING_TERMS = frozenset(
-    analyzer("english").terms(
-        "compare compared comparison contrast differ difference differences different versus vs than change new "
-        "gap rank similar common more less higher lower bigger larger smaller better worse report reports edition "
-        "situation country countries both between table show give tell list side last latest year years previous next"
-    )
-)
+COMPARING_TERMS = frozenset(analyzer("english").terms(" ".join(words("comparing_words"))))
 _COMMAND = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\s+", re.IGNORECASE)
 _QUESTION_END = re.compile(r"(?<=[?])\s+(?!\()")
 _CLAUSE = re.compile(

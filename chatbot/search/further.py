@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..domain import Chunk, Scope, SearchHit, Value, Values
 from ..domain.protocols import Catalog
 from ..language.words import ENGLISH, speaking
-from ..questions.reading import COUNTRY, DASH, HEADING_NUMBER, YEAR, in_a_sentence, is_plural
+from ..questions.reading import COUNTRY, DASH, HEADING_NUMBER, OF_A_REPORT, YEAR, in_a_sentence, is_plural
 from .subjects import with_article
 
 MOST = 3
 FEW_WORDS = 4
-OF_A_REPORT = re.compile(
-    r"(?:executive )?summary|abstract|introduction|background|overview|fore ?word|preface|acknowledge?ments?"
-    r"|(?:table of )?contents|methodology|conclusions?|references|bibliography|notes?|(?:annex|appendix)\b.*",
-    re.IGNORECASE,
-)
-"""Headings that name a part of any report, and nothing one could ask about."""
 TRIED = 4
 """Editions, and countries, that are looked at for one that says something under the same heading."""
 Search = Callable[[str, Scope], Sequence[SearchHit]]

@@ -24,7 +24,7 @@ from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import Catalog, Embedder, Store
 from ..domain.request import RequestContext
 from ..language import YEAR_PATTERN, Analyzer
-from ..questions.reading import COUNTRY
+from ..questions.reading import COUNTRY, MEANING_WORDS, SHARE_WORDS
 
 WORDS = 0.5
 """Weight of equal words beside a cosine."""
@@ -34,6 +34,8 @@ KEPT_LABELS, KEPT_PHRASES = 20_000, 20_000
 """Labels whose words are kept, and phrases of headings whose vectors are: 30 MB at 384 dimensions."""
 ALMOST_SAID, SAID = 0.95, 0.5
 """The cosine from which the question says a phrase itself, and what that adds to its score."""
+REST = {"other", "unspecified", "none"}
+"""Labels of what a list does not name."""
 LABEL_LEAD = 0.05
 """By how much a label's phrase must be nearer to the question than its heading's own to be meant instead of it."""
 
@@ -100,6 +102,9 @@ class _Phrases:
         self.headings = frozenset(heading for heading, _ in self._phrases)
         words = ({term for text in self.of(heading, None) for term in terms(text)} for heading in self.headings)
         self.counts = Counter(term for heading_terms in words for term in heading_terms)
+        short = [one for one in entries if one.term.isupper() and self.counts.keys() >= set(terms(one.term))]
+        self.abbreviations = {words: one.term for one in short for words in one.other_words if " " in words}
+        """As headings have them ("GDP"), by what they stand for ("gross domestic product")."""
 
     def add(self, keys: Sequence[Key], embedder: Embedder) -> None:
         """Embed the phrases of these headings and labels. Raises EmbeddingError."""
@@ -164,7 +169,7 @@ class IndicatorIndex:
         """Return which of a heading's labels is meant; ``labels`` with the number of subjects that have each. The
         heading's own figure, else the label that most subjects have, where the question names none of them. Raises
         EmbeddingError."""
-        default = "" if "" in labels else max(labels, key=lambda one: (labels[one], -len(one)))
+        default = "" if "" in labels else max(labels, key=lambda one: (one not in REST, labels[one], -len(one)))
         _, compared = self._compared(topic, [(heading, label) for label in labels], request)
         near = {label: compared[heading, label].score for label in labels}
         best = max(near, key=lambda label: (near[label], labels[label]))
@@ -230,21 +235,21 @@ class IndicatorIndex:
         return topic_words, nearness
 
     def compared_text(self, topic: str) -> str:
-        """Return what of a topic is embedded: not its years, which no heading names."""
-        without_years = YEAR_PATTERN.sub("", topic)
+        """Return what of a topic is embedded: abbreviations as headings have them, no years, which no heading names.
+        Of a question for a share only the other words that say something: most headings are a share of something."""
+        for in_full, abbreviation in self._current().abbreviations.items():
+            topic = re.sub(rf"\b{re.escape(in_full)}\b", abbreviation, topic, flags=re.IGNORECASE)
+        words = _EVERY_WORD.findall(without_years := YEAR_PATTERN.sub("", topic))
+        if not SHARE_WORDS.isdisjoint(map(str.lower, words)):
+            without_years = " ".join(word for word in words if word.lower() not in SHARE_WORDS and self._terms(word))
         return without_years if self._terms(without_years) else topic
 
 
 Definition = tuple[GlossaryEntry, Chunk | None]
 """An entry, and the passage that defines it, if a report does."""
-_MEANING = {
-    "mean", "means", "meaning", "stand", "stands", "define", "definition", "significa", "significado", "definición",
-    "definir", "signifie", "signification", "définition", "définir",
-}  # fmt: skip
-"""Words that ask for a meaning, in the languages of the page."""
 _OPENING, _GENERIC = {"what", "whats"}, {"a", "an"}
 _OTHERS = {"s", "is", "are", "does", "do", "for", "of", "the", "term", "word", "abbreviation", "acronym"}
-_ASKING = _MEANING | _OPENING | _GENERIC | _OTHERS | {"qué", "que", "de", "la", "el", "le", "du"}
+_ASKING = MEANING_WORDS | _OPENING | _GENERIC | _OTHERS | {"qué", "que", "de", "la", "el", "le", "du"}
 _EVERY_WORD = re.compile(r"\w+")
 LONGEST = 8
 """Words of a term."""
@@ -276,7 +281,7 @@ class Glossary:
         named = _without_asking(words)
         asking = set(words) - set(named)
         is_generic = bool(asking & _OPENING) and "the" not in asking
-        asks_meaning = asking & _MEANING or (is_generic and (asking & _GENERIC or scope.get(COUNTRY) is None))
+        asks_meaning = asking & MEANING_WORDS or (is_generic and (asking & _GENERIC or scope.get(COUNTRY) is None))
         if not asks_meaning or len(named) > LONGEST or not (entries := self._by_name().get(" ".join(named))):
             return []
         visible = set(self.entries(scope))

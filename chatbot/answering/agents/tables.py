@@ -11,8 +11,18 @@ from ...domain.figures import ReportedFigure
 from ...language import LETTERS_PATTERN, WORD_PATTERN, analyzer_for, escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.words import Say
-from ...questions.kinds import NEUTRAL_WORDS, OF_ALL, SHARE_WORDS, Request, read_request
-from ...questions.reading import COUNTRY, YEAR, editions, in_a_sentence, is_plural, remove_names, values_of
+from ...questions.kinds import OF_ALL, Request, read_request
+from ...questions.reading import (
+    COUNTRY,
+    NEUTRAL_WORDS,
+    SHARE_WORDS,
+    YEAR,
+    editions,
+    in_a_sentence,
+    is_plural,
+    remove_names,
+    values_of,
+)
 from ...questions.sides import MOST_PARTS, asks_several, compared_countries, sub_questions
 from ...search.subjects import with_article
 from ..figure_words import Rendered, render
@@ -95,7 +105,8 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
         is_named = words <= of_heading | of_label | base and (not figure.label or of_label)
         if is_named and (not is_share or ("%" in figure.unit and base <= words)):
             meant.setdefault(figure.label, []).append(figure)
-    figures = meant.get("") or (next(iter(meant.values())) if len(meant) == 1 else [])
+    labels = [label for label in meant if len(meant) == 1 or not words.isdisjoint(words_of(label))]
+    figures = meant.get("") or (meant[labels[0]] if len(labels) == 1 else [])
     for named in reading.figure_years:
         figures = [figure for figure in figures if named.condition.matches(year_of(figure))]
     figures = [figure for figure in figures if year_of(figure) == max(map(year_of, figures))]
