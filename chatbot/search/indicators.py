@@ -102,7 +102,8 @@ class _Phrases:
         self.headings = frozenset(heading for heading, _ in self._phrases)
         words = ({term for text in self.of(heading, None) for term in terms(text)} for heading in self.headings)
         self.counts = Counter(term for heading_terms in words for term in heading_terms)
-        short = [one for one in entries if one.term.isupper() and self.counts.keys() >= set(terms(one.term))]
+        short = [one for one in entries if one.term.isupper() and not one.heading]
+        short = [one for one in short if self.counts.keys() >= set(terms(one.term))]
         self.abbreviations = {words: one.term for one in short for words in one.other_words if " " in words}
         """As headings have them ("GDP"), by what they stand for ("gross domestic product")."""
 

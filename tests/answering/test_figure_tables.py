@@ -17,10 +17,14 @@ from chatbot.language.words import in_english
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.questions.kinds import Bound, Request
 from chatbot.search.indicators import IndicatorIndex
+from tests.data import cases
 
-ANALYZER = analyzer("english")
+ANALYZER, CASES = analyzer("english"), cases(__file__)
 GLOSSARY = (
     GlossaryEntry("joblessness", "Share of those who seek work.", ("out of work",), "Unemployment rate", ""),
+    GlossaryEntry("GDP", "The value of all goods and services.", ("gross domestic product",)),
+    GlossaryEntry("output", "The value of all goods and services.", (), "GDP", ""),
+    GlossaryEntry("forest", "Share of land that is covered by trees.", (), "Land use", "forest"),
     GlossaryEntry("power in villages", "Share of villagers with power.", (), "Electricity access", "rural"),
 )
 EVERYWHERE = Scope()
@@ -79,21 +83,16 @@ def said(
 
 
 class TestWhichIndicator:
-    @pytest.mark.parametrize("topic", ["unemployment rate", "joblessness", "people out of work"])
-    def test_by_its_name_or_a_phrase_of_the_glossary(self, topic: str) -> None:
-        (one,) = tables(*JOBS).compile(topic, EVERYWHERE)
-        assert one.name == "Unemployment rate"
+    def test_by_its_name_or_what_the_glossary_says_for_it(self) -> None:
+        """An abbreviation is read as headings have it; the term itself stands above a heading that contains it."""
+        figures = [figure("Kenya", heading, "1", 2022, 2023, label) for heading, label in CASES["headings"]]
+        meant = {topic: tables(*figures).compile(topic, EVERYWHERE)[0].name for topic in CASES["meant"]}
+        assert meant == CASES["meant"]
 
-    def test_a_phrase_of_a_label_means_the_label(self) -> None:
-        figures = [figure("Kenya", "Electricity access", value, 2022, 2023, label) for label, value in
-                   (("total", "76"), ("rural", "66"), ("urban", "97"))]  # fmt: skip
-        (one,) = tables(*figures).compile("power in villages", EVERYWHERE)
-        assert one.name == "Electricity access: rural"
-
-    def test_the_term_itself_stands_above_a_heading_that_contains_it(self) -> None:
-        figures = [figure("Kenya", name, "1", 2022, 2023) for name in ("Exports", "Exports - partners per capita")]
-        (one,) = tables(*figures).compile("exports", EVERYWHERE)
-        assert one.name == "Exports"
+    def test_a_list_that_differs_between_subjects_is_no_figure(self) -> None:
+        figures = [figure("Peru", "Languages", "0.2", 2017, 2023, label) for label in ("Quechua", "other")]
+        found = [tables(*figures).compile(topic, EVERYWHERE, ["Peru", "Haiti"]) for topic in CASES["lists"]]
+        assert [[one.name for one in rows] for rows in found] == [[], ["Languages: Quechua"]]
 
     def test_nothing_is_meant_surely(self) -> None:
         assert tables(*JOBS).compile("lions in the wild", EVERYWHERE) == []

@@ -122,18 +122,12 @@ class TestGrounded:
         assert "Kenya" not in messages[-1]["content"]
         assert "Scope chosen: Mali (1 report, of which the passages are a selection)\n" in messages[-1]["content"]
 
-    @pytest.mark.parametrize(
-        ("written", "response", "citations"),
-        [
-            ("\n\n It is 2.09% [1], not 9% [1] [7]. \n", "It is 2.09% [1], not 9% [1] [7].", [(1, 1, False)]),
-            ("The passages do not say.", "The passages do not say.", []),
-        ],
-    )
+    @pytest.mark.parametrize(("written", "response", "citations"), CASES["cited"])
     def test_it_is_answered_if_it_cites_something(self, services, server, written, response, citations) -> None:
         server.chat(Reply([written]))
         found = answer(run(services, question(country_name="Kenya")))
         assert found.response == response
-        assert [(c.number, c.hit.rank, c.supported) for c in found.citations] == citations
+        assert [[c.number, c.hit.rank, c.supported] for c in found.citations] == citations
         assert found.answered == bool(citations)
 
     def test_the_trace_holds_hits_steps_and_usage(self, services, server) -> None:
