@@ -98,6 +98,7 @@ def test_what_was_not_answered(client: FlaskClient, monkeypatch: pytest.MonkeyPa
     stranger = client.application.test_client()
     assert stranger.get("/api/unanswered").get_json() == {"questions": [found]}
     monkeypatch.setattr(Settings, "is_local", False)
+    monkeypatch.setattr(Settings, "rule", "open")
     assert stranger.get("/api/unanswered").get_json() == {"questions": []}
     client.delete(f"/api/conversations/{asked['conversation_id']}")
     assert client.get("/api/unanswered").get_json() == {"questions": []}
