@@ -194,8 +194,7 @@ function wireKeys(holder) {
 }
 
 function figureOf(chart, sources, box) {
-  const { kind, series } = chart;
-  const title = titleOf(chart);
+  const { kind, series } = chart, title = titleOf(chart);
   const holder = element("div", { className: "plot-holder" });
   const label = `${title}: ${kind === "bars" ? t("bars") : t("lines over the years")}. ${t("Use the arrow keys to move between figures.")}`;
   let width = 0;
@@ -225,15 +224,16 @@ export function showFigures(box, answer) {
   showItems(box, chartsOf(answer).map((chart) => figureOf(chart, sources, box)));
 }
 
-/** Make the value before each citation bold: the first figure that its source has. */
+/** Make the value before each citation bold: in a quotation the one said in the sentence above, else its source's first. */
 export function emphasise(body, figures) {
   for (const button of body.querySelectorAll(".citation")) {
-    const texts = figures.filter(({ citation }) => String(citation) === button.dataset.citation).map(({ text }) => escaped(text));
+    const said = body.firstElementChild.querySelector("p > strong")?.textContent;
+    const texts = said && button.closest("li")?.textContent.includes(said) ? [escaped(said)]
+      : figures.filter(({ citation }) => String(citation) === button.dataset.citation).map(({ text }) => escaped(text));
     const value = new RegExp(`(?<![\\d.,])(?:${texts.toSorted((one, other) => other.length - one.length).join("|")})(?![\\d%])`);
     let node = button.previousSibling, first = null;
-    for (; texts.length && node && !(node instanceof Element && node.matches(".citation")); node = node.previousSibling) {
-      if (node instanceof Text && value.test(node.data)) first = node;
-    }
+    for (; texts.length && node && !(node instanceof Element && node.matches(".citation")); node = node.previousSibling)
+      first = node instanceof Text && value.test(node.data) ? node : first;
     const { 0: text, index } = value.exec(first?.data ?? "") ?? {};
     if (text) first.splitText(index).splitText(text.length).before(element("strong", { text }));
     if (text) first.nextSibling.remove();
