@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,140 +55,119 @@ def server(request: pytest.FixtureRequest, app: Flask, folder: Path) -> Iterator
         yield f"http://127.0.0.1:{port}/mcp"
 
 
-def talk(server: Any, work: Callable[[Client], Awaitable[Any]]) -> Any:
-    async def run() -> Any:
-        async with Client(server, read_timeout_seconds=60) as client:
-            return await work(client)
+async def all_that_there_is(client: Client) -> None:
+    assert client.protocol_version == "2026-07-28"
+    tools = (await client.list_tools()).tools
+    assert [tool.name for tool in tools] == list(TOOLS)
+    assert all(tool.input_schema["type"] == "object" for tool in tools)
+    facets = (await client.call_tool("facets", {})).structured_content
+    assert [one["value"] for one in facets["country_name"]] == ["Kenya", "Somalia"]
+    reports = (await client.call_tool("list_reports", {"country_name": ["Kenya"]})).structured_content
+    assert reports["total"] == 1
+    hits = (await client.call_tool("search", {"query": "growth rate", "country_name": ["Kenya"]})).structured_content
+    chunk_id = hits["hits"][0]["chunk_id"]
+    passage = (await client.call_tool("read_passage", {"chunk_id": chunk_id})).structured_content
+    assert "7.6% (2021 est.)" in passage["wider_text"]
+    (listed, *_), templates = (await client.list_resources()).resources, await client.list_resource_templates()
+    assert [one.uri_template for one in templates.resource_templates] == [
+        "report://{document_id}", "passage://{chunk_id}"
+    ]  # fmt: skip
+    for uri in (str(listed.uri), f"passage://{chunk_id}"):
+        (content,) = (await client.read_resource(uri)).contents
+        assert "GDP growth rate" in content.text or "7.6%" in content.text  # type: ignore[union-attr]
 
-    return asyncio.run(asyncio.wait_for(run(), 120))
+
+async def what_is_wrong_is_said_so_that_an_agent_can_mend_it(client: Client) -> None:
+    said = []
+    for name, arguments in (
+        ("ask", {"question": "How fast?", "country_name": ["Atlantis"]}),
+        ("search", {"query": "growth", "country": ["Kenya"]}),
+        ("read_passage", {"chunk_id": "none"}),
+        ("ask", {"question": "  "}),
+    ):
+        found = await client.call_tool(name, arguments)
+        assert found.is_error
+        said.append(found.content[0].text)  # type: ignore[union-attr]
+    unknown, misspelt, missing, blank = said
+    assert "Valid: Kenya, Somalia" in unknown
+    assert "country" in misspelt
+    assert "country_name" in misspelt
+    assert "There is no passage 'none'" in missing
+    assert blank.startswith("question: ")
+    # A name that no passage can have was a bug of ours (500).
+    for uri in ("passage://", "passage://" + "a" * 300, "report://", "none"):
+        with pytest.raises(MCPError, match="There is no"):
+            await client.read_resource(uri)
 
 
-@pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
-def test_the_current_revision_and_the_handshake_are_spoken(server: Any, mode: str, version: str) -> None:
+async def steps_are_told(client: Client, http: bool) -> None:
+    told: list[tuple[float, str | None]] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, message))
+
+    # An answer from the cache, as the second transport would have it, comes without steps.
+    country = "Kenya" if http else "Somalia"
+    asked = {"question": f"What is the growth rate of {country}?", "country_name": [country]}
+    answer = (await client.call_tool("ask", asked, progress_callback=progress)).structured_content
+    async with asyncio.timeout(10):  # the client hears of them beside the result
+        while not told:
+            await asyncio.sleep(0.01)
+    # Over HTTP a citation's address opens the passage in the page.
+    paths = [f"/passages/{one['chunk_id']}" for one in answer["citations"]]
+    assert paths
+    assert [one.get("url", "").endswith(path) for one, path in zip(answer["citations"], paths, strict=True)] == [
+        http
+    ] * len(paths)
+    assert [done for done, _ in told] == [float(number) for number in range(1, len(told) + 1)]
+
+
+async def an_agent_compares_two_countries_and_never_leaves_the_scope(client: Client) -> None:
+    """A scripted model: it looks what there is, reads the figures of each country and year, and quotes them."""
+    there = (await client.call_tool("facets", {})).structured_content
+    found: dict[tuple[str, int], Any] = {}
+    for country in [one["value"] for one in there["country_name"]]:
+        for year in (2021, 2023):
+            asked = {"country_name": [country], "indicator": "Real GDP growth rate", "figure_year": year}
+            (figure,) = (await client.call_tool("read_figures", asked)).structured_content["figures"]
+            passage = (await client.call_tool("read_passage", {"chunk_id": figure["chunk_id"]})).structured_content
+            assert passage["country_name"] == country
+            assert figure["text"] in passage["text"]
+            found[country, year] = figure["value"]
+    assert found == RATES
+
+
+def test_a_session_over_both_transports(server: Any) -> None:
     async def run() -> None:
-        async with Client(server, mode=mode, read_timeout_seconds=60) as client:
-            assert client.protocol_version == version
+        async with Client(server, read_timeout_seconds=60) as client:
+            await all_that_there_is(client)
+            await what_is_wrong_is_said_so_that_an_agent_can_mend_it(client)
+            await steps_are_told(client, http=isinstance(server, str))
+            await an_agent_compares_two_countries_and_never_leaves_the_scope(client)
+
+    asyncio.run(asyncio.wait_for(run(), 240))
+
+
+def test_the_handshake_of_older_revisions_is_spoken(server: Any) -> None:
+    async def run() -> None:
+        async with Client(server, mode="legacy", read_timeout_seconds=60) as client:
+            assert client.protocol_version == "2025-11-25"
             reports = (await client.call_tool("list_reports", {"country_name": ["Kenya"]})).structured_content
             assert reports["total"] == 1
 
     asyncio.run(asyncio.wait_for(run(), 120))
 
 
-@pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26"])
-def test_older_revisions_need_no_session(app: Flask, version: str) -> None:
-    client, about = app.test_client(), {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": version, **about}}
-    initialized = client.post("/mcp", json=body)
-    assert initialized.json["result"]["protocolVersion"] == version
-    assert "Mcp-Session-Id" not in initialized.headers
-    assert client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}).status_code == 202
-    body, headers = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, {"MCP-Protocol-Version": version}
-    assert len(client.post("/mcp", json=body, headers=headers).json["result"]["tools"]) == len(TOOLS)
-
-
-def test_everything_once(server: Any) -> None:
-    async def work(client: Client) -> None:
-        tools = (await client.list_tools()).tools
-        assert [tool.name for tool in tools] == list(TOOLS)
-        assert all(tool.input_schema["type"] == "object" for tool in tools)
-        facets = (await client.call_tool("facets", {})).structured_content
-        assert [one["value"] for one in facets["country_name"]] == ["Kenya", "Somalia"]
-        reports = (await client.call_tool("list_reports", {"country_name": ["Kenya"]})).structured_content
-        assert reports["total"] == 1
-        hits = (
-            await client.call_tool("search", {"query": "growth rate", "country_name": ["Kenya"]})
-        ).structured_content
-        chunk_id = hits["hits"][0]["chunk_id"]
-        passage = (await client.call_tool("read_passage", {"chunk_id": chunk_id})).structured_content
-        assert "7.6% (2021 est.)" in passage["wider_text"]
-        (listed, *_), templates = (await client.list_resources()).resources, await client.list_resource_templates()
-        assert [one.uri_template for one in templates.resource_templates] == [
-            "report://{document_id}", "passage://{chunk_id}"
-        ]  # fmt: skip
-        for uri in (str(listed.uri), f"passage://{chunk_id}"):
-            (content,) = (await client.read_resource(uri)).contents
-            assert "GDP growth rate" in content.text or "7.6%" in content.text  # type: ignore[union-attr]
-
-    talk(server, work)
-
-
-def test_what_is_wrong_is_said_so_that_an_agent_can_mend_it(server: Any) -> None:
-    async def work(client: Client) -> list[str]:
-        said = []
-        for name, arguments in (
-            ("ask", {"question": "How fast?", "country_name": ["Atlantis"]}),
-            ("search", {"query": "growth", "country": ["Kenya"]}),
-            ("read_passage", {"chunk_id": "none"}),
-            ("ask", {"question": "  "}),
-        ):
-            found = await client.call_tool(name, arguments)
-            assert found.is_error
-            said.append(found.content[0].text)  # type: ignore[union-attr]
-        return said
-
-    unknown, misspelt, missing, blank = talk(server, work)
-    assert "Valid: Kenya, Somalia" in unknown
-    assert "country" in misspelt
-    assert "country_name" in misspelt
-    assert "There is no passage 'none'" in missing
-    assert blank.startswith("question: ")
-
-
-def test_a_resource_that_there_is_not_is_the_clients_error(server: Any) -> None:
-    """A name that no passage can have was a bug of ours (500)."""
-
-    async def work(client: Client) -> None:
-        for uri in ("passage://", "passage://" + "a" * 300, "report://", "none"):
-            with pytest.raises(MCPError, match="There is no"):
-                await client.read_resource(uri)
-
-    talk(server, work)
-
-
-def test_steps_are_told(server: Any) -> None:
-    told: list[tuple[float, str | None]] = []
-
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, message))
-
-    async def work(client: Client) -> Any:
-        # An answer from the cache, as the second transport would have it, comes without steps.
-        country = "Kenya" if isinstance(server, str) else "Somalia"
-        asked = {"question": f"What is the growth rate of {country}?", "country_name": [country]}
-        found = (await client.call_tool("ask", asked, progress_callback=progress)).structured_content
-        async with asyncio.timeout(10):  # the client hears of them beside the result
-            while not told:
-                await asyncio.sleep(0.01)
-        return found
-
-    answer = talk(server, work)
-    # Over HTTP a citation's address opens the passage in the page.
-    paths = [f"/passages/{one['chunk_id']}" for one in answer["citations"]]
-    assert paths
-    assert [one.get("url", "").endswith(path) for one, path in zip(answer["citations"], paths, strict=True)] == [
-        isinstance(server, str)
-    ] * len(paths)
-    assert [done for done, _ in told] == [float(number) for number in range(1, len(told) + 1)]
-
-
-def test_an_agent_compares_two_countries_and_never_leaves_the_scope(server: Any) -> None:
-    """A scripted model: it looks what there is, reads the figures of each country and year, and quotes them."""
-
-    async def work(client: Client) -> dict[tuple[str, int], dict[str, Any]]:
-        there = (await client.call_tool("facets", {})).structured_content
-        found: dict[tuple[str, int], dict[str, Any]] = {}
-        for country in [one["value"] for one in there["country_name"]]:
-            for year in (2021, 2023):
-                asked = {"country_name": [country], "indicator": "Real GDP growth rate", "figure_year": year}
-                (figure,) = (await client.call_tool("read_figures", asked)).structured_content["figures"]
-                passage = (await client.call_tool("read_passage", {"chunk_id": figure["chunk_id"]})).structured_content
-                assert passage["country_name"] == country
-                assert figure["text"] in passage["text"]
-                found[country, year] = figure
-        return found
-
-    found = talk(server, work)
-    assert {key: figure["value"] for key, figure in found.items()} == RATES
+def test_older_revisions_need_no_session(app: Flask) -> None:
+    for version in ["2025-11-25", "2025-06-18", "2025-03-26"]:
+        client, about = app.test_client(), {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": version, **about}}
+        initialized = client.post("/mcp", json=body)
+        assert initialized.json["result"]["protocolVersion"] == version
+        assert "Mcp-Session-Id" not in initialized.headers
+        assert client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}).status_code == 202
+        body, headers = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, {"MCP-Protocol-Version": version}
+        assert len(client.post("/mcp", json=body, headers=headers).json["result"]["tools"]) == len(TOOLS)
 
 
 def test_a_report_is_read_as_it_is_shown(app: Flask) -> None:
@@ -208,19 +187,16 @@ def test_a_report_is_read_as_it_is_shown(app: Flask) -> None:
     services.runtime.store.delete_document(record.id, keep=record.chunk_ids())
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
+def test_what_no_client_sends_is_no_bug(app: Flask) -> None:
+    for params in [
         ("tools/call", {"name": "facets", "_meta": "x"}),
         ("tools/call", {"name": "facets", "_meta": [1]}),
         ("resources/list", {"cursor": "9" * 5_000}),
-    ],
-)
-def test_what_no_client_sends_is_no_bug(app: Flask, params: tuple[str, dict[str, Any]]) -> None:
-    body = {"jsonrpc": "2.0", "id": 1, "method": params[0], "params": params[1]}
-    response = app.test_client().post("/mcp", json=body)
-    assert response.status_code < 500
-    assert {"result", "error"} & response.get_json().keys()
+    ]:
+        body = {"jsonrpc": "2.0", "id": 1, "method": params[0], "params": params[1]}
+        response = app.test_client().post("/mcp", json=body)
+        assert response.status_code < 500
+        assert {"result", "error"} & response.get_json().keys()
 
 
 def test_a_bug_within_a_stream_is_told_and_logged(

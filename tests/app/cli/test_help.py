@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import pytest
 
 from chatbot import __version__
 from chatbot.app.cli import cli, load_command
@@ -35,22 +34,22 @@ def test_the_commands_of_the_contract_are_there() -> None:
     assert {("documents", "list"), ("documents", "delete")} <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_help_has_the_options_and_an_example_in_a_paragraph_of_its_own(run: Run, path: tuple[str, ...]) -> None:
-    result = run(*path, "--help")
-    assert result.status == 0
-    assert re.search(rf"Example: python -m chatbot {' '.join(path)}\b", " ".join(result.out.split()))
-    assert len(re.findall(r"\n\n *Example:", result.out)) == result.out.count("Example:")
-    options = [parameter for parameter in COMMANDS[path].params if isinstance(parameter, click.Option)]
-    assert [option.name for option in options if not option.help] == []
+def test_help_has_the_options_and_an_example_in_a_paragraph_of_its_own(run: Run) -> None:
+    for path, command in COMMANDS.items():
+        result = run(*path, "--help")
+        assert result.status == 0
+        assert re.search(rf"Example: python -m chatbot {' '.join(path)}\b", " ".join(result.out.split()))
+        assert len(re.findall(r"\n\n *Example:", result.out)) == result.out.count("Example:")
+        options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+        assert [option.name for option in options if not option.help] == []
 
 
-@pytest.mark.parametrize("name", cli.commands)
-def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
-    command, widest = load_command(name), 78 - len("  conversations  ") - 2
-    assert command.name == name
-    for limit in range(20, widest + 1):
-        assert cli.commands[name].get_short_help_str(limit) == command.get_short_help_str(limit)
+def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
+    for name in cli.commands:
+        command, widest = load_command(name), 78 - len("  conversations  ") - 2
+        assert command.name == name
+        for limit in range(20, widest + 1):
+            assert cli.commands[name].get_short_help_str(limit) == command.get_short_help_str(limit)
 
 
 def test_the_list_is_shown_without_loading_a_command() -> None:
@@ -67,11 +66,11 @@ CASES = cases(__file__)
 USAGE = CASES["usage"]
 
 
-@pytest.mark.parametrize("arguments", USAGE.values(), ids=USAGE)
-def test_wrong_usage_is_exit_status_2(run: Run, arguments: list[str]) -> None:
-    result = run(*arguments)
-    assert result.status == 2
-    assert "Error: " in result.err
+def test_wrong_usage_is_exit_status_2(run: Run) -> None:
+    for arguments in USAGE.values():
+        result = run(*arguments)
+        assert result.status == 2
+        assert "Error: " in result.err
 
 
 def test_it_runs_as_a_module() -> None:

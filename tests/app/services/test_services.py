@@ -55,16 +55,14 @@ class TestEmbedder:
             assert services.runtime.embedder.model_id == "hashing:256"
             assert services.answering.chat_model.model_id == chat_model
 
-    @pytest.mark.parametrize(
-        "wrong", [{"embedding_provider": "minilm"}, {"embedding_provider": "hashing", "embedding_model": "128"}]
-    )
-    def test_another_one_than_the_databases_is_an_error_with_the_remedy(self, settings, kenya, wrong) -> None:
-        with Services(settings.override(**wrong)) as services:
-            for _ in range(2):
-                with pytest.raises(EmbedderMismatchError) as raised:
-                    _ = services.runtime.embedder
-            assert "hashing:256 (256 dimensions)" in raised.value.message
-            assert "Unset EMBEDDING_PROVIDER, EMBEDDING_MODEL and EMBEDDING_DIMENSIONS" in raised.value.message
+    def test_another_one_than_the_databases_is_an_error_with_the_remedy(self, settings, kenya) -> None:
+        for wrong in [{"embedding_provider": "minilm"}, {"embedding_provider": "hashing", "embedding_model": "128"}]:
+            with Services(settings.override(**wrong)) as services:
+                for _ in range(2):
+                    with pytest.raises(EmbedderMismatchError) as raised:
+                        _ = services.runtime.embedder
+                assert "hashing:256 (256 dimensions)" in raised.value.message
+                assert "Unset EMBEDDING_PROVIDER, EMBEDDING_MODEL and EMBEDDING_DIMENSIONS" in raised.value.message
 
     def test_the_same_dimensions_do_not_make_it_the_same_model(self, settings, server) -> None:
         """Only the stored id tells text-embedding-ada-002 and -3-small apart."""
@@ -123,29 +121,26 @@ class TestChatModel:
             assert services.answering.chat_model.model_id == model_id
 
 
-@pytest.mark.parametrize(("setting", "valid"), CASES["an unknown name names the setting and the valid ones"])
-def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings, setting: str, valid: list[str]) -> None:
-    with pytest.raises(UnknownNameError) as raised:
-        create_app(settings.override(**{setting: "clairvoyant"}))
-    message = raised.value.message
-    assert message.startswith(setting.upper())
-    assert "'clairvoyant'" in message
-    assert all(name in message for name in valid)
-    assert set(valid) <= set(raised.value.details[0]["valid_values"])
+def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings) -> None:
+    for setting, valid in CASES["an unknown name names the setting and the valid ones"]:
+        with pytest.raises(UnknownNameError) as raised:
+            create_app(settings.override(**{setting: "clairvoyant"}))
+        message = raised.value.message
+        assert message.startswith(setting.upper())
+        assert "'clairvoyant'" in message
+        assert all(name in message for name in valid)
+        assert set(valid) <= set(raised.value.details[0]["valid_values"])
 
 
-@pytest.mark.parametrize(
-    ("changed", "error", "message"),
-    [
+def test_a_wrong_setting_stops_the_start_not_each_upload(settings) -> None:
+    for changed, error, message in [
         ({"chunk_overlap": 50}, InvalidRequestError, "overlap"),
         ({"language": "klingon"}, SettingsError, r"LANGUAGE='klingon'.*english"),
         ({"vector_search": "atlas"}, SettingsError, "VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI"),
         *(({"embedding_model": model}, SettingsError, "EMBEDDING_MODEL") for model in ("x", "7", "8193", "-8")),
-    ],
-)
-def test_a_wrong_setting_stops_the_start_not_each_upload(settings, changed, error, message: str) -> None:
-    with pytest.raises(error, match=message):
-        create_app(settings.override(**changed))
+    ]:
+        with pytest.raises(error, match=message):
+            create_app(settings.override(**changed))
 
 
 class TestClosing:

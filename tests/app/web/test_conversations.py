@@ -122,13 +122,11 @@ def client_owner(client: FlaskClient) -> str:
     return owner
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"title": " "}, {"title": 1}, {"title": "x" * 201}, {"deleted": True}, {"deleted": 0}, {"a": 1}]
-)
-def test_a_wrong_change_is_named(client: FlaskClient, body: dict[str, Any]) -> None:
+def test_a_wrong_change_is_named(client: FlaskClient) -> None:
     path = f"{API}/{ask(client, GROWTH)['conversation_id']}"
-    assert fields_of(client.patch(path, json=body)) == [next(iter(body), "deleted")]
-    assert titles(client) == [GROWTH]
+    for body in [{}, {"title": " "}, {"title": 1}, {"title": "x" * 201}, {"deleted": True}, {"deleted": 0}, {"a": 1}]:
+        assert fields_of(client.patch(path, json=body)) == [next(iter(body), "deleted")]
+        assert titles(client) == [GROWTH]
 
 
 def test_export_is_a_file_to_read_or_for_programs(client: FlaskClient) -> None:

@@ -62,11 +62,11 @@ def path_names(body: Json) -> list[str]:
 
 @pytest.mark.usefixtures("model")
 class TestWhichMode:
-    @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "auto"])
-    def test_as_the_request_says(self, query: Post, mode: str) -> None:
-        body = answer(query, mode=mode)
-        assert body["trace"]["mode"] == mode
-        assert body["answered"] is True
+    def test_as_the_request_says(self, query: Post) -> None:
+        for mode in [mode for mode in MODES if mode != "auto"]:
+            body = answer(query, mode=mode)
+            assert body["trace"]["mode"] == mode
+            assert body["answered"] is True
 
     @pytest.mark.parametrize(
         ("settings", "fields", "mode"), CASES["else_as_the_preset_or_the_setting_says"], indirect=["settings"]
@@ -74,12 +74,12 @@ class TestWhichMode:
     def test_else_as_the_preset_or_the_setting_says(self, query: Post, fields: dict[str, str], mode: str) -> None:
         assert answer(query, **fields)["trace"]["mode"] == mode
 
-    @pytest.mark.parametrize("path", ["/query", "/api/chat"])
-    def test_an_unknown_one_is_refused_with_the_valid_ones(self, client: FlaskClient, path: str) -> None:
-        error = error_of(client.post(path, json={"query": COMPARED, "mode": "clairvoyant"}), 400, "unknown_name")
-        (detail,) = error["details"]
-        assert detail["field"] == "mode"
-        assert detail["valid_values"] == MODES
+    def test_an_unknown_one_is_refused_with_the_valid_ones(self, client: FlaskClient) -> None:
+        for path in ["/query", "/api/chat"]:
+            error = error_of(client.post(path, json={"query": COMPARED, "mode": "clairvoyant"}), 400, "unknown_name")
+            (detail,) = error["details"]
+            assert detail["field"] == "mode"
+            assert detail["valid_values"] == MODES
 
 
 class TestWhatIsTold:
@@ -110,14 +110,14 @@ class TestWhatIsTold:
         }
         assert set(found[0]["sources"][0]) == SOURCE
 
-    @pytest.mark.parametrize("budget", [None, {}])
-    def test_a_budget_may_be_left_open(self, query: Post, budget: Json | None) -> None:
-        assert answer(query, budget=budget)["trace"]["stopped_by"] == ""
+    def test_a_budget_may_be_left_open(self, query: Post) -> None:
+        for budget in [None, {}]:
+            assert answer(query, budget=budget)["trace"]["stopped_by"] == ""
 
-    @pytest.mark.parametrize(("budget", "field", "told"), CASES["a_wrong_budget_is_told_with_what_is_valid"])
-    def test_a_wrong_budget_is_told_with_what_is_valid(self, query: Post, budget: Any, field: str, told: str) -> None:
-        (detail,) = error_of(query(budget=budget), 400)["details"]
-        assert (detail["field"], detail["message"]) == (field, told)
+    def test_a_wrong_budget_is_told_with_what_is_valid(self, query: Post) -> None:
+        for budget, field, told in CASES["a_wrong_budget_is_told_with_what_is_valid"]:
+            (detail,) = error_of(query(budget=budget), 400)["details"]
+            assert (detail["field"], detail["message"]) == (field, told)
 
     def test_a_budget_that_ends_is_named(self, query: Post, model: ScriptedModel) -> None:
         body = answer(query, mode="deep", budget={"calls": 2})

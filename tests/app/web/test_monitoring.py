@@ -228,9 +228,9 @@ def test_a_day_has_the_sums_of_its_answers_and_stages(client: FlaskClient, query
     assert [one["day"] for one in client.get("/api/usage?days=366").get_json()["days"]] == [day["day"]]
 
 
-@pytest.mark.parametrize("days", ["0", "367", "-1", "1.5", "soon", ""])
-def test_a_number_of_days_that_cannot_be_is_named(client: FlaskClient, days: str) -> None:
-    assert fields_of(client.get(f"/api/usage?days={days}")) == ["days"]
+def test_a_number_of_days_that_cannot_be_is_named(client: FlaskClient) -> None:
+    for days in ["0", "367", "-1", "1.5", "soon", ""]:
+        assert fields_of(client.get(f"/api/usage?days={days}")) == ["days"]
 
 
 @pytest.mark.usefixtures("kenya")

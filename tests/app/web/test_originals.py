@@ -33,30 +33,25 @@ def uploaded(client: FlaskClient) -> str:
 
 
 class TestOriginal:
-    @pytest.mark.parametrize("content", [KENYA_2023.encode(), ("# T\n\n" + "größe " * 500_000).encode()])
-    def test_byte_for_byte_with_its_name(self, client: FlaskClient, content: bytes) -> None:
-        (document_id,) = added(client, ("länder/kenya 1.md", content), chunk_size="100000")
-        response = client.get(f"/api/documents/{document_id}/file")
-        assert response.data == content
-        assert response.headers["Content-Disposition"] == 'attachment; filename="kenya 1.md"'
-        assert response.mimetype == "application/octet-stream"
-        assert response.headers["X-Content-Type-Options"] == "nosniff"
+    def test_byte_for_byte_with_its_name(self, client: FlaskClient) -> None:
+        for content in [KENYA_2023.encode(), ("# T\n\n" + "größe " * 500_000).encode()]:
+            (document_id,) = added(client, ("länder/kenya 1.md", content), chunk_size="100000", on_conflict="replace")
+            response = client.get(f"/api/documents/{document_id}/file")
+            assert response.data == content
+            assert response.headers["Content-Disposition"] == 'attachment; filename="kenya 1.md"'
+            assert response.mimetype == "application/octet-stream"
+            assert response.headers["X-Content-Type-Options"] == "nosniff"
 
-    @pytest.mark.parametrize(
-        ("name", "disposition"),
-        [
+    def test_a_name_in_another_script_over_a_real_socket(self, app: Flask, client: FlaskClient) -> None:
+        """WSGI headers are Latin-1, which Flask's client does not mind."""
+        for name, disposition in [
             ("中国 1.md", "attachment; filename=\" 1.md\"; filename*=UTF-8''%E4%B8%AD%E5%9B%BD%201.md"),
             ("länder.md", "attachment; filename=\"lander.md\"; filename*=UTF-8''l%C3%A4nder.md"),
-        ],
-    )
-    def test_a_name_in_another_script_over_a_real_socket(
-        self, app: Flask, client: FlaskClient, name: str, disposition: str
-    ) -> None:
-        """WSGI headers are Latin-1, which Flask's client does not mind."""
-        (document_id,) = added(client, (name, "# China\n\ntext"))
-        with served(app) as port, urlopen(f"http://127.0.0.1:{port}/api/documents/{document_id}/file") as response:
-            assert response.headers["Content-Disposition"] == disposition
-            assert response.read() == b"# China\n\ntext"
+        ]:
+            (document_id,) = added(client, (name, "# China\n\ntext"))
+            with served(app) as port, urlopen(f"http://127.0.0.1:{port}/api/documents/{document_id}/file") as response:
+                assert response.headers["Content-Disposition"] == disposition
+                assert response.read() == b"# China\n\ntext"
 
     @pytest.mark.parametrize("name", ["line\nbreak", "a\r\nX-Evil: 1", 'quo"te', "semi; filename=x"])
     def test_the_name_of_a_local_file_cannot_write_headers(
@@ -97,12 +92,12 @@ class TestShown:
         (passage,) = client.get(f"/api/documents/{document_id}/chunks?limit=1").get_json()["chunks"]
         assert client.get(f"/api/chunks/{passage['chunk_id']}").get_json()["file"] == "kenya-2024.pdf"
 
-    @pytest.mark.parametrize("name", ["page.html", "page.pdf.html"])
-    def test_nothing_else(self, client: FlaskClient, name: str) -> None:
-        (document_id,) = added(client, (name, "<h1>Mali</h1><p>Bamako.</p><script>alert(1)</script>"))
-        response = client.get(f"/api/documents/{document_id}/file?disposition=inline")
-        assert response.mimetype == "application/octet-stream"
-        assert response.headers["Content-Disposition"].startswith("attachment;")
+    def test_nothing_else(self, client: FlaskClient) -> None:
+        for name in ["page.html", "page.pdf.html"]:
+            (document_id,) = added(client, (name, "<h1>Mali</h1><p>Bamako.</p><script>alert(1)</script>"))
+            response = client.get(f"/api/documents/{document_id}/file?disposition=inline")
+            assert response.mimetype == "application/octet-stream"
+            assert response.headers["Content-Disposition"].startswith("attachment;")
 
     def test_an_unknown_way_is_named(self, client: FlaskClient, uploaded: str) -> None:
         error = error_of(client.get(f"/api/documents/{uploaded}/file?disposition=preview"), 400, "invalid_request")
