@@ -25,6 +25,7 @@ from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Ingested
 from chatbot.library.sources import Source, make_document
 from chatbot.models.caches import WarmCache
+from tests.campaigns import times
 from tests.fakes.openai_server import FakeOpenAI
 
 for _name in list(os.environ):
@@ -34,8 +35,10 @@ os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # also for the processes that tests 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in its background: they inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is no fault of what is tested.
-hypothesis_settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is no fault of what is tested. At night there are more examples (.github/workflows/nightly.yml).
+hypothesis_settings.register_profile(
+    "any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=times("EXAMPLES", 30)
+)
 hypothesis_settings.load_profile("any_speed")
 
 SLOW = re.compile(

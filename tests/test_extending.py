@@ -53,6 +53,7 @@ def test_there_is_a_recipe_for_each_kind_and_an_example_for_each_recipe() -> Non
     }
 
 
+@pytest.mark.nightly
 def test_every_example_keeps_the_contract_of_its_kind(extended: Path) -> None:
     suites = [tests for *_, tests, _ in RECIPES]
     names = " or ".join(name for *_, name, _, _ in RECIPES)
@@ -61,6 +62,7 @@ def test_every_example_keeps_the_contract_of_its_kind(extended: Path) -> None:
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
 
 
+@pytest.mark.nightly
 def test_every_example_is_typed(extended: Path) -> None:
     files = [f"{place}.py" for _, place, *_ in RECIPES]
     command = [sys.executable, "-m", "mypy", *files]

@@ -6,6 +6,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from chatbot.app.web.pages import CHOICES
@@ -55,6 +56,7 @@ def in_answers() -> Iterator[str]:
     yield from (language.capitalize() for language in (*LANGUAGES, "arabic"))
 
 
+@cache
 def in_messages() -> set[str]:
     """Of errors, and notes. A value has the number of its place: "{1} is empty." """
     found = set[str]()

@@ -77,7 +77,7 @@ def test_filters_find_what_mongodb_finds(embedded: Database, mongodb: Database, 
     if indexed:
         embedded["rows"].create_index([("a", 1), ("b c", 1)])
         embedded["rows"].create_index("b c")
-    for _ in range(times("FILTERS", 50)):
+    for _ in range(times("FILTERS", 25)):
         first, second = conditions(dice), conditions(dice)
         for asked in (first, {**second, **first}, {"$or": [first, second]}, {"$and": [first, second]}):
             found = [{row["_id"] for row in database["rows"].find(asked)} for database in (embedded, mongodb)]

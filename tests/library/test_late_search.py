@@ -28,7 +28,7 @@ from tests.library.helpers import REPORT_ID, KilledError, ingest, passages_of, r
 OLD, NEW, OTHER = [f"zebra{n}" for n in range(6)], [f"lion{n}" for n in range(9)], [f"okapi{n}" for n in range(6)]
 SPEED = 40.0
 """How much faster the engine's clock goes than ours."""
-REPLACEMENTS = times("REPLACEMENTS", 8)
+REPLACEMENTS = times("REPLACEMENTS", 5)
 AWAY = failure("Error connecting to localhost:28000 :: caused by :: Connection refused", 6, "HostUnreachable")
 
 

@@ -21,7 +21,7 @@ from tests.fakes.scripted_model import ScriptedModel, ideal, pieces, stage_of
 
 WAYS = ("direct", "deep", "chain", "compare")
 MODES = (*WAYS, "auto", "report")
-QUESTIONS = times("QUESTIONS", 8)
+QUESTIONS = times("REPLIES", 3)
 MAY_FAIL = {"direct", "auto"}
 """A direct answer that fails is a typed error; auto may choose it."""
 

@@ -74,19 +74,16 @@ def test_what_was_answered_stays_when_it_is_broken_off(
     assert [line["note"] for line in lines] == ["first", "second", "third"]
 
 
-@pytest.mark.parametrize(
-    ("content", "arguments", "said"),
-    [
+def test_what_is_no_table(run: Run, tmp_path: Path) -> None:
+    for content, arguments, said in [
         ("words\nWhat?\n", ["--to", "answers.csv"], "the column question is missing"),
         ("question,note\nWhat?,Kenya,more\n", ["--to", "answers.csv"], "line 2: more cells"),
         ("question\nWhat?\n", ["--to", "answers.pdf"], "should end in .csv or .jsonl"),
         ("question\nWhat?\n", [], "Give a QUESTION, or --from and --to"),
-    ],
-)
-def test_what_is_no_table(run: Run, tmp_path: Path, content: str, arguments: list[str], said: str) -> None:
-    questions = tmp_path / "questions.csv"
-    questions.write_text(content, "utf-8")
-    given = [str(tmp_path / one) if one.startswith("answers") else one for one in arguments]
-    result = run("ask", "--from", str(questions), *given)
-    assert result.status in {1, 2}
-    assert said in result.err
+    ]:
+        questions = tmp_path / "questions.csv"
+        questions.write_text(content, "utf-8")
+        given = [str(tmp_path / one) if one.startswith("answers") else one for one in arguments]
+        result = run("ask", "--from", str(questions), *given)
+        assert result.status in {1, 2}
+        assert said in result.err

@@ -98,22 +98,19 @@ def test_a_small_copy_lists_counts_and_digests(run: Run, tmp_path: Path) -> None
     assert "not empty: chatbot_data (50)" in again.err
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "status", "message"),
-    [
+def test_mistakes(run: Run, tmp_path: Path) -> None:
+    for source, target, status, message in [
         ("nowhere", "target", 2, "There is no database at sqlite:"),
         ("empty", "empty", 2, "the same database"),
         ("empty", "target", 1, "nothing to copy"),
         ("redis://x", "target", 2, "mongodb://HOST"),
-    ],
-)
-def test_mistakes(run: Run, tmp_path: Path, source: str, target: str, status: int, message: str) -> None:
-    empty = opened(tmp_path / "empty")
-    empty.ping()
-    empty.close()
-    uri = source if ":" in source else str(tmp_path / source)
-    result = run("copy", "--from", uri, "--to", str(tmp_path / target))
-    assert (result.status, message in result.err) == (status, True), result.err
+    ]:
+        empty = opened(tmp_path / "empty")
+        empty.ping()
+        empty.close()
+        uri = source if ":" in source else str(tmp_path / source)
+        result = run("copy", "--from", uri, "--to", str(tmp_path / target))
+        assert (result.status, message in result.err) == (status, True), result.err
 
 
 def test_a_password_is_never_shown(run: Run, tmp_path: Path) -> None:

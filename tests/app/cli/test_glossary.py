@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.app.cli.conftest import Run
 
 HEADER = "term,meaning,other_words,heading,label\n"
@@ -32,16 +30,13 @@ def test_what_is_imported_is_exported_until_it_is_cleared(run: Run, tmp_path: Pa
     assert run("glossary", "export").out == HEADER
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+def test_an_error_names_the_row_and_the_column(run: Run, tmp_path: Path) -> None:
+    for text, problem in [
         ("term,heading\nGDP,GDP\n", "row 1, column meaning: is missing"),
         ("term,meaning,words\nGDP,Value,output\n", "row 1, column words: is unknown"),
         ("term,meaning\nGDP,Value\n\nPPP,\n", "row 4, column meaning: is empty"),
         ("term,meaning\nGDP,Value\ngdp,Output\n", "row 3, column term: 'gdp' is in row 2 too"),
-    ],
-)
-def test_an_error_names_the_row_and_the_column(run: Run, tmp_path: Path, text: str, problem: str) -> None:
-    result = run("glossary", "import", table(tmp_path, text))
-    assert (result.status, problem in result.err) == (2, True), result.err
-    assert run("glossary", "export").out == HEADER
+    ]:
+        result = run("glossary", "import", table(tmp_path, text))
+        assert (result.status, problem in result.err) == (2, True), result.err
+        assert run("glossary", "export").out == HEADER

@@ -83,14 +83,11 @@ def test_settings_that_contradict_are_named(loaded: Run) -> None:
     assert loaded("ask", "Where is Kenya?").status == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "message"),
-    [
+def test_mistakes(run: Run) -> None:
+    for options, status, message in [
         (("--provider", "nobody"), 2, "Valid: azure_openai, bedrock"),
         (("--provider", "hashing", "--model", "x"), 1, "number of dimensions"),
         ((), 2, "--provider"),
-    ],
-)
-def test_mistakes(run: Run, options: tuple[str, ...], status: int, message: str) -> None:
-    result = run("reembed", *options)
-    assert (result.status, message in result.err) == (status, True), result.err
+    ]:
+        result = run("reembed", *options)
+        assert (result.status, message in result.err) == (status, True), result.err

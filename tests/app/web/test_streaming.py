@@ -87,14 +87,12 @@ class TestEvents:
         at = {event.name: event.at for event in events}
         assert at["done"] - at["token"] > 1.0
 
-    @pytest.mark.parametrize(
-        "text", ["a\nb\n\nevent: done\ndata: {}\n\n", "\r\n\u2028\u2029\u0085", "\U0001f600 \u00e9"]
-    )
-    def test_any_text_passes_unchanged(self, port, server, text) -> None:
-        server.chat(Reply([text, " [1]"]))
-        events = ask(port, query=QUESTION)
-        assert names(events) == ["step", "sources", "step", "token", "token", "done"]
-        assert [event.data["text"] for event in events if event.name == "token"] == [text, " [1]"]
+    def test_any_text_passes_unchanged(self, port, server) -> None:
+        for text in ["a\nb\n\nevent: done\ndata: {}\n\n", "\r\n\u2028\u2029\u0085", "\U0001f600 \u00e9"]:
+            server.chat(Reply([text, " [1]"]))
+            events = ask(port, query=QUESTION)
+            assert names(events) == ["step", "sources", "step", "token", "token", "done"]
+            assert [event.data["text"] for event in events if event.name == "token"] == [text, " [1]"]
 
     def test_many_questions_at_once_keep_apart(self, port, server) -> None:
         server.always(CHAT, Reply(["x"] * 30))
@@ -130,16 +128,16 @@ class TestEmbedderDown:
     def settings(self, settings: Settings) -> Settings:
         return settings.override(embedding_provider="openai", embedding_model="mine")
 
-    @pytest.mark.parametrize("path", ["/api/chat", "/query", "/api/search"])
-    def test_is_503_with_a_time_to_come_back(self, port, server, path) -> None:
-        server.always(EMBEDDINGS, Reply(status=500))
-        with Connection(port, path, {"query": QUESTION}) as connection:
-            assert connection.response.status == 503
-            assert int(connection.response.headers["Retry-After"]) > 0
-            error = connection.json()["error"]
-        assert error["code"] == "embedder_unavailable"
-        assert error["details"][0]["dependency"] == "embedder"
-        assert server.calls(CHAT) == 0
+    def test_is_503_with_a_time_to_come_back(self, port, server) -> None:
+        for path in ["/api/chat", "/query", "/api/search"]:
+            server.always(EMBEDDINGS, Reply(status=500))
+            with Connection(port, path, {"query": QUESTION}) as connection:
+                assert connection.response.status == 503
+                assert int(connection.response.headers["Retry-After"]) > 0
+                error = connection.json()["error"]
+            assert error["code"] == "embedder_unavailable"
+            assert error["details"][0]["dependency"] == "embedder"
+            assert server.calls(CHAT) == 0
 
     def test_a_refused_key_is_not_shown_and_a_slow_failure_is_an_event(self, port, server) -> None:
         """The status line cannot wait for ever: after two seconds of search the stream begins."""
