@@ -237,9 +237,13 @@ def traced_figures(root: Path) -> Figures:
 def trace(root: Path) -> Figures:
     sys.path.insert(0, str(root))
     profile = Profile(str(root / "chatbot") + os.sep)
-    threading.setprofile(profile.hook)
     from chatbot.app.factory import close_app, create_app
 
+    # The sample reports are read before threads are profiled, which takes several times as long.
+    app = create_app()
+    wait_until_ready(app.test_client())
+    close_app(app)
+    threading.setprofile(profile.hook)
     app = create_app()
     client = app.test_client()
     wait_until_ready(client)
