@@ -19,7 +19,7 @@ from tests.library.helpers import end_leases
 
 ROOT = Path(__file__).parents[2]
 KILLS = times("KILLS", 4)
-REPORTS = 13
+REPORTS = 12
 
 
 def count_ready(services: Services) -> int:

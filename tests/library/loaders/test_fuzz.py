@@ -17,7 +17,7 @@ from tests.library.loaders.samples import good_files
 
 resource = pytest.importorskip("resource")
 
-SEED, COUNT = 4, times("FILES", 100)
+SEED, COUNT = 4, times("FILES", 250)
 MAX_GROWTH = 300 * 1024**2
 
 
