@@ -23,6 +23,7 @@ COMMANDS = {
     "approximate_search": "clusters against the exact scan",
     "ingest_throughput": "ingestion against the bare embedder",
     "small_files": "many small files with an embedding endpoint that takes its time",
+    "large_pdf": "a PDF of 600 pages until it can be asked about, and the server's memory afterwards",
     "growth": "100 and 10,000 reports",
     "figures_held": "memory and time of a million figures",
     "compare": "search, question, ingest and start beside other products",

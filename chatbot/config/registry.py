@@ -2,8 +2,7 @@
 
 To add an adapter, add a file that ends with a ``build`` function, and a line in its package's registry. Small adapters
 may share a file: "module:Name" is built by calling that name. An installed package may add adapters by entry points of
-the registry's group; a name of ours stays ours.
-"""
+the registry's group; a name of ours stays ours."""
 
 from __future__ import annotations
 

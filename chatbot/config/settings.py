@@ -1,8 +1,7 @@
 """Every setting, its default and its meaning. The only module that reads the environment.
 
 A field's name in upper case is the environment variable. An empty value means "not set". Names that belong to a
-registry (retrieval methods, providers, ...) are checked by that registry when the services are built.
-"""
+registry (retrieval methods, providers, ...) are checked by that registry when the services are built."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """`Database` and `Collection`, the interface of the rest of the product; and walking through a collection.
 
 The walk takes bounded steps and holds only ids. A server limits the time of each call, so no call walks through
-everything; and SQLite finds rows by ids fast, but not rows after an id.
-"""
+everything; and SQLite finds rows by ids fast, but not rows after an id."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Ids are strings, in collections of an older system ObjectIds. Vectors are BinData subtype 9, float32 (two header bytes,
 then little-endian floats), a third of the size of an array of doubles; arrays (older systems) and plain bytes (servers
-and files that lose the subtype) are read too. Older rows have no report id, and years as text.
-"""
+and files that lose the subtype) are read too. Older rows have no report id, and years as text."""
 
 from __future__ import annotations
 

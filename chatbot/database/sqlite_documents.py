@@ -5,8 +5,7 @@ is stored under a tag.
 
 The text of a condition depends only on its fields and operators, so that SQLite reuses prepared statements, and a field
 is always written the same way, so that an index on the expression is used. Unlike in
-MongoDB a list matches no value: no field that filters name holds one.
-"""
+MongoDB a list matches no value: no field that filters name holds one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The nouns of the product: Document -> Chunk -> SearchHit -> Context -> Answer with Citations.
 
 Plain frozen dataclasses, no I/O. Scores are on one scale everywhere: ``score`` is the Atlas
-``vectorSearchScore`` for cosine, (1 + cosine) / 2, in [0, 1].
-"""
+``vectorSearchScore`` for cosine, (1 + cosine) / 2, in [0, 1]."""
 
 from .chat import (
     Aggregation,

@@ -345,8 +345,7 @@ class SearchHit(Inlines):
 
     ``score`` is always the vector score; ``found_by`` names the searches that found it. ``heading_score`` is the
     similarity of the chunk's heading to the question, on the same scale. ``general``: it is about no country, and comes
-    from the general collection, which a scope of countries leaves searchable.
-    """
+    from the general collection, which a scope of countries leaves searchable."""
 
     INLINED: ClassVar = ("chunk",)
     chunk: Chunk

@@ -1,8 +1,7 @@
 """JSON out and in: that of the domain's classes (`to_json`), and requests checked against pydantic models (`parse`).
 
 The API answers with these classes and the OpenAPI document describes them, so that no other type repeats their fields.
-Storage and caches keep every field instead (`dataclasses.asdict`).
-"""
+Storage and caches keep every field instead (`dataclasses.asdict`)."""
 
 from __future__ import annotations
 

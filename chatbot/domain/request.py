@@ -68,8 +68,7 @@ class Caller:
     """The sender of a request; without arguments, the command line.
 
     ``owner`` owns what the request creates, "" = nobody: then it belongs to all who know its id. Requests and tokens
-    count for ``account``: the key, or the address of callers without one, who could discard a cookie.
-    """
+    count for ``account``: the key, or the address of callers without one, who could discard a cookie."""
 
     role: Need = "admin"
     owner: str = ""

@@ -103,8 +103,7 @@ class Scope:
     """The metadata filter a person chose: AND across fields. Hashable; no conditions = everything.
 
     ``collections``: only passages of these, sorted; none = of all. No metadata, so no part of `to_mql` and `to_json`.
-    ``limit`` and ``limit_collections`` are what who asks may see: no wider scope is made of this one.
-    """
+    ``limit`` and ``limit_collections`` are what who asks may see: no wider scope is made of this one."""
 
     conditions: tuple[tuple[str, Condition], ...] = ()
     collections: tuple[str, ...] = ()
@@ -247,8 +246,7 @@ class Reading:
 
     ``about``: the ``countries`` that the question is about. ``figure_years``: years of figures ("in 2023");
     ``editions``: years of reports ("the 2023 report"). ``refers``: it speaks of a country without its name ("its
-    imports"). ``things`` and ``kind``: what it asks for, where a language model read it.
-    """
+    imports"). ``things`` and ``kind``: what it asks for, where a language model read it."""
 
     text: str = ""
     countries: tuple[NamedCountry, ...] = ()

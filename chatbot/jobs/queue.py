@@ -58,6 +58,9 @@ class IngestionFile:
     detail: str = ""
     chunks: int = 0
     done_chunks: int = 0
+    pages: int = 0
+    """Of a file that is read page by page."""
+    pages_read: int = 0
     document_id: str = ""
     proposed: tuple[Proposal, ...] = ()
     """What its text says about it; ``taken``: the report has it, the others wait for a person."""
@@ -81,7 +84,8 @@ class IngestionFile:
             return 1.0
         if self.state == "indexing":
             return 0.97
-        return 0.95 * self.done_chunks / self.chunks if self.chunks else 0.0
+        read, reading = (0.5 * self.pages_read / self.pages, 0.5) if self.pages else (0.0, 0.0)
+        return reading + (0.95 - reading) * self.done_chunks / self.chunks if self.chunks else read
 
 
 _FILE = partial(from_row, IngestionFile)

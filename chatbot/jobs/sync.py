@@ -1,7 +1,6 @@
 """Keeping the library as its sources are: new and changed files are read, and those that are gone may be removed.
 
-Every finished file is noted, so that a run which was interrupted continues where it stopped.
-"""
+Every finished file is noted, so that a run which was interrupted continues where it stopped."""
 
 from __future__ import annotations
 

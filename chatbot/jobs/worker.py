@@ -174,7 +174,14 @@ class IngestionWorker(Worker):
             nonlocal noted_at, noted_state
             if state != noted_state or time.monotonic() - noted_at >= NOTE_SECONDS:
                 noted_at, noted_state = time.monotonic() if done else 0.0, state
-                self._queue.note(file, state=state, done_chunks=done, chunks=total, detail="")
+                names = ("pages_read", "pages") if state == "loading" else ("done_chunks", "chunks")
+                self._queue.note(file, state=state, detail="", **dict(zip(names, (done, total), strict=True)))
+
+        def note_page(page: int, pages: int) -> None:
+            if pages:
+                note("loading", page, pages)
+            else:
+                self._queue.note(file, state="loading", detail=f"OCR reads page {page}.")
 
         control = JobControl(
             partial(note, "embedding"),
@@ -182,7 +189,7 @@ class IngestionWorker(Worker):
             cancel,
             stopping=lambda: self._stopping.is_set() or lost.is_set(),
             indexing=partial(note, "indexing"),
-            reading=lambda page: self._queue.note(file, state="loading", detail=f"OCR reads page {page}."),
+            reading=note_page,
             refresh=renew,
             aside=self._aside,
         )

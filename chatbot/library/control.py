@@ -24,9 +24,9 @@ FILES_AT_ONCE = 24
 
 @dataclass(frozen=True, slots=True)
 class JobControl:
-    """``reading(page)`` names the page that OCR reads next. ``progress(done, total)`` counts stored passages,
-    ``indexing(done, total)`` those that searches know. ``waiting(reason)`` says why nothing happens. ``patience``:
-    seconds that the searches may take to follow."""
+    """``reading(page, pages)`` counts the pages that were read; OCR reads page ``page`` next where ``pages`` is 0.
+    ``progress(done, total)`` counts stored passages, ``indexing(done, total)`` those that searches know.
+    ``waiting(reason)`` says why nothing happens. ``patience``: seconds that the searches may take to follow."""
 
     progress: Callable[[int, int], None] = lambda done, total: None
     waiting: Callable[[str], None] = lambda reason: None
@@ -34,7 +34,7 @@ class JobControl:
     stopping: Callable[[], bool] = lambda: False
     """True if cancellation means that another process continues, so that stored passages are kept."""
     indexing: Callable[[int, int], None] = lambda done, total: None
-    reading: Callable[[int], None] = lambda page: None
+    reading: Callable[[int, int], None] = lambda page, pages: None
     patience: float = 600.0
     refresh: Callable[[], object] = lambda: None
     """Sets ``cancel`` when the work was cancelled in the database."""

@@ -1,8 +1,7 @@
 """Passages in MongoDB collections: everything of a store but its searches.
 
 Field names are seed 003's (`data`, `data_embedding`, `document_title`, ...), so that collections of that system and of
-this one look alike. A returned chunk never carries its embedding.
-"""
+this one look alike. A returned chunk never carries its embedding."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ words that are indexed (stop words do not count as distance):
 - share: how much of the question's weight the best stretch of WINDOW words holds (span measures: Tao and Zhai, SIGIR
   2007). As a square root it damps passages that have one rare word often and the others not at all.
 
-Only the POOL best passages by BM25 are refined, as in both papers. Measured in benchmarks/README.md.
-"""
+Only the POOL best passages by BM25 are refined, as in both papers. Measured in benchmarks/README.md."""
 
 from __future__ import annotations
 
@@ -113,8 +112,7 @@ class _Occurrences:
     """The question's words in the passages, in reading order, one entry each.
 
     ``places`` count on from passage to passage; ``words`` number the question's words from 0 to ``vocabulary``;
-    ``before`` is the place of the same word's previous occurrence in the passage, -1 where there is none.
-    """
+    ``before`` is the place of the same word's previous occurrence in the passage, -1 where there is none."""
 
     passages: Longs
     places: Longs
@@ -144,8 +142,7 @@ def with_proximity(scores: Doubles, texts: Sequence[NDArray[np.int32]], weights:
     """Return (score + closeness) x sqrt(share) of each passage, shape (len(texts),).
 
     ``texts`` are the passages' term numbers in reading order, ``weights`` the inverse document frequencies of the
-    question's words by term number; every passage has at least one of them.
-    """
+    question's words by term number; every passage has at least one of them."""
     if not texts:
         return scores
     hits = _Occurrences.find(texts, weights)

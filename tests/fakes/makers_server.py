@@ -2,8 +2,7 @@
 
 From their documentation: Anthropic's "Streaming messages" (server-sent events by kind), Google's
 `streamGenerateContent` with `alt=sse`, and Bedrock's `ConverseStream` in AWS's binary event stream (prelude, headers
-and payload, with a CRC).
-"""
+and payload, with a CRC)."""
 
 from __future__ import annotations
 

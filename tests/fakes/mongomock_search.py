@@ -4,8 +4,7 @@
     database = MongoDatabase(client, "test")
 
 Documents are searchable after ``engine.lag``; as the real one, it gives ids, and the server drops those whose rows
-are gone meanwhile. An unknown index gives no rows and no error, an unfinished one refuses, filters are type-strict.
-"""
+are gone meanwhile. An unknown index gives no rows and no error, an unfinished one refuses, filters are type-strict."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@
         ... OPENAI_BASE_URL = server.url ...
         assert server.calls(CHAT) == 2
 
-What is not scripted gets the default reply. Embeddings are word hashes: texts that share words are near each other.
-"""
+What is not scripted gets the default reply. Embeddings are word hashes: texts that share words are near each other."""
 
 from __future__ import annotations
 

@@ -57,8 +57,7 @@ class Engine:
 
     ``room``: how many search indexes the tier allows. ``silent``: an unfinished index gives no rows and no error,
     as some deployments do, instead of the refusal of others. ``lag``: seconds after which it knows what was written.
-    ``community``: how it lists its indexes. ``fusion_failure``: how it refuses `$rankFusion`.
-    """
+    ``community``: how it lists its indexes. ``fusion_failure``: how it refuses `$rankFusion`."""
 
     enabled: bool = True
     rank_fusion: bool = True

@@ -6,8 +6,7 @@
         ... server.url("/report") ...
         assert [request.path for request in server.requests] == ["/report"]
 
-With ``certificate`` (see `certificate_for`) it speaks TLS. What has no page is 404.
-"""
+With ``certificate`` (see `certificate_for`) it speaks TLS. What has no page is 404."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ class Page:
     """An answer. ``body`` may be pieces, also without end: they are sent one by one, ``pause`` seconds apart.
 
     ``content_type`` None = no such header. ``length`` is what Content-Length claims: None = the truth, for pieces
-    no header at all. ``raw`` is sent instead of everything else.
-    """
+    no header at all. ``raw`` is sent instead of everything else."""
 
     body: bytes | Iterable[bytes] = b""
     content_type: str | None = HTML

@@ -8,8 +8,7 @@
         proxy.heal()
 
 It presents the server as the primary of a replica set, so that PyMongo retries writes as it does on Atlas, and it
-accepts any password. Without a server behind it, it answers hello, and everything else with an empty result.
-"""
+accepts any password. Without a server behind it, it answers hello, and everything else with an empty result."""
 
 from __future__ import annotations
 

@@ -226,8 +226,7 @@ class AgentRun:
     def stop(self, stopper: Stopper, detail: str = "") -> Iterator[StepEvent]:
         """End the exploring: the answer is made of what there is. A reason is yielded once.
 
-        ``detail``: the reason, where it is not the budget of this question.
-        """
+        ``detail``: the reason, where it is not the budget of this question."""
         why = detail or self.spending.describe(stopper, self.say)
         if why != self.why_stopped:
             self.stopped_by, self.why_stopped = stopper, why
@@ -241,8 +240,7 @@ class AgentRun:
 
         Raises:
             ChatModelError: only a person can solve it, e.g. a key that is refused, and no call has worked yet.
-            BudgetExhaustedError: the day's tokens were used up before this question began.
-        """
+            BudgetExhaustedError: the day's tokens were used up before this question began."""
         question = self.question
         where = render(
             "where",
@@ -297,8 +295,7 @@ class AgentRun:
         """Yield a request that ends with this share of the budget's seconds.
 
         Raises:
-            SecondsUsedUpError: they ended the work.
-        """
+            SecondsUsedUpError: they ended the work."""
         with self.request.within(self.spending.seconds_left(share)) as limited:
             try:
                 yield limited
@@ -320,8 +317,7 @@ class AgentRun:
         ``planning``: within the seconds for planning.
 
         Raises:
-            DependencyError: all of them failed, and no search has worked before.
-        """
+            DependencyError: all of them failed, and no search has worked before."""
         self._share = PLANNING_SHARE if planning else EXPLORING_SHARE
         results: list[Retrieval | None] = [None] * len(searches)
         left, most = self.spending.seconds_left(self._share), self.settings.search_seconds
@@ -376,8 +372,7 @@ class AgentRun:
 
         Raises:
             DependencyError: the search failed.
-            BudgetExhaustedError: the day's tokens were used up before this question began.
-        """
+            BudgetExhaustedError: the day's tokens were used up before this question began."""
         question, resources = self.question, self.resources
         retrieve = partial(
             resources.retriever.retrieve,

@@ -209,7 +209,7 @@ def _ingest(
             )
             return planned.outcome, 0, "\n".join((title, *proposed, *(f"    {note}" for note in document.notes)))
         progress = lambda done, total: show(f"{done}/{total}" if done < total else "")  # noqa: E731
-        control = replace(control, progress=progress, waiting=waiting, reading=lambda page: show(f"page {page}"))
+        control = replace(control, progress=progress, waiting=waiting, reading=lambda page, _: show(f"page {page}"))
         result = service.ingest(source, overrides=overrides, control=control)
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)

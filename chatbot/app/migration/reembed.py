@@ -2,8 +2,7 @@
 
 Each passage has two slots for its vector. The unused one is filled; when no passage lacks the new vector, the stored
 embedder is switched, in one write, and the old slot is emptied. A document in `meta` lets an interrupted run continue,
-and keeps two runs from mixing.
-"""
+and keeps two runs from mixing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The schema's version with its steps, and rows of an older system.
 
 To change the schema, write a function over `Database` that may run twice, and add it to `MIGRATIONS`. Rows of an older
-system can be read as they are; `Mender` stores them in the present form.
-"""
+system can be read as they are; `Mender` stores them in the present form."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """One embedding model, the store of its vectors, and the search and agents that use both.
 
 `reembed` may change the model of the database while other processes serve. A `Runtime` never changes: `Services`
-replaces it whole, and what began with the old one finishes with it.
-"""
+replaces it whole, and what began with the old one finishes with it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Access control: callers, roles, rate limits, the part of the library they see and change, and signing in.
 
 A caller is identified by `Authorization: Bearer KEY`, by the cookie of a sign-in with a key, or by the signed cookie
-that a page sets for a visitor without either. ACCESS sets what callers without a key may do.
-"""
+that a page sets for a visitor without either. ACCESS sets what callers without a key may do."""
 
 from __future__ import annotations
 

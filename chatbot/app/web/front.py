@@ -1,8 +1,7 @@
 """The front of the server: an event loop owns every connection, and the application's threads see whole requests only.
 
 The loop reads a request, a thread makes the response, and the loop writes it. Open streams (`streaming.EventStream`)
-are handed over to the loop. So neither a slow client nor an open stream holds a thread.
-"""
+are handed over to the loop. So neither a slow client nor an open stream holds a thread."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Adding files and web pages to the library, as background jobs.
 
 The identity of an upload includes its owner, so that it never replaces another owner's file of the same name, nor a
-sample report. The caller chooses whether it replaces a report that the caller may change.
-"""
+sample report. The caller chooses whether it replaces a report that the caller may change."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The Model Context Protocol over HTTP: the official SDK's ASGI application behind the checks of the whole API.
 
 The SDK runs in an event loop of its own. A request comes to it after keys, limits, host and size have been checked
-here, and it ends there when its client goes. There are no sessions: any worker can serve any request.
-"""
+here, and it ends there when its client goes. There are no sessions: any worker can serve any request."""
 
 from __future__ import annotations
 

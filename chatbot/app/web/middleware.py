@@ -5,8 +5,7 @@ changes sent by foreign pages are refused. Browsers state the origin, which a pa
 pass.
 
 A page may also let its own name resolve to this machine (DNS rebinding), which the browser then takes for the same
-origin. So every request has to name this server by one of its names or by its address.
-"""
+origin. So every request has to name this server by one of its names or by its address."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The reports by OpenAI's protocol, for chat front ends and libraries that support nothing else.
 
 Written after OpenAI's own description of its API (openai-openapi) and its Python SDK. The client keeps its
-conversation: nothing is stored. A model's name is a mode, and may carry a scope: `report-chat:Kenya:2023`.
-"""
+conversation: nothing is stored. A model's name is a mode, and may carry a scope: `report-chat:Kenya:2023`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The declaration of views by `@route`; the services, checked JSON and query string of the current request.
 
-Access control, rate limits, the audit log and the OpenAPI document read what views state.
-"""
+Access control, rate limits, the audit log and the OpenAPI document read what views state."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Answers as server-sent events or whole, each made in a thread and cancelled when its client disconnects.
 
-Answers of the page may outlive their connection: their events are stored, and any process can send them again.
-"""
+Answers of the page may outlive their connection: their events are stored, and any process can send them again."""
 
 from __future__ import annotations
 

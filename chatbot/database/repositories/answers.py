@@ -2,8 +2,7 @@
 
 Events are stored, so that any process can resume an answer. No clocks of machines are compared: the writer increments
 ``beat``, a listener ``heard``, and each observes whether the other's number changes. Feedback is stored with the
-question, its scope and the passages.
-"""
+question, its scope and the passages."""
 
 from __future__ import annotations
 

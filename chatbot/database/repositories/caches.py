@@ -1,8 +1,7 @@
 """Cached values in the database, shared by all workers; reads of the database kept for one request; kept results.
 
 Inside `request_cache` the few rows that say whether the database has changed are read once, so that the whole request
-sees one state. `refresh` clears them: before a search, and after a write in the request.
-"""
+sees one state. `refresh` clears them: before a search, and after a write in the request."""
 
 from __future__ import annotations
 

@@ -157,8 +157,7 @@ class ConversationRepository:
     ) -> tuple[list[Conversation], str]:
         """Return the owner's conversations, last written first, and the cursor of the next page ("" = last page).
         ``search``: words in the title or a question, in any case; ``shared``: only those with a link. Raises
-        InvalidRequestError: ``after`` is not a cursor.
-        """
+        InvalidRequestError: ``after`` is not a cursor."""
         condition: Json = {"owner": owner, "deleted_at": None}
         if shared:
             condition["share"] = {"$ne": None}
@@ -228,8 +227,7 @@ class ConversationRepository:
     def share(self, conversation_id: str, owner: str, *, later: bool | None = None) -> Conversation:
         """Give a conversation a link, which stays the same until it is revoked. Raises NotFoundError.
 
-        ``later``: whether it shows later messages too; None: as it was, or not.
-        """
+        ``later``: whether it shows later messages too; None: as it was, or not."""
         record = self.get(conversation_id, owner)
         if record.share and later is None:
             return record

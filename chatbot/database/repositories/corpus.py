@@ -1,8 +1,7 @@
 """The corpus's change log, facts that every process must agree on, and changes by other programs.
 
 All in one small collection, `meta`. A log is one document that is updated atomically, so a reader never sees a change
-without the earlier ones.
-"""
+without the earlier ones."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The reports, registered ones and those of an older system, which exist as passages only; and an index of them.
 
 An index finds reports by the values of scopes, so that no question has to look at all of them. It is never changed: the
-next one is made from it and the reports that changed.
-"""
+next one is made from it and the reports that changed."""
 
 from __future__ import annotations
 
@@ -266,8 +265,7 @@ class DocumentRepository:
         """Return values with report counts, each field counted under the rest of the scope, and the scope's totals.
 
         For each of the ``fields`` (default: all filter fields) ``limit`` values from ``offset`` on that contain ``q``;
-        ``total`` counts them without the limit.
-        """
+        ``total`` counts them without the limit."""
         index, end = self.index(), None if limit is None else offset + limit
         facets: dict[str, Any] = {}
         total: dict[str, int] = {}

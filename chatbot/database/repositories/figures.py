@@ -2,8 +2,7 @@
 
 A figure of a passage is a row, written and removed with the version of its report. It has the filter fields of its
 passage, so that scopes filter it. ``place`` orders the rows of lists by indicator, subject, year and edition; a figure
-that a report repeats has none, so no list shows it twice.
-"""
+that a report repeats has none, so no list shows it twice."""
 
 from __future__ import annotations
 
@@ -70,8 +69,7 @@ class FigureRepository:
 
     ``fields``: those that scopes filter. ``unsettled``: the versions that may be seen of reports that are being written
     (`protocols.Catalog`). ``reports``: the ids of the reports in a scope that names some.
-    `figure_versions` names the versions whose figures are all stored.
-    """
+    `figure_versions` names the versions whose figures are all stored."""
 
     def __init__(
         self,
@@ -173,8 +171,7 @@ class FigureRepository:
         """Return up to ``limit`` figures by indicator, subject, year and edition, after the cursor ``after``.
 
         ``indicator``: a heading or what follows it ("Median age: male"), in any case; "" = all. While a report is being
-        replaced, the total counts both of its versions. Raises InvalidRequestError: ``after`` is no cursor.
-        """
+        replaced, the total counts both of its versions. Raises InvalidRequestError: ``after`` is no cursor."""
         prefix = f"{' '.join(indicator.split()).casefold()}: " if indicator.strip() else ""
         conditions = self._filter(scope) | ({} if year is None else {"of_year": year})
         inside = {**conditions, "place": {"$gte": prefix, "$lt": prefix + LAST}}

@@ -1,8 +1,7 @@
 """Split text recursively: at the first kind of border, longer pieces at the next kind, and at last within a word.
 
 A border yields the pieces of ``text[start:end]`` between its places: spans (start, end) in order, stripped, not
-empty, with nothing but white space between them. As many pieces are packed into a passage as fit.
-"""
+empty, with nothing but white space between them. As many pieces are packed into a passage as fit."""
 
 from __future__ import annotations
 

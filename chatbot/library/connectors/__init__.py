@@ -1,7 +1,6 @@
 """The places that a library is kept current with (`sources.toml`), and the files that they hold now.
 
-A kind of place is one file and one line here. Its `Connector` names the keys of its tables in the file.
-"""
+A kind of place is one file and one line here. Its `Connector` names the keys of its tables in the file."""
 
 from __future__ import annotations
 

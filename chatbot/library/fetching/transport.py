@@ -2,8 +2,7 @@
 
 A URL or redirect could point into the network this server runs in (the database, a cloud's metadata service), so the
 resolved addresses are checked, and the connection that `CheckedNetwork` opens goes to one of them. The Host header and
-the certificate keep the host's name. No proxy is read from the environment, no cookie kept, no redirect followed.
-"""
+the certificate keep the host's name. No proxy is read from the environment, no cookie kept, no redirect followed."""
 
 from __future__ import annotations
 

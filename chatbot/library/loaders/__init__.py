@@ -1,8 +1,7 @@
 """Files to text with sections. The content decides which loader reads a file; the name must not contradict it.
 
 A loader is one file and one line here. It answers what the rest needs to know of its format (`FileLoader`). The
-libraries that read foreign formats are imported with the first file.
-"""
+libraries that read foreign formats are imported with the first file."""
 
 from __future__ import annotations
 

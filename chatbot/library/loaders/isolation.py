@@ -4,10 +4,12 @@ child runs `main`: a line of JSON in, a line out. The libraries in it trust file
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import json
 import logging
 import os
+import pickle
 import queue
 import signal
 import subprocess
@@ -18,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from itertools import accumulate, count, groupby
 from pathlib import Path
 from typing import Any
@@ -40,6 +43,7 @@ IN_PROCESS_BYTES = 8 * 1024
 _POLL_SECONDS = 0.1
 _NICENESS = 10
 """Questions go first where processors are scarce."""
+_PR_SET_PDEATHSIG = 1
 _BEGUN, _PAGE = b"begun\n", b"page "
 MAX_LOADED = 64 * 1024**2
 """The size of one file's text in memory: its characters, and `SECTION_COST` for each section."""
@@ -83,7 +87,7 @@ class IsolatedLoader:
         self._child: subprocess.Popen[bytes] | None = None
         self._watch: _Watch | None = None
 
-    def read(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int], None]) -> Any:
+    def read(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int, int], None]) -> Any:
         """Return what the loader or text reader of this ``name`` reads, as JSON. Raises as `LoaderPool.load` does."""
         with self._turn:
             answer = self._ask(path, name, cancel, on_page)
@@ -100,7 +104,7 @@ class IsolatedLoader:
         with self._turn:
             self._discard()
 
-    def _ask(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int], None]) -> dict[str, Any]:
+    def _ask(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int, int], None]) -> dict[str, Any]:
         if self._child is not None and self._child.poll() is not None:
             self._discard()
         used = self._child is not None  # for other files before
@@ -110,9 +114,10 @@ class IsolatedLoader:
         watch.allow(self._time_limit, late)
         cancel.on_cancel(lambda: watch.stop(_cancelled(path)))
 
-        def next_page(page: int) -> None:
-            watch.allow(self._time_limit, late)
-            on_page(page)
+        def next_page(page: int, pages: int) -> None:
+            if not pages:
+                watch.allow(self._time_limit, late)
+            on_page(page, pages)
 
         try:
             begun, line = _exchange(child, json.dumps({"path": str(path.absolute()), "format": name}), next_page)
@@ -170,10 +175,11 @@ class LoaderPool:
 
     def load(
         self, path: Path, *, cancel: Cancellation | None = None, caller: str = "",
-        on_page: Callable[[int], None] = lambda page: None,
+        on_page: Callable[[int, int], None] = lambda page, pages: None,
     ) -> Loaded:  # fmt: skip
         """Read the file. Ends within a second once ``cancel`` is set. Small texts need no child and never wait.
-        ``on_page`` is called with the number of each page before OCR reads it.
+        ``on_page`` is called with the number of pages that were read and of all; with that of a page and 0 before OCR
+        reads it.
 
         Raises:
             LoadError: as the loaders raise it, or the file needs too much time or memory.
@@ -201,7 +207,7 @@ class LoaderPool:
                 path = Path(folder) / f"Text of {Path(name).name}"
                 path.write_text(json.dumps(list(portion)), "utf-8")
                 with self._turn(path, "", cancel) as loader, self._lock(path, cancel):
-                    answer = loader.read(path, read.__name__, cancel, lambda page: None)
+                    answer = loader.read(path, read.__name__, cancel, lambda page, pages: None)
             yield from TEXT_READERS[read.__name__][1].validate_python(answer)
 
     @contextlib.contextmanager
@@ -322,9 +328,9 @@ def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
     )
 
 
-def _exchange(child: subprocess.Popen[bytes], request: str, on_page: Callable[[int], None]) -> tuple[bool, bytes]:
+def _exchange(child: subprocess.Popen[bytes], request: str, on_page: Callable[[int, int], None]) -> tuple[bool, bytes]:
     """Return whether the child began with the file, and its answer: a line, without an end if it is not complete.
-    ``on_page`` is called with each page that it begins."""
+    ``on_page`` as in `LoaderPool.load`."""
     assert child.stdin
     assert child.stdout
     try:
@@ -334,7 +340,7 @@ def _exchange(child: subprocess.Popen[bytes], request: str, on_page: Callable[[i
         return False, b""
     begun = child.stdout.readline() == _BEGUN
     while (line := child.stdout.readline()).startswith(_PAGE):
-        on_page(int(line.removeprefix(_PAGE)))
+        on_page(*map(int, line.removeprefix(_PAGE).split()))
     return begun, line
 
 
@@ -360,20 +366,27 @@ def main() -> None:
         path = Path(request["path"])
         # From now on. The system ends the process, as no library would stop.
         size = path.stat().st_size if path.exists() else 0
-        end = time.process_time() + limits.seconds + limits.seconds_per_mb * size / 1024**2
+        seconds = limits.seconds + limits.seconds_per_mb * size / 1024**2
+        end = time.process_time() + seconds
         _limit("RLIMIT_CPU", int(end) + 1)
         answers.write(_BEGUN)
         answers.flush()
+
+        def note_page(page: int, pages: int) -> None:
+            answers.write(b"%b%d %d\n" % (_PAGE, page, pages))
+            answers.flush()
 
         def begin_page(page: int) -> None:
             nonlocal end
             end += OCR_SECONDS
             _limit("RLIMIT_CPU", int(end) + 1)
-            answers.write(b"%b%d\n" % (_PAGE, page))
-            answers.flush()
+            note_page(page, 0)
 
+        ocr = Ocr(limits.ocr_pages, begin_page, note_page)
+        if sys.platform == "linux":
+            ocr.beside = partial(_work_beside, seconds=int(seconds / 2) + 1)
         try:
-            answer = _load(path, request["format"], Ocr(limits.ocr_pages, begin_page))
+            answer = _load(path, request["format"], ocr)
             last = _is_worn(limits.memory)
         except MemoryError:
             answer, last = {"error": needs_more(path, MEMORY).message}, True
@@ -401,6 +414,39 @@ def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
         if isinstance(error.__cause__, MemoryError):  # a library that reports any failure as damage
             raise error.__cause__ from error
         return {"failed" if isinstance(error, ReaderFailedError) else "error": error.message}
+
+
+@contextlib.contextmanager
+def _work_beside(work: Callable[[], Any], seconds: int) -> Iterator[Callable[[], Any]]:
+    """Do ``work`` in a copy of this process with so many seconds of processor time; calling what is yielded returns the
+    result. If the system ends the copy, this process ends in the same way. If it fails, this process does the work."""
+    receiving, sending = os.pipe()
+    if not (copy := os.fork()):
+        status = 1
+        try:
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            os.closerange(3, sending)  # the server waits for the end of the answers
+            _limit("RLIMIT_CPU", seconds)
+            with os.fdopen(sending, "wb") as pipe_in:
+                pickle.dump(work(), pipe_in)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(sending)
+    with os.fdopen(receiving, "rb") as pipe:
+
+        def result() -> Any:
+            content = pipe.read()
+            ended = os.waitid(os.P_PID, copy, os.WEXITED | os.WNOWAIT)
+            if ended and ended.si_code != os.CLD_EXITED:
+                os.kill(os.getpid(), ended.si_status)
+            return pickle.loads(content) if ended and not ended.si_status else work()  # noqa: S301  # our own
+
+        try:
+            yield result
+        finally:
+            os.kill(copy, signal.SIGKILL)
+            os.waitpid(copy, 0)
 
 
 def needs_more(path: Path, limit: str) -> LoadError:

@@ -1,8 +1,7 @@
 """The built-in local model: all-MiniLM-L6-v2, int8 ONNX, 384 dimensions, English. No key, no network.
 
 One text per inference: dynamic int8 makes a vector depend on the others in its batch, and a batch is no faster.
-So a vector depends on its text alone, and caches and comparisons are exact.
-"""
+So a vector depends on its text alone, and caches and comparisons are exact."""
 
 from __future__ import annotations
 

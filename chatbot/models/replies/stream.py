@@ -97,8 +97,7 @@ def completion(
     """Yield tokens, without thoughts, and return the whole reply.
 
     ``reply`` is filled, for a caller that continues after a failure. ``above``: what the program says before the
-    model's first word. Raises ContextLengthError: the prompt is too long, nothing was written yet; ChatModelError.
-    """
+    model's first word. Raises ContextLengthError: the prompt is too long, nothing was written yet; ChatModelError."""
     reply, visible = reply or Reply(prompt), ThoughtFilter()
     try:
         for delta in model.stream(prompt, request=request):

@@ -76,8 +76,7 @@ class AtlasStore(MongoChunks):
         """Return the best chunks of the scope's collections by the engine's BM25; none for an empty query.
 
         Raises:
-            SearchEngineError: no collection has a text index that answers; where one has, the others are left out.
-        """
+            SearchEngineError: no collection has a text index that answers; where one has, the others are left out."""
         matches = self._best(self._each(scope, lambda one: one.worded(query, top_k, scope)), top_k)
         failures = [failure for one in self._inside(scope) if (failure := one.texts.known_failure())]
         others = (index_status(self._database, one.texts.target) for one in self._indexed)

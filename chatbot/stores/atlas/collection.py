@@ -2,8 +2,7 @@
 
 The engine follows writes on its own, up to half a minute late. It answers with ids, and the server drops those whose
 rows are gone: a search right after a deletion returns fewer rows than there are, without an error. So a row is first
-*retired*, which takes it out of the indexes, and deleted once they no longer have it.
-"""
+*retired*, which takes it out of the indexes, and deleted once they no longer have it."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ class SentPipelines(threading.local):
 class IndexedCollection:
     """Searches one collection. Thread-safe.
 
-    ``num_candidates`` of a search: see `protocols.Store.vector_search`.
-    """
+    ``num_candidates`` of a search: see `protocols.Store.vector_search`."""
 
     collection: Collection
     vectors: IndexHealth
@@ -105,8 +103,7 @@ class IndexedCollection:
         """Return what `near` and `worded` find, from `$rankFusion`; None where retired rows are in the way.
 
         Raises:
-            CommandError: the server refuses it.
-        """
+            CommandError: the server refuses it."""
         if self.vectors.target.theirs is not None and scope.conditions:
             return None
         with translate_refusals(self.vectors.target):
@@ -210,8 +207,7 @@ class IndexedCollection:
         The engine cuts ties in an order of its own. So one row more is requested than needed, and more again while
         that one ties with the last, while some rows only wait to be deleted, and while there are fewer rows than are
         ``counted`` in that scope: the server drops rows that are gone without an error. Rows outside of ``rest``, which
-        the index cannot filter, are left out here.
-        """
+        the index cannot filter, are left out here."""
         names = [name for name, _ in rest.conditions]
         limit = needed = top_k + 1 if ties else top_k
         while top_k > 0:

@@ -39,8 +39,7 @@ Quantization = Literal["none", "scalar", "binary"]
 class SearchTarget:
     """A search index with the ``definition`` it should have.
 
-    ``dropped``: paths to remove from it; others that it has besides stay.
-    """
+    ``dropped``: paths to remove from it; others that it has besides stay."""
 
     collection: str
     index: str
@@ -70,8 +69,7 @@ def vector_index_definition(
     """Return the `vectorSearch` index: cosine over the embeddings, and every field that a scope may name.
 
     ``dimensions`` by slot: two while the embedding model changes. Quantisation is advised above 100,000 vectors:
-    scalar takes a quarter of the memory, binary a twenty-fourth. ``options``: see `Settings.index_options`.
-    """
+    scalar takes a quarter of the memory, binary a twenty-fourth. ``options``: see `Settings.index_options`."""
     of_index = {name: value for name, value in options.items() if name == "numPartitions"}
     of_field = {name: value for name, value in options.items() if name != "numPartitions"}
     shared: Json = {"similarity": "cosine", "quantization": quantization, **of_field}
@@ -119,8 +117,7 @@ def index_plans(
 
     ``dimensions`` of the vectors by slot; ``dropped``: the slots to remove. The general collection is the first, that
     of the reports the second. Text indexes are optional, the general one's is last: the free tier has room for three.
-    ``database``: where collections of another program have their own indexes.
-    """
+    ``database``: where collections of another program have their own indexes."""
     names, fields = list(dict.fromkeys(settings.chunk_collections)), settings.filter_fields
     if database is not None and settings.schema:
         mapped = (one for one in map(database.__getitem__, names) if isinstance(one, MappedCollection))
@@ -205,8 +202,7 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
     """Ask the server about one index.
 
     Raises:
-        SearchEngineError: the server has no search engine.
-    """
+        SearchEngineError: the server has no search engine."""
     with translate_refusals(target):
         described = next(iter(database[target.collection].search_indexes(target.index)), None)
     if described is None:
@@ -238,8 +234,7 @@ def ensure_indexes(database: Database, plans: Sequence[SearchTarget], polling: P
     The collections must exist: call `ensure_ordinary_indexes` first, which creates them.
 
     Raises:
-        SearchEngineError: no search engine, no room, an index failed, or the time is up.
-    """
+        SearchEngineError: no search engine, no room, an index failed, or the time is up."""
     waiting: list[tuple[SearchTarget, bool]] = []
     left_out: list[IndexStatus] = []
     for target in plans:  # all are requested before any is waited for: the server builds them side by side
@@ -349,8 +344,7 @@ class IndexHealth:
         """Return why the index cannot answer. None where it can, and where its collection is empty.
 
         Raises:
-            SearchEngineError: the engine itself does not answer.
-        """
+            SearchEngineError: the engine itself does not answer."""
         until, before = self._latest
         if before is None and self._clock() < until:
             return None

@@ -149,8 +149,7 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
 
     Raises:
         DatabaseError: the server does not answer, or refuses the user.
-        SearchEngineError: there is a search engine, but it is away just now.
-    """
+        SearchEngineError: there is a search engine, but it is away just now."""
     nearest = vector_stage(index=PROBE_INDEX, vector=[1.0], scope=Scope(), limit=1, num_candidates=1)
     keyword_stage = text_stage(index=PROBE_INDEX, query="probe", scope=Scope())
     refused = _refusal(database, collection, [nearest])

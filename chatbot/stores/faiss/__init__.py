@@ -2,8 +2,7 @@
 
 Before each search the change log is read (one small document), and only the passages of changed documents that have new
 ids are loaded, whichever process wrote them. A thread does what takes longer: clusters for large segments, which are
-searched exactly until then, and the snapshot, whose mapped files then replace the arrays in memory.
-"""
+searched exactly until then, and the snapshot, whose mapped files then replace the arrays in memory."""
 
 from __future__ import annotations
 

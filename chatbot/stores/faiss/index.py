@@ -5,8 +5,7 @@ file, which the workers then share. Searches read segments without a lock; a cha
 engine such as Lucene).
 
 Where few rows are in scope all of them are compared exactly; where many are, those that `Clusters` finds near. Of many
-that are in a file the short vectors are compared first, and the whole ones of the few that are left are read.
-"""
+that are in a file the short vectors are compared first, and the whole ones of the few that are left are read."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ class Segment:
     """Rows that are searched together. ``alive`` is False for deleted rows; ``by_id`` has the row numbers by id.
 
     ``unclustered``: clusters were tried and found too little. ``file``: the name of the snapshot file that holds it,
-    "" for none; ``short`` and ``stored``: of one with many vectors. The selections belong to this ``alive``.
-    """
+    "" for none; ``short`` and ``stored``: of one with many vectors. The selections belong to this ``alive``."""
 
     rows: Rows
     by_id: Places

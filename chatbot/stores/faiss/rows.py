@@ -74,8 +74,7 @@ class Rows:
     """The data of a segment, one entry per chunk, in any order.
 
     ``values`` holds the filter fields and COLLECTION. ``terms`` holds every row's term ids one after another,
-    ``lengths`` how many belong to each row. ``vectors`` have length 1, or are zeros where ``has_vector`` is False.
-    """
+    ``lengths`` how many belong to each row. ``vectors`` have length 1, or are zeros where ``has_vector`` is False."""
 
     ids: Ids
     documents: Column
@@ -153,8 +152,7 @@ def read_rows(
     """Read all chunks, or those that one of the queries finds; None where there are none.
 
     ``terms_of`` analyses a text, ``term_ids`` numbers its terms. A vector that cannot be compared is left out. Raises
-    EmbedderMismatchError, DatabaseError: no stored vector is one of the configured model.
-    """
+    EmbedderMismatchError, DatabaseError: no stored vector is one of the configured model."""
     ids: list[bytes] = []
     documents, places = _Codes(str), _Codes(str)
     columns = {name: _Codes(partial(forms.filter_value, name)) for name in fields}

@@ -10,8 +10,7 @@ it. Vectors without any structure (random ones) cannot be searched so; they get 
 `ShortVectors` and `WholeVectors`: the whole vectors of a million rows are 1.5 GB, and mapping them soon has all of them
 in memory, as a read row brings its neighbours. Vectors of one byte a component are a quarter of that. They tell which
 few rows may be among the nearest, as their greatest error is known, and only those are read from the file. The result
-is that of comparing all. Figures: benchmarks/README.md, "Search in process".
-"""
+is that of comparing all. Figures: benchmarks/README.md, "Search in process"."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ PostgreSQL's own ranking knows no document frequencies: a word of every second p
 Of its full text search only the tsvector and its GIN index are used. A term's count is kept as its weight in the
 tsvector, the one number per term that `ts_rank` reads back fast; above four, where BM25 hardly grows, counts are equal.
 Rank and length normalisation are BM25's. A tsvector's positions are taken by the counts, so how close together the
-words are is read from the texts of the best passages.
-"""
+words are is read from the texts of the best passages."""
 
 from __future__ import annotations
 

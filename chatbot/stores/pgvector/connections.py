@@ -1,8 +1,7 @@
 """A few connections to PostgreSQL, each opened by the thread that needs it, and the server's errors with a remedy.
 
 psycopg_pool 3.3.3 hides why a connection fails (down, refused, unknown database): after its whole time-out of 5 s,
-measured, callers read "couldn't get a connection".
-"""
+measured, callers read "couldn't get a connection"."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The table of passages: its columns and indexes, a chunk as a row and back, a scope as a condition.
 
 It is `chunks` in the first schema of the search path; deployments that share a database use a schema each:
-`POSTGRES_URI=postgresql://...?options=-csearch_path%3Dmy_schema,public`. Values are always bound, names quoted.
-"""
+`POSTGRES_URI=postgresql://...?options=-csearch_path%3Dmy_schema,public`. Values are always bound, names quoted."""
 
 from __future__ import annotations
 

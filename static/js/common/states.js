@@ -38,7 +38,7 @@ const progress = (text, { chunks, done_chunks: done }) => t(text, { done, passag
 
 const STATES = {
   queued: () => t("Queued"),
-  loading: () => t("Reading"),
+  loading: ({ pages, pages_read: page }) => (pages ? t("Reading: page {page} of {pages}", { page, pages }) : t("Reading")),
   chunking: () => t("Splitting into passages"),
   embedding: (file) => progress(t("Embedding: {done} of {passages}"), file),
   indexing: (file) => progress(t("Indexing: {done} of {passages} searchable"), file),

@@ -64,7 +64,7 @@ class IngestionCard {
     const [bar, open, ask] = ["progress", ".file-open", ".file-ask"].map((selector) => row.querySelector(selector));
     Object.assign(row.dataset, { state: file.state, document: file.document_id });
     bar.hidden = isFinished(file);
-    bar.value = file.chunks ? file.done_chunks / file.chunks : 0;
+    bar.value = (file.chunks ? file.done_chunks / file.chunks : file.pages_read / file.pages) || 0;
     bar.setAttribute("aria-label", t("Indexing of {name}", file));
     showIcon(row.querySelector(".state-icon"), stateIcon(file.state));
     showText(row.querySelector(".file-name"), file.name);

@@ -76,11 +76,10 @@ class TestFiles:
         queued = started.get_json()
         assert started.headers["Location"] == f"/api/ingestions/{queued['ingestion_id']}"
         assert [file["name"] for file in queued["files"]] == [KENYA, "bad.pdf", "prices.csv"]
-        assert set(queued) == JOB
         job = ended(client, started)
-        assert (job["state"], job["progress"]) == ("done", 1.0)
+        assert (set(queued), job["state"], job["progress"]) == (JOB, "done", 1.0)
         kenya, bad, prices = job["files"]
-        assert set(kenya) == FILE
+        assert set(kenya) == FILE | {"pages", "pages_read"}
         assert (kenya["state"], kenya["outcome"], kenya["chunks"], kenya["error"]) == ("done", "added", 3, "")
         assert (bad["state"], bad["document_id"]) == ("failed", "")
         assert bad["error"].startswith("bad.pdf cannot be read as a PDF")

@@ -1,7 +1,6 @@
 """Every kind of source: what it lists, what it fetches, and what it says of a table that it does not understand.
 
-The web is a server on loopback, the bucket one of moto's S3 server (a test is skipped where moto is not installed).
-"""
+The web is a server on loopback, the bucket one of moto's S3 server (a test is skipped where moto is not installed)."""
 
 from __future__ import annotations
 

@@ -62,10 +62,10 @@ def alive(process: int) -> bool:
 
 
 def test_a_document_and_its_pages_arrive_as_they_were_loaded(page: Page) -> None:
-    pool, pages = LoaderPool(1, worker=BAD, limits=ReadingLimits(1024**3, 20, ocr_pages=2)), list[int]()
+    pool, pages = LoaderPool(1, worker=BAD, limits=ReadingLimits(1024**3, 20, ocr_pages=2)), list[tuple[int, int]]()
     with closing(pool):
-        loaded = pool.load(page("Hello, wörld"), on_page=pages.append)
-    assert pages == [3, 4]
+        loaded = pool.load(page("Hello, wörld"), on_page=lambda *page: pages.append(page))
+    assert pages == [(3, 0), (4, 0)]
     assert loaded == Loaded(
         "Hello, wörld", (Section(("Part",), "Hello, wörld", 5, 2, {"year": 2020}),), 3,
         {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"),

@@ -55,9 +55,9 @@ def test_text_and_tables_of_a_picture_are_read(pool: LoaderPool, tmp_path: Path,
 
 
 def test_pages_are_read_up_to_the_limit_with_progress(pool: LoaderPool, tmp_path: Path) -> None:
-    begun: list[int] = []
-    loaded = pool.load(draw(tmp_path / "scan.pdf", pages=3), on_page=begun.append)
-    assert begun == [1, 2]
+    begun: list[tuple[int, int]] = []
+    loaded = pool.load(draw(tmp_path / "scan.pdf", pages=3), on_page=lambda *page: begun.append(page))
+    assert begun == [(1, 0), (2, 0)]
     assert {section.page for section in loaded.sections} == {1, 2}
     assert loaded.notes[0].startswith("1 of 3 pages are images.")
     assert loaded.notes[1] == "OCR read 2 of 3 pages, which are images."

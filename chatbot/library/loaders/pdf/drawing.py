@@ -2,8 +2,7 @@
 
 pdfminer interprets the page. Its own lexer took half the time of a page: here one expression separates the same tokens
 (ISO 32000-1, 7.2 and 7.3). A character has only what words are made of: pdfplumber's took ten times as long. PDFium's
-took as long as all of this, and up to 223 of 364 characters were missing.
-"""
+took as long as all of this, and up to 223 of 364 characters were missing."""
 
 from __future__ import annotations
 

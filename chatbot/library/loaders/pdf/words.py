@@ -80,8 +80,9 @@ def page_words(page: DrawnPage) -> list[Word]:
     # The tops of a line lie within a few points.
     starts = [top for before, top in pairwise([-inf, *sorted({char.top for char in chars})]) if top > before + _LINE]
     lines: list[list[Char]] = [[] for _ in starts]
+    line_at = {top: lines[bisect_right(starts, top) - 1] for top in {char.top for char in chars}}
     for char in sorted(chars, key=attrgetter("x0")):
-        lines[bisect_right(starts, char.top) - 1].append(char)
+        line_at[char.top].append(char)
     groups: list[list[Char]] = []
     for line in lines:
         last = space = None
@@ -105,8 +106,8 @@ def page_words(page: DrawnPage) -> list[Word]:
         if text := mend_word(_UNREADABLE.sub("", "".join(char.text for char in group))):
             x0, x1 = group[0].x0, max([char.x1 for char in group])
             top, bottom = min([char.top for char in group]), max([char.bottom for char in group])
-            bold = 2 * sum(char.bold for char in group) > len(group)
-            words.append(Word(text, x0, x1, top, bottom, max(char.size for char in group), bold))
+            bold = 2 * sum([char.bold for char in group]) > len(group)
+            words.append(Word(text, x0, x1, top, bottom, max([char.size for char in group]), bold))
     return _with_scripts(_with_small_capitals(_with_spread_figures(words)))
 
 
@@ -194,9 +195,9 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
     repeated: set[int] = set()
     for group in alike.values():
         for at, (char, after) in enumerate(pairwise(group), start=1):
-            if after.x0 > char.x0 + char.size or id(char) in repeated:
-                continue
             near = max(_DOUBLED * char.size, 0.1)
+            if after.x0 >= char.x0 + near or id(char) in repeated:
+                continue
             for other in islice(group, at, None):
                 if other.x0 >= char.x0 + near:
                     break
@@ -207,10 +208,22 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
 
 def _without_covered_spaces(chars: list[Char]) -> list[Char]:
     """Drop spaces that continue under the next cell, whose digits would be read one by one."""
+    blank = [char.text.isspace() for char in chars]
+
+    def separates(at: int) -> bool:
+        """Return whether the signs drawn just before and after it stand left and right of it, as within a text."""
+        last, next_ = max(at - 1, 0), min(at + 1, len(chars) - 1)
+        before, space, after = chars[last], chars[at], chars[next_]
+        in_line = abs(before.top - space.top) < 1 and abs(after.top - space.top) < 1
+        ordered = before.x0 < space.x0 < after.x0 < before.x0 + 2 * space.size
+        return ordered and in_line and not (blank[last] or blank[next_])
+
+    loose = {at for at, is_blank in enumerate(blank) if is_blank and not separates(at)}
+    near = {round(chars[at].bottom) + shift for at in loose for shift in (-1, 0, 1)}
     letters: dict[int, list[Span]] = defaultdict(list)
-    for char in chars:
-        if not char.text.isspace():
-            letters[round(char.bottom)].append((char.x0, char.x1))
+    for char, is_blank in zip(chars, blank, strict=True):
+        if near and not is_blank and (height := round(char.bottom)) in near:
+            letters[height].append((char.x0, char.x1))
     for line in letters.values():
         line.sort()
 
@@ -225,16 +238,7 @@ def _without_covered_spaces(chars: list[Char]) -> list[Char]:
                 return True
         return False
 
-    def separates(at: int) -> bool:
-        """Return whether the signs drawn just before and after it stand left and right of it, as within a text."""
-        before, space, after = chars[max(at - 1, 0)], chars[at], chars[min(at + 1, len(chars) - 1)]
-        words = not (before.text.isspace() or after.text.isspace())
-        in_line = max(abs(before.top - space.top), abs(after.top - space.top)) < 1
-        return words and in_line and before.x0 < space.x0 < after.x0 < before.x0 + 2 * space.size
-
-    return [
-        char for at, char in enumerate(chars) if not (char.text.isspace() and is_covered(char) and not separates(at))
-    ]
+    return [char for at, char in enumerate(chars) if at not in loose or not is_covered(char)]
 
 
 def _with_spread_figures(words: list[Word]) -> list[Word]:
@@ -365,6 +369,8 @@ def mend_word(text: str) -> str:
 
 def is_right_to_left(text: str) -> bool:
     """Return whether most letters are Arabic, Hebrew or of another script from right to left."""
+    if text.isascii():
+        return False
     directions = [unicodedata.bidirectional(char) for char in text]
     return sum(one in {"R", "AL"} for one in directions) > directions.count("L")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from chatbot.domain import Loaded
 from chatbot.domain.errors import LoadError
+from chatbot.library.loaders.isolation import LoaderPool
 from chatbot.library.loaders.ocr import INSTALLED, Ocr
 from chatbot.library.loaders.pdf import PdfLoader
 from tests.data import cases
@@ -135,3 +137,11 @@ def test_a_picture_page_among_text_is_skipped_and_text_over_a_picture_is_read(tm
     loaded = load(write(tmp_path / "r.pdf", [*body(Page()), Page().scan(), *body(Page().scan())]))
     assert [section.page for section in loaded.sections] == [1, 3]
     assert (loaded.pages, loaded.notes) == (3, (f"1 of 3 pages are images. {Ocr().missing}.",))
+
+
+def test_a_long_file_is_read_in_two_processes_as_in_one_and_shows_its_pages(tmp_path: Path) -> None:
+    pages = [Page().lines(72, 100, prose(f"Village {n}", 20)).lines(320, 100, prose("Well", 20)) for n in range(60)]
+    path, read = write(tmp_path / "long.pdf", pages), set[tuple[int, int]]()
+    with closing(LoaderPool(1)) as pool:
+        assert pool.load(path, on_page=lambda *at: read.add(at)) == load(path)
+    assert read == {(2 * n, 60) for n in range(1, 31)}
