@@ -30,6 +30,7 @@ COMMANDS = {
     "page": "what the browser adds",
     "round_trips": "calls to MongoDB that wait for each other, each with a delay",
     "question_time": "processor and wall time of a question beside another checkout",
+    "connections": "eight connections at the same moment over two workers",
     "serving": "questions beside streams and slow clients",
     "soak": "eight people and a librarian, for as long as wished",
     "hostile": "what small inputs may cost",

@@ -2,8 +2,7 @@
 
 Every hit keeps its rank as number, so that a citation leads to the chunk that the search returned, and the page knows
 the sources before the first word. Hits of one report with adjoining windows are one run of text in reading order: no
-text is repeated, and the text between two hits belongs to the first.
-"""
+text is repeated, and the text between two hits belongs to the first."""
 
 from __future__ import annotations
 

@@ -73,8 +73,7 @@ class Place:
     ``message_id``: of an answer that was begun in the database. ``replaces``: the answer whose place it takes, with all
     that came after; these go with the first word of the new answer. ``describe``: gives what is kept of the answer
     beside its text, for the next time its owner opens the conversation. Not ``kept``: the client keeps its
-    conversations itself.
-    """
+    conversations itself."""
 
     conversation_id: str | None = None
     message_id: str | None = None
@@ -117,8 +116,7 @@ class ChatService:
 
         Raises:
             NotFoundError: no such conversation or answer to be replaced, or another's.
-            UnknownNameError: no such mode.
-        """
+            UnknownNameError: no such mode."""
         conversation_id = place.conversation_id
         if conversation_id is not None and not self.conversations.exists(conversation_id, caller.owner):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
@@ -275,8 +273,7 @@ class UsageAccounting:
         Without ``finish`` the question has failed or was cancelled, and its steps are unknown. Then the usage that
         reached the metered chat model is booked to the day and to this conversation, as one row `unfinished`. Not
         included: embedded texts, cached calls, and calls on other threads that are still being given up (the day's
-        `tokens` have those).
-        """
+        `tokens` have those)."""
         finished = False
         started = time.perf_counter()
 
@@ -326,8 +323,7 @@ class UsageAccounting:
 class Condenser:
     """Condenses a question and its conversation into one that stands alone: by a model, or by rule.
 
-    ``analyzer``: of the language of the questions; a rewritten one has to share a word with the conversation.
-    """
+    ``analyzer``: of the language of the questions; a rewritten one has to share a word with the conversation."""
 
     follow_ups: FollowUps
     chat_model: ChatModel
@@ -342,8 +338,7 @@ class Condenser:
         fills ``reading`` too. It fails where it writes no question, or one about other countries or years than the
         rule.
 
-        ``ask_model``: whether there is budget for it.
-        """
+        ``ask_model``: whether there is budget for it."""
         if question.attachments and not self.follow_ups.is_elliptic(question.query):
             return question, ()
         started = time.perf_counter()

@@ -1,8 +1,7 @@
 """A table of figures, compiled from all reports in scope: indicators x subjects x years, every figure with its passage.
 
 Which indicator is meant is decided by the index of indicators; that a heading has another name in another edition, by
-the data: two headings or labels are one indicator where their words agree and no report has both.
-"""
+the data: two headings or labels are one indicator where their words agree and no report has both."""
 
 from __future__ import annotations
 
@@ -96,8 +95,7 @@ class FigureTables:
         """Return what is asked for: one indicator for each thing in ``topic``; none where none is meant surely.
 
         ``subjects``: only of these, none = of all in ``scope``. ``newest``: the newest edition in scope, whose names of
-        indicators are preferred. ``of_all``: one indicator, that several subjects have. Raises DependencyError.
-        """
+        indicators are preferred. ``of_all``: one indicator, that several subjects have. Raises DependencyError."""
         for inside in [scope] if newest is None else [newest, scope]:
             pairs = self._figures.indicators(inside)
             if of_all:

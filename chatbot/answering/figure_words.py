@@ -53,8 +53,7 @@ def render(
 ) -> Rendered | None:
     """Return the answer; None where the table has nothing for this kind of request.
 
-    ``subjects``: those asked about, in the order of the question; none = all that the table has.
-    """
+    ``subjects``: those asked about, in the order of the question; none = all that the table has."""
     rendered = Rendered(say)
     if request.kind in {"ranking", "filter", "count", "aggregate"}:
         parts = [_of_all(rendered, request, one, years) for one in measured]

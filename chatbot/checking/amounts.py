@@ -50,8 +50,7 @@ class Amount(NamedTuple):
     """A figure with the ``measure`` and ``size`` of its unit: "share" and .01 for %, "$" and 1; "" if unknown.
 
     ``also``: further readings, by the scale in a table's head. ``rounding``: the directions in which the words before
-    it say that it is rounded; () = none.
-    """
+    it say that it is rounded; () = none."""
 
     figure: Figure
     measure: str

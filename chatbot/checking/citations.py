@@ -3,8 +3,7 @@
 A deterministic check of each clause against the passages of its own [n]: figures with their units and years, dates,
 quotations, the countries it names and the speakers it quotes. Where a clause repeats a sentence of its passages, every
 difference that changes the meaning counts (`contradictions`). A figure that is rounded, converted or calculated from
-cited figures is supported. In doubt nothing is marked.
-"""
+cited figures is supported. In doubt nothing is marked."""
 
 from __future__ import annotations
 
@@ -60,8 +59,7 @@ class CheckedAnswer:
     ``unsupported``: clauses that state what their passages do not have or contradict, that cite an unknown number, or
     that give a figure or a name without a source; ``marks``: where these are. A citation is supported unless such a
     clause has it, and no right cell. ``answered``: a sentence states something from the passages, and not that they say
-    nothing. ``abstains``: the first one says that.
-    """
+    nothing. ``abstains``: the first one says that."""
 
     citations: tuple[Citation, ...]
     unsupported: tuple[Unsupported, ...]

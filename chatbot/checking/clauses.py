@@ -49,8 +49,7 @@ class Clause(NamedTuple):
     """``text`` includes the numbers, ``words`` does not.
 
     ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there. ``following``: the numbers that
-    the next sentence of its line cites. ``is_cell``: it is a cell of a table.
-    """
+    the next sentence of its line cites. ``is_cell``: it is a cell of a table."""
 
     text: str
     words: str

@@ -1,8 +1,7 @@
 """Contradictions between an answer's clause and the sentence of a passage that it repeats.
 
 Differences count only where most of the clause is in the sentence in the same order. A clause in other words is checked
-for its figures, and for whether they rise or fall.
-"""
+for its figures, and for whether they rise or fall."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ class Defect(NamedTuple):
 def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: Collection[str]) -> list[Defect]:
     """Return what of the clause its passages contradict.
 
-    ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction.
-    """
+    ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction."""
     if len(clause.tokens) < MIN_REPEATED_WORDS:
         return []
     keys, least = [one.key for one in clause.tokens], max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
@@ -69,8 +67,7 @@ def align(
 ) -> tuple[float, list[Defect]]:
     """Return the share of a clause that is in a sentence in the same order, and what changes the meaning.
 
-    ``proper``: stems of the passage's names, and of those that are not of its title, section and metadata.
-    """
+    ``proper``: stems of the passage's names, and of those that are not of its title, section and metadata."""
     matcher = SequenceMatcher(None, [one.key for one in clause], [one.key for one in source], autojunk=False)
     changes = matcher.get_opcodes()
     same = [token for kind, start, end, _, _ in changes if kind == "equal" for token in clause[start:end]]

@@ -57,8 +57,7 @@ _NO_LABELS = GENERAL | stems("no_label")
 class Token(NamedTuple):
     """A word or an amount. ``key`` is compared: a stem, "#" for an amount, "#y" for a year.
 
-    ``is_capital``: capitalised and no small word; for the first word of a sentence (``is_first``) that says little.
-    """
+    ``is_capital``: capitalised and no small word; for the first word of a sentence (``is_first``) that says little."""
 
     key: str
     text: str
@@ -118,8 +117,7 @@ class Sentence:
 class Row:
     """A figure that a passage states under a heading.
 
-    ``label``: keys of the words by which it differs from its ``siblings``, the labels of the other figures there.
-    """
+    ``label``: keys of the words by which it differs from its ``siblings``, the labels of the other figures there."""
 
     heading: str
     label: frozenset[str]
@@ -132,8 +130,7 @@ class Evidence:
 
     ``around``: the numbers in its title, section, page, metadata and rates ("/1,000"), which are no amounts.
 
-    ``heading``: its own. ``comma``: its decimals have a comma (`comma_decimals`).
-    """
+    ``heading``: its own. ``comma``: its decimals have a comma (`comma_decimals`)."""
 
     def __init__(self, where: str, text: str, heading: str = "") -> None:
         self.heading = heading

@@ -1,8 +1,7 @@
 """Compare what a clause says with the rows of figures of its passages: value, label, country, and change over time.
 
 A word is of the figure that follows it, or of the one before where the clause begins with a figure. In doubt a figure
-is of every row that has its value.
-"""
+is of every row that has its value."""
 
 from __future__ import annotations
 

@@ -34,8 +34,7 @@ _NOTHING = re.compile(
 class CheckedTables:
     """``dropped``: rows and columns of the cells that were emptied, such as "Inflation, Kenya".
 
-    ``tables`` does not count those ``emptied`` altogether: they are no longer in ``text``.
-    """
+    ``tables`` does not count those ``emptied`` altogether: they are no longer in ``text``."""
 
     text: str
     tables: int
@@ -48,8 +47,7 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
 
     ``sides``: the numbers of the passages by name; the names head columns or rows, or a row and a column have a part
     of the name each. A cell of no side (a difference) may cite any passage. A cell without a number has those of its
-    side in its headings, or in a row or column of sources.
-    """
+    side in its headings, or in a row or column of sources."""
     lines, kept, dropped = _unfenced(text.splitlines()), list[str](), list[str]()
     tables = emptied = 0
     for start, end, head, rows in _tables(lines):

@@ -1,7 +1,6 @@
 """The wording of an answer: its citations and quotations, and words as they are compared.
 
-`claims.toml` has the words of the citation check: patterns, lists of words, units.
-"""
+`claims.toml` has the words of the citation check: patterns, lists of words, units."""
 
 from __future__ import annotations
 
@@ -147,8 +146,7 @@ def in_order_of_appearance(response: str, context: Context, shown: Sequence[int]
     """Number the citations from 1 by appearance, and the passages of the context alike: cited passages first.
 
     ``shown``: the numbers that a stream has shown already, in their order (`NumberedStream.order`). A number without a
-    passage gets one above those of passages.
-    """
+    passage gets one above those of passages."""
     passages = {passage.number: passage for passage in context.passages}
     response = unify_brackets(response, passages)
     cited = [number for number in dict.fromkeys([*shown, *cited_numbers(response)]) if number in passages]
@@ -164,8 +162,7 @@ def in_order_of_appearance(response: str, context: Context, shown: Sequence[int]
 class NumberedStream:
     """`in_order_of_appearance` for a text that arrives in pieces.
 
-    ``known``: the passages' numbers; ``order``: those that were cited so far.
-    """
+    ``known``: the passages' numbers; ``order``: those that were cited so far."""
 
     def __init__(self) -> None:
         self.known: Collection[int] = ()

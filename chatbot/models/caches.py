@@ -2,8 +2,7 @@
 
 The vectors that ship with the sample reports are one `.npz` file: text hashes (16 bytes each, sorted), vectors in
 float16 (half the size; the cosine to the exact vector stays above .9999), and the model that made them. So the first
-start embeds nothing.
-"""
+start embeds nothing."""
 
 from __future__ import annotations
 

@@ -52,8 +52,7 @@ FEW_TERMS = 4
 class Side:
     """``query`` is searched inside ``scope``. ``ready``: it has a report that can be searched.
 
-    ``year``: of the figures that are compared; any edition may have them.
-    """
+    ``year``: of the figures that are compared; any edition may have them."""
 
     name: str
     scope: Scope
@@ -66,8 +65,7 @@ class Side:
 class Sides:
     """At least two ``compared``, or none. ``left_out``: the names of those that were too many.
 
-    ``bare``: the question does not say what of them is compared.
-    """
+    ``bare``: the question does not say what of them is compared."""
 
     compared: tuple[Side, ...] = ()
     left_out: tuple[str, ...] = ()

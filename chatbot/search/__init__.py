@@ -30,8 +30,7 @@ class RetrievalMethod(Protocol):
     ) -> Sequence[tuple[str, float | None]]:
         """Chunk ids with fused scores (None without fusion), best first, ties by id.
 
-        ``scores`` holds the vector score of every candidate.
-        """
+        ``scores`` holds the vector score of every candidate."""
 
 
 RETRIEVAL_METHODS: Registry[RetrievalMethod] = Registry(

@@ -3,8 +3,7 @@
 A heading is known by its name and by the phrases that the library's glossary has for it ("how old people are" for
 "Median age"). A question is compared with each phrase by vectors and by words; the best phrase counts. Words are
 weighed by how few headings have them, and a phrase loses for what it says beyond the question: a heading that is the
-term asked for stands above one that contains it ("GDP" above "GDP per capita").
-"""
+term asked for stands above one that contains it ("GDP" above "GDP per capita")."""
 
 from __future__ import annotations
 
@@ -132,8 +131,7 @@ class _Phrases:
 class IndicatorIndex:
     """Compares questions with headings and labels. Thread-safe.
 
-    ``glossary`` returns the library's entries, the same object until they change.
-    """
+    ``glossary`` returns the library's entries, the same object until they change."""
 
     def __init__(
         self, embedder: Embedder, analyzer: Analyzer, glossary: Callable[[], Sequence[GlossaryEntry]] = tuple
@@ -157,8 +155,7 @@ class IndicatorIndex:
         """Return how near each heading is to what is asked, by its best phrase or one of its labels'.
 
         ``labels``: those of each heading in the data, compared by words alone. None for an empty heading. Raises
-        EmbeddingError.
-        """
+        EmbeddingError."""
         topic_words, compared = self._compared(topic, [(name, None) for name in headings if name], request)
         nearness: dict[str, Near] = {}
         for (name, _), near in compared.items():

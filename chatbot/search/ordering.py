@@ -2,8 +2,7 @@
 in the edition that is asked.
 
 Names that the scope has already are left out of the search: they distinguish nothing. Both orders are this product's
-own, measured in benchmarks/README.md; a seed's preset has neither.
-"""
+own, measured in benchmarks/README.md; a seed's preset has neither."""
 
 from __future__ import annotations
 
@@ -57,8 +56,7 @@ class SearchText:
     """``question`` reads as one, for vectors of passages; ``topic`` has nothing of what the scope says, for words.
 
     ``figure_years`` and ``editions`` are those the question names, whether or not the scope has them. ``foreign``: it
-    is in another language than the keywords of the reports. ``prose``: it asks why or how, which no heading names.
-    """
+    is in another language than the keywords of the reports. ``prose``: it asks why or how, which no heading names."""
 
     question: str
     topic: str
@@ -71,8 +69,7 @@ class SearchText:
 def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
     """Return a question without what its scope says; as it is, where nothing would be left.
 
-    ``language``: of the reports.
-    """
+    ``language``: of the reports."""
     query = reading.text
     foreign = language == "english" and is_foreign(query)
     keys, years, documents = keys_of(scope), scope.get(YEAR), scope.get("document_name")
@@ -109,8 +106,7 @@ class Refiner:
     """Orders what is found by heading and by edition. Thread-safe.
 
     ``weight`` is that of the headings' standardised similarity beside the standardised score before; without an
-    ``index`` headings order nothing. ``language``: of the reports. ``general``: the collection of general documents.
-    """
+    ``index`` headings order nothing. ``language``: of the reports. ``general``: the collection of general documents."""
 
     def __init__(
         self, catalog: Catalog, index: IndicatorIndex | None, *, weight: float, language: str, general: str = ""

@@ -83,8 +83,7 @@ class Retriever:
         """``settings``: of a search without its own. ``unsettled``, ``position``, ``known``: see `settled_search`.
 
         ``reranker`` returns the reranker of a name, None for none.
-        ``refiner``: for methods that may be refined; None = none is.
-        """
+        ``refiner``: for methods that may be refined; None = none is."""
         self._store = store
         self._embedder = embedder
         self._settings = settings
@@ -114,8 +113,7 @@ class Retriever:
 
         Raises:
             UnknownNameError: no such method.
-            DependencyError: the embedder, the search or the reranker failed.
-        """
+            DependencyError: the embedder, the search or the reranker failed."""
         settings = settings or self._settings
         chosen = RETRIEVAL_METHODS.builder(RETRIEVAL_METHODS.check(method, field="retrieval_method"))(settings)
         reranker = reranker or self._reranker(settings.reranker)
@@ -256,8 +254,7 @@ def settled_search(
     While a report is written or removed, the store may hold passages of another version of it. Their matches are
     dropped after the search, and the search is widened by what was dropped, so that no result gets shorter.
     ``search(n)`` returns up to n matches of each kind; ``unsettled()`` the versions that may be seen, as they are at
-    this ``position()`` of the catalog's log, and ``known()`` as they were read in this request before.
-    """
+    this ``position()`` of the catalog's log, and ``known()`` as they were read in this request before."""
     before, visible = position(), (known or unsettled)()
     for _ in range(TRIES):
         matches, dropped = _widened(search, count, visible) if visible else (search(count), False)

@@ -67,8 +67,7 @@ class ScopeResolver:
 
         Raises:
             InvalidRequestError: a field, type, value or collection is unknown, a list is empty, or no report can
-                satisfy both.
-        """
+                satisfy both."""
         conditions: dict[str, Condition] = {}
         for field, value in (filters or {}).items():
             if field not in self._fields:

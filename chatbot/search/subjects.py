@@ -65,8 +65,7 @@ def missing_figures(
     can say so.
 
     ``hits`` are of a search for the question inside ``scope``. An edition of such a year is quoted instead, with the
-    year that its figures are of; what has no years at all is true in any.
-    """
+    year that its figures are of; what has no years at all is true in any."""
     if not (named_years := reading.figure_years):
         return None
     topic = remove_names(reading.text, reading.names)

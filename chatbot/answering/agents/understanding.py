@@ -2,8 +2,7 @@
 the scope that follows (R-D4).
 
 One place for all modes. What it finds is answered here, or said above the agent's answer. Greetings, terms of the
-glossary and questions about the library itself (which reports, countries and years there are) need no search.
-"""
+glossary and questions about the library itself (which reports, countries and years there are) need no search."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
@@ -95,9 +94,9 @@ def list_facets(query: FacetQuery) -> Json:
         one["code"] = numeric_code(str(one["value"]))
     facets["next"] = query.next(max(facets["total"].values(), default=0))
     if not query.field:
-        in_one = Counter(record.collection for record in storage.documents.index().inside(scope.within(())))
+        in_one = storage.documents.index().collections(scope.within(()))
         names = [one.name for one in storage.collections if limit.holds(one.name)]
-        counts = [(name, in_one[name] + in_one[SEVERAL]) for name in names]
+        counts = [(name, in_one.get(name, 0) + in_one.get(SEVERAL, 0)) for name in names]
         facets[COLLECTIONS] = [{"value": name, "documents": count} for name, count in counts if count]
     return facets
 

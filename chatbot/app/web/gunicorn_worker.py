@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -38,13 +40,46 @@ class LoopWorker(Worker):  # type: ignore[misc]
             close_app(self.wsgi)
 
 
+ACCEPT_PAUSE, LONGEST_ACCEPT_PAUSE = 0.001, 0.005
+"""Seconds after each connection, for each request in progress: meanwhile another worker takes the next one. Without
+them the worker that wakes first takes all that come at the same moment."""
+
+
 class _Beating(Server):
     def __init__(self, worker: Worker, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._worker = worker
+        self._tasks = set[asyncio.Task[None]]()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup([])
+        self._tasks |= {asyncio.create_task(self._accept(listening)) for listening in sockets or ()}
+
+    async def _accept(self, listening: socket.socket) -> None:
+        listening.setblocking(False)
+        while True:
+            with contextlib.suppress(OSError):  # the client has left, or too many files are open
+                connection, _ = await asyncio.get_running_loop().sock_accept(listening)
+                opening = asyncio.create_task(self._open(connection))
+                self._tasks.add(opening)
+                opening.add_done_callback(self._tasks.discard)
+            busy = 1 + len(self.server_state.tasks)
+            await asyncio.sleep(min(busy * ACCEPT_PAUSE, LONGEST_ACCEPT_PAUSE))
+
+    async def _open(self, connection: socket.socket) -> None:
+        config = self.config
+        protocol = config.http_protocol_class(
+            config=config, server_state=self.server_state, app_state=self.lifespan.state
+        )  # type: ignore[call-arg]
+        if connection.family != socket.AF_UNIX:  # else each part of a response waits until the one before has arrived
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with contextlib.suppress(OSError):  # the client has left, or does not speak TLS
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, connection, ssl=config.ssl)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Work and requests come to their end at the same time: gunicorn waits no longer for both than for one."""
+        for task in self._tasks:
+            task.cancel()
         stop_work(self._worker.wsgi)
         await super().shutdown(sockets)
 

@@ -3,7 +3,6 @@ takes it as a worker class (`gunicorn_worker.LoopWorker`)."""
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import socket
@@ -16,7 +15,6 @@ from typing import Any
 
 import uvicorn
 from flask import Flask
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...config.settings import MEGABYTE, Settings
 from ...domain.errors import ChatbotError, DependencyError
@@ -39,18 +37,6 @@ FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 """Seconds between two attempts."""
 
 
-class NoDelayProtocol(H11Protocol):
-    """Sends what is written at once (TCP_NODELAY). Otherwise each part of a response waits until the client has
-    acknowledged the part before, which takes 40 ms. asyncio sets the option only where the listening socket names its
-    protocol, and gunicorn's sockets do not."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        connection = transport.get_extra_info("socket")
-        if connection.family in {socket.AF_INET, socket.AF_INET6}:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        super().connection_made(transport)
-
-
 class Server(uvicorn.Server):
     """Serves one application on listening sockets."""
 
@@ -64,7 +50,7 @@ class Server(uvicorn.Server):
         )
         super().__init__(
             uvicorn.Config(
-                front, http=NoDelayProtocol, ws="none", lifespan="off", interface="asgi3", log_config=None,
+                front, http="h11", ws="none", lifespan="off", interface="asgi3", log_config=None,
                 access_log=False, proxy_headers=False, server_header=False, backlog=BACKLOG,
                 timeout_graceful_shutdown=stop_seconds, timeout_keep_alive=int(IDLE_SECONDS),
             )
@@ -104,7 +90,8 @@ class Server(uvicorn.Server):
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, not yet served. Raises OSError: the address is taken or not ours."""
     family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    listening = socket.socket(family, kind)
+    # asyncio sends each part of a response at once (TCP_NODELAY) where the listening socket names its protocol.
+    listening = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":  # there it would let two servers have one port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

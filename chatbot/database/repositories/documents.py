@@ -41,7 +41,9 @@ class ReportIndex:
         self.unsettled: dict[str, str] = {}
         """Reports that are being written or removed, with the version that questions may see ("" = none)."""
         self._ids: dict[str, ByValue] = {field: {} for field in fields}
+        self._order: list[tuple[str, str]] = []
         self._all = Holdings()
+        self._collections = Counter[str]()
         self._kept: dict[tuple[str, Scope], Any] = {}
 
     def changed(self, changes: Mapping[str, DocumentRecord | None]) -> ReportIndex:
@@ -49,11 +51,11 @@ class ReportIndex:
         old = [self.records[id] for id in changes if id in self.records]
         new = [record for record in changes.values() if record is not None]
         after = ReportIndex(self._ids)
-        after.records = self.records | {id: record for id, record in changes.items() if record is not None}
-        for id in [id for id, record in changes.items() if record is None]:
-            after.records.pop(id, None)
-        if set(map(_sort_key, old)) != set(map(_sort_key, new)):  # nearly sorted already, so sorting is linear
-            after.records = dict(sorted(after.records.items(), key=lambda item: _sort_key(item[1])))
+        after.records, after._order = self.records | {record.id: record for record in new}, self._order
+        removed, added = set(map(_sort_key, old)), set(map(_sort_key, new))
+        if removed != added:  # nearly sorted already, so sorting is linear
+            after._order = sorted([*(key for key in self._order if key not in removed), *added])
+            after.records = {id: after.records[id] for _, id in after._order}
         unchanged = {id: version for id, version in self.unsettled.items() if id not in changes}
         after.unsettled = unchanged | {r.id: r.visible_version for r in new if r.status != "ready" or r.replacing}
         after._ids = {field: _updated(before, field, old, new) for field, before in self._ids.items()}
@@ -61,7 +63,15 @@ class ReportIndex:
         for records, sign in ((new, 1), (old, -1)):
             counted = Holdings.of((record, chunks_inside(record, Scope())) for record in records)
             after._all = after._all.plus(counted, sign)
+        of_new, of_old = (Counter(record.collection for record in records) for records in (new, old))
+        after._collections = self._collections + of_new - of_old
+        same = [(f"counts {field}", Scope()) for field, ids in after._ids.items() if ids is self._ids[field]]
+        after._kept = {key: kept for key in same if (kept := self._kept.get(key))}
         return after
+
+    def collections(self, scope: Scope) -> Mapping[str, int]:
+        """Count the reports in a scope for each collection."""
+        return Counter(record.collection for record in self.inside(scope)) if scope else self._collections
 
     def inside(self, scope: Scope) -> Sequence[DocumentRecord]:
         """Return the reports in a scope, sorted by title. The list is shared: do not change it."""
@@ -271,7 +281,7 @@ class DocumentRepository:
         total: dict[str, int] = {}
         for name in tuple(fields) or self._fields:
             counts = index.counts(name, scope.without(name))
-            values = [value for value in counts if not q or q.casefold() in str(value).casefold()]
+            values = [value for value in counts if q.casefold() in str(value).casefold()] if q else list(counts)
             total[name] = len(values)
             facets[name] = [{"value": value, "documents": counts[value]} for value in values[offset:end]]
         holdings = index.holdings(scope)
