@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import sys
 import tempfile
 import threading
 import time
@@ -111,6 +113,7 @@ class IngestionWorker(Worker):
         self._tidy = tidy
         self._idle = idle
         self._turns = threading.Semaphore(at_once)
+        self._has_worked = False
         self._cancellations: set[Cancellation] = set()
 
     def close(self) -> None:
@@ -124,8 +127,13 @@ class IngestionWorker(Worker):
             file = self._queue.claim(uuid.uuid4().hex)
             is_done = file is not None and self._work(file)
             if is_done:
+                self._has_worked = True
                 self._tidy()
         if not is_done and threading.current_thread() not in self._helpers:
+            if self._has_worked and sys.platform == "linux":
+                self._has_worked = False
+                with suppress(AttributeError):  # a C library that has no such function
+                    ctypes.CDLL(None).malloc_trim(0)  # returns to the system what reading has freed
             self._idle()
         return is_done
 
