@@ -378,7 +378,7 @@ class TestAnswer:
         chat.say(done(COMPARED, source(1, "Somalia"), source(2), mode="compare", ledger=LEDGER))
         finished(browser, turn)
         table = turn.locator(".answer-body").get_by_role("table")
-        expect(table.get_by_role("columnheader")).to_have_text(["", "Kenya", "Somalia", "Difference"])
+        expect(table.get_by_role("columnheader")).to_have_text(["Kenya", "Somalia", "Difference"])
         expect(table.get_by_role("rowheader")).to_have_text(["People", "Share of the population"])
         box: Any = turn.locator(".answer-body").get_by_role("group", name="Table")
         turn.get_by_text("How this answer was found").click()
