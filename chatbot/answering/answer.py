@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..checking.citations import check
+from ..checking.citations import check, cite
 from ..checking.wording import in_order_of_appearance, without_numbers
 from ..domain import (
     ATTACHMENTS,
@@ -130,15 +130,16 @@ def assemble(
     trace: Trace | None = None,
     glossary: Sequence[GlossaryEntry] = (),
     is_closest: bool = False,
+    is_quoted: bool = False,
     shown: Sequence[int] = (),
 ) -> Answer:
     """Return the answer with its citations, numbered from 1 by appearance, and its trace (`trace_of`).
 
     ``is_closest``: a model was told that the passages are only the closest. If it says first that they do not answer,
-    what follows is no answer. ``shown``: see `in_order_of_appearance`.
+    what follows is no answer. ``is_quoted``: see `cite`. ``shown``: see `in_order_of_appearance`.
     """
     response, context = in_order_of_appearance(response, context, shown)
-    checked = check(response, context, question, glossary)
+    checked = cite(response, context) if is_quoted else check(response, context, question, glossary)
     figures = (replace(each, citation=one.number) for one in checked.citations for each in figures_of(one.hit.chunk))
     return Answer(
         response=response,

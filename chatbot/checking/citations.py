@@ -89,15 +89,31 @@ def check(
     marked = {clause for clause, _ in findings}
     right_cells = {number for one in parts if one.is_cell and one not in marked for number in one.numbers}
     doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers} - right_cells
-    citations = (
-        Citation(number, one.hit, section_of(one, parts), snippet_of(one.hit.chunk.text), number not in doubtful)
-        for number in cited
-        for one in [passages[number]]
-    )
+    citations = _citations([passages[number] for number in cited], parts, doubtful)
     return CheckedAnswer(
-        tuple(citations), tuple(unsupported), marks_in(response, findings),
+        citations, tuple(unsupported), marks_in(response, findings),
         answered=_is_answered(parts, passages.values(), silent), abstains=bool(parts and parts[0].words in silent),
     )  # fmt: skip
+
+
+def cite(response: str, context: Context) -> CheckedAnswer:
+    """Return the citations of a text that a program made of its passages, such as quotations and tables of figures.
+    What they say is not checked: it is theirs."""
+    passages = {passage.number: passage for passage in context.passages}
+    cited = [passages[number] for number in cited_numbers(response) if number in passages]
+    citations = _citations(cited, list(clauses(_beginning(response))) if cited else [])
+    return CheckedAnswer(citations, (), (), answered=bool(cited), abstains=False)
+
+
+def _citations(
+    cited: Iterable[Passage], parts: Sequence[Clause], doubtful: Collection[int] = ()
+) -> tuple[Citation, ...]:
+    return tuple(
+        Citation(
+            one.number, one.hit, section_of(one, parts), snippet_of(one.hit.chunk.text), one.number not in doubtful
+        )
+        for one in cited
+    )
 
 
 def _beginning(response: str) -> str:

@@ -77,13 +77,12 @@ class WritingPlan:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text, and the passages that the model had for it: its citations are checked against these."""
+    """A text, and the passages that the model had for it: unless it quotes, it is checked against these."""
 
     text: str
     context: Context
     truncated: bool = False
-    opening: str = ""
-    """Stands above the text, and cites its first passage as [1]."""
+    is_quoted: bool = False
 
 
 def quotations(
@@ -208,10 +207,11 @@ def answer_from(
         yield TokenEvent(note)
     written = yield from write(run, context, way)
     text, below = way.finish(written.text, written.context) if way.finish else (written.text, "")
-    answer = conclude(run, scope, note + text, hits, written.context, truncated=written.truncated)
-    parts = filter(None, [written.opening, answer.response, below, unread])
-    marks = tuple(mark.moved(len(f"{written.opening}\n\n")) for mark in answer.marks if written.opening)
-    yield AnswerEvent(replace(answer, response="\n\n".join(parts), marks=marks or answer.marks))
+    answer = conclude(
+        run, scope, note + text, hits, written.context, truncated=written.truncated,
+        is_quoted=written.is_quoted,
+    )  # fmt: skip
+    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below, unread]))))
 
 
 def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
@@ -291,14 +291,13 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
 def _quote(
     heading: str, quoting: Callable[[Context], str], context: Context, opening: Callable[[Passage], str] | None = None
 ) -> Generator[Event, None, Written]:
-    quoted, sentence = quoting(context), ""
+    """``opening``: a sentence from the first passage that is quoted, or ""; it stands above the rest."""
+    quoted = quoting(context)
     first = cited_numbers(quoted)[:1] if opening else []
-    for passage in context.passages:
-        if opening and passage.number in first:
-            sentence = opening(passage)
-    text = "\n\n".join(filter(None, [heading, quoted]))
-    yield TokenEvent("\n\n".join(filter(None, [sentence, text])))
-    return Written(text, context, opening=sentence.replace(f"[{first[0]}]", "[1]") if first else "")
+    sentence = next((opening(one) for one in context.passages if one.number in first), "") if opening else ""
+    text = "\n\n".join(filter(None, [sentence, heading, quoted]))
+    yield TokenEvent(text)
+    return Written(text, context, is_quoted=True)
 
 
 def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
@@ -395,8 +394,9 @@ def conclude(
     context: Context = Context(),  # noqa: B008  # frozen and empty
     *,
     truncated: bool = False,
+    is_quoted: bool = False,
 ) -> Answer:
-    """The answer with its citations checked, its trace, and what ended it early."""
+    """The answer with its citations checked (or not: `cite`), its trace, and what ended it early."""
     trace = replace(
         trace_of(run.question),
         hits=tuple(hits),
@@ -408,9 +408,9 @@ def conclude(
         truncated=truncated,
         closest_only=run.closest_only,
     )
-    glossary = run.resources.glossary() if context.passages else ()
+    glossary = run.resources.glossary() if context.passages and not is_quoted else ()
     is_closest = run.closest_only and run.has_model
     return assemble(
         run.question, response, scope=scope, context=context, trace=trace, glossary=glossary, is_closest=is_closest,
-        shown=run.numbering.order,
+        is_quoted=is_quoted, shown=run.numbering.order,
     )  # fmt: skip
