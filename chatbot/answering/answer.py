@@ -116,24 +116,19 @@ def not_found(scope: ScopeSummary, closest: Sequence[SearchHit], say: Say = in_e
     return text
 
 
-def trace_of(question: Question) -> Trace:
-    """Return the trace of an answer without a search."""
-    return Trace(question.mode, question.retrieval_method, question.search_text)
-
-
 def assemble(
     question: Question,
     response: str,
     *,
     scope: ScopeSummary,
+    trace: Trace,
     context: Context = Context(),  # noqa: B008  # frozen and empty
-    trace: Trace | None = None,
     glossary: Sequence[GlossaryEntry] = (),
     is_closest: bool = False,
     is_quoted: bool = False,
     shown: Sequence[int] = (),
 ) -> Answer:
-    """Return the answer with its citations, numbered from 1 by appearance, and its trace (`trace_of`).
+    """Return the answer with its citations, numbered from 1 by appearance.
 
     ``is_closest``: a model was told that the passages are only the closest. If it says first that they do not answer,
     what follows is no answer. ``is_quoted``: see `cite`. ``shown``: see `in_order_of_appearance`.
@@ -146,7 +141,7 @@ def assemble(
         answered=checked.answered and not (checked.abstains and is_closest),
         citations=checked.citations,
         scope=scope,
-        trace=trace or trace_of(question),
+        trace=trace,
         unsupported=checked.unsupported,
         marks=checked.marks,
         figures=tuple(newest_marked(figures)[:MOST_CITED_FIGURES]),

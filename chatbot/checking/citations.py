@@ -8,7 +8,7 @@ cited figures is supported. In doubt nothing is marked."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -16,15 +16,16 @@ from itertools import chain, groupby
 
 from ..domain import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
 from ..domain.figures import GlossaryEntry
-from ..language import lowered
+from ..language import analyzer, lowered
 from ..language.figures import Date, comma_decimals, date_stands, dates, figures, unify_signs
+from ..models.chat.extractive import Statement, statements
 from .amounts import MAX_TERMS, Amount, amounts, is_calculated
-from .clauses import Clause, clauses, marks_in, section_of
+from .clauses import Clause, clauses, marks_in
 from .contradictions import Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .foreign import Foreign, Headings, foreign_speakers, headings_of
 from .rows import row_defects
-from .wording import QUOTATION, cited_numbers, is_quoted, pattern, quotations, stem, stems, unify_brackets
+from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, stems, unify_brackets
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
@@ -48,6 +49,8 @@ MAX_MISSING = 50
 """Figures of a clause that may be wrong before the rest is not taken for calculated."""
 MAX_LABEL_CHARACTERS = 60
 """A longer line without a full stop is no label."""
+MIN_SHARED_WORDS = 2
+"""Words that a clause shares with a sentence that it is taken from."""
 PARAPHRASE_SHARE = 0.5
 """Share of a sentence's words that a passage must have for the sentence to be taken from it."""
 
@@ -89,9 +92,10 @@ def check(
     marked = {clause for clause, _ in findings}
     right_cells = {number for one in parts if one.is_cell and one not in marked for number in one.numbers}
     doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers} - right_cells
-    citations = _citations([passages[number] for number in cited], parts, doubtful)
+    words = {number: clause.words for clause in reversed(parts) for number in clause.numbers}
     return CheckedAnswer(
-        citations, tuple(unsupported), marks_in(response, findings),
+        _citations([passages[number] for number in cited], words, doubtful), tuple(unsupported),
+        marks_in(response, findings),
         answered=_is_answered(parts, passages.values(), silent), abstains=bool(parts and parts[0].words in silent),
     )  # fmt: skip
 
@@ -99,21 +103,44 @@ def check(
 def cite(response: str, context: Context) -> CheckedAnswer:
     """Return the citations of a text that a program made of its passages, such as quotations and tables of figures.
     What they say is not checked: it is theirs."""
+    words = {number: line for line in reversed(response.splitlines()) for number in cited_numbers(line)}
     passages = {passage.number: passage for passage in context.passages}
     cited = [passages[number] for number in cited_numbers(response) if number in passages]
-    citations = _citations(cited, list(clauses(_beginning(response))) if cited else [])
-    return CheckedAnswer(citations, (), (), answered=bool(cited), abstains=False)
+    return CheckedAnswer(_citations(cited, words), (), (), answered=bool(cited), abstains=False)
 
 
 def _citations(
-    cited: Iterable[Passage], parts: Sequence[Clause], doubtful: Collection[int] = ()
+    cited: Iterable[Passage], words: Mapping[int, str], doubtful: Collection[int] = ()
 ) -> tuple[Citation, ...]:
+    """``words``: what cites each passage first, by number."""
     return tuple(
         Citation(
-            one.number, one.hit, section_of(one, parts), snippet_of(one.hit.chunk.text), one.number not in doubtful
+            one.number, one.hit, section_of(one, words.get(one.number, "")), snippet_of(one.hit.chunk.text),
+            one.number not in doubtful,
         )
         for one in cited
-    )
+    )  # fmt: skip
+
+
+def section_of(passage: Passage, words: str) -> str:
+    """Return the heading of the sentence that these words are taken from, since a passage may span several. Return the
+    passage's own section, with those above it, if that is the heading or the sentence cannot be told."""
+    chunk = passage.hit.chunk
+    has_headings = any("\n" in block for block in chunk.text.split("\n\n")[1:])
+    candidates = statements(passage) if words and has_headings else []
+    if len({one.heading for one in candidates}) < 2:
+        return chunk.section
+    quoted, terms = quotations(words), analyzer("english").terms
+    terms_of_words = set(terms(words))
+
+    def nearness(one: Statement) -> tuple[int, int]:
+        text = normalise(one.text)
+        return sum(is_quoted(quote, text) for quote in quoted), len(terms_of_words.intersection(terms(one.whole)))
+
+    best = max(candidates, key=nearness)
+    quotes, shared = nearness(best)
+    is_own = best.heading == chunk.heading
+    return chunk.section if is_own or not (quotes or shared >= MIN_SHARED_WORDS) else best.heading
 
 
 def _beginning(response: str) -> str:

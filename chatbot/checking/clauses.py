@@ -1,5 +1,5 @@
 """Split an answer into clauses, each with the passages it cites: the text before a [n], a table cell, a sentence. Also
-finds the heading in a passage for a clause, since a passage may span several, and the places of findings."""
+finds the places of findings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from itertools import compress, count, pairwise
 from typing import NamedTuple
 
-from ..domain import Mark, Passage
-from ..language import analyzer, sentences
+from ..domain import Mark
+from ..language import sentences
 from ..language.figures import MONTHS
-from ..models.chat.extractive import Statement, statements
 from .contradictions import Defect
 from .tables import without_tables
-from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, is_quoted, normalise, quotations, strip_marks
+from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, strip_marks
 
 _LIST_MARK = re.compile(
     r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)", re.MULTILINE
@@ -41,8 +40,6 @@ MAX_TRIES = 50
 _BEGINS = re.compile(r"(?<![^\W_])(?<!\d[.,](?=\d))")
 _ENDS = re.compile(r"(?![^\W_])(?!(?<=\d)[.,]\d)")
 """Places at which no word and no number goes on."""
-MIN_SHARED_WORDS = 2
-"""Words that a clause shares with a sentence that it is taken from."""
 
 
 class Clause(NamedTuple):
@@ -112,28 +109,6 @@ def _words(text: str) -> str:
 
 def _as_read(text: str) -> str:
     return " ".join(strip_marks(text).replace("|", " ").split())
-
-
-def section_of(passage: Passage, parts: Sequence[Clause]) -> str:
-    """Return the heading of the sentence that the first clause citing this passage is taken from. Return the passage's
-    own section, with those above it, if that is the heading or the sentence cannot be told."""
-    chunk = passage.hit.chunk
-    first = next((clause for clause in parts if passage.number in clause.numbers), None)
-    has_headings = any("\n" in block for block in chunk.text.split("\n\n")[1:])
-    candidates = statements(passage) if first and has_headings else []
-    if first is None or len({one.heading for one in candidates}) < 2:
-        return chunk.section
-    quoted, terms = quotations(first.words), analyzer("english").terms
-    words = set(terms(first.words))
-
-    def nearness(one: Statement) -> tuple[int, int]:
-        text = normalise(one.text)
-        return sum(is_quoted(quote, text) for quote in quoted), len(words.intersection(terms(one.whole)))
-
-    best = max(candidates, key=nearness)
-    quotes, shared = nearness(best)
-    is_own = best.heading == chunk.heading
-    return chunk.section if is_own or not (quotes or shared >= MIN_SHARED_WORDS) else best.heading
 
 
 # Where the findings of a clause are in the answer: clauses are read without Markdown, answers shown with it.

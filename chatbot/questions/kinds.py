@@ -6,8 +6,7 @@ and overviews, which no passage answers, are read as bags of words: all their wo
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -34,13 +33,6 @@ _FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _FRACTION = pattern(rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b")
 _PROSE, _AMOUNT = pattern("{prose}"), pattern(r"\b(?:{how_much}\b|{wh_amount}\b)")
 _ADVICE = pattern(r"\b{advice}\b")
-
-Topic = Literal["reports", "countries", "years"]
-LIBRARY_QUESTIONS: Mapping[Topic, re.Pattern[str]] = {
-    "reports": pattern(r"^(?:please\s+)?{list_reports}{of_library}$"),
-    "countries": pattern(r"^(?:please\s+)?{list_countries}{of_library}$"),
-    "years": pattern(r"^(?:please\s+)?{list_years}{of_library}$"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +178,28 @@ _VERIFIES = pattern(r"\b{verifies}\b")
 def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]:
     text = remove_names(question, names).replace("’", "'").replace("'s", " is ")
     return set(LETTERS_PATTERN.findall(text.lower())) - {"s"}
+
+
+Topic = Literal["reports", "countries", "years"]
+_TOPICS: dict[Topic, frozenset[str]] = {
+    "reports": words("reports_words"), "countries": words("countries_words"), "years": words("years_words")
+}  # fmt: skip
+_CONTENT = words("content_of_library_words")
+_LIBRARY = words("library_words") | _CONTENT
+_OF_LIBRARY = _LIBRARY.union(words("beside_library_words"), *_TOPICS.values())
+
+
+def topic_of(question: str, reading: Reading) -> Topic | None:
+    """Return what a question asks about the library; None if it asks about anything else besides names of a scope."""
+    all_words = _words_of(question, [*reading.countries, *reading.every_year])
+    if not all_words <= _OF_LIBRARY:
+        return None
+    by_place = sorted((question.lower().find(word), one) for one in _TOPICS for word in all_words & _TOPICS[one])
+    topics = list(dict.fromkeys(topic for _, topic in by_place))
+    if not topics:
+        return "reports" if all_words & _CONTENT or all_words >= {"you", "have"} else None
+    there = topics[0] != "countries" and not all_words.isdisjoint({"there", "exist"})
+    return topics[0] if there or len(topics) > 1 or not all_words.isdisjoint(_LIBRARY) else None
 
 
 def asks_of_all(question: str) -> bool:

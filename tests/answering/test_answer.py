@@ -8,7 +8,7 @@ import pytest
 
 from chatbot.answering.answer import CONTEXT_HEADING, as_set, assemble, general_prompt, not_found, prompt_for
 from chatbot.config.settings import Settings
-from chatbot.domain import Message, Question, Range, Scope, ScopeSummary, Values
+from chatbot.domain import Message, Question, Range, Scope, ScopeSummary, Trace, Values
 from chatbot.models.prompts import unmarked
 from tests.checking.conftest import chunk, context, hits
 
@@ -102,5 +102,6 @@ def test_what_comes_closest_is_no_answer() -> None:
     text = "The passages do not give the rents of Nairobi. Closest: rents rose by 2.09% in Kenya [1]."
     for is_closest in (True, False):
         shown = context("Rents rose by 2.09%.")
-        answer = assemble(question(), text, scope=ScopeSummary(Scope(), 1, 1), context=shown, is_closest=is_closest)
+        scope, trace = ScopeSummary(Scope(), 1, 1), Trace("direct", "hybrid", text)
+        answer = assemble(question(), text, scope=scope, trace=trace, context=shown, is_closest=is_closest)
         assert answer.answered is not is_closest

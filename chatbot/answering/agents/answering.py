@@ -25,6 +25,7 @@ from ...domain import (
     SourcesEvent,
     StepTiming,
     TokenEvent,
+    Trace,
     Values,
 )
 from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
@@ -38,8 +39,8 @@ from ...search.pipeline import with_rank
 from ...search.relevance import best_score
 from ...search.scope import describe, nearest_scope, selectable_collections
 from ...search.subjects import missing_figures
-from ..answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for, trace_of
-from ..context import CONTEXT_MARGIN, Neighbourhood, build_context, only
+from ..answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for
+from ..context import Neighbourhood, build_context, only
 from .budget import Allowance
 from .run import AgentRun
 from .searches import distinct
@@ -132,8 +133,7 @@ def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     """`open_scope` for agents with several searches. The model may narrow the scope to some collections. That takes one
     call, none if there is no choice. The scope that the person chose is never left, and a collection that cannot be
     chosen is searched, too. A reply that cannot be read, or chooses nothing, leaves all."""
-    scope = yield from open_scope(run)
-    if scope is None:
+    if (scope := (yield from open_scope(run))) is None:
         return None
     if not scope.documents and not run.question.scope and _is_library_empty(run):
         yield from answer_empty(run, scope, ())
@@ -190,15 +190,16 @@ def answer_from(
 ) -> Iterator[Event]:
     """Answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
     started = time.perf_counter()
-    hits, left = with_rank(hits), run.spending.tokens_left
-    most = tokens or run.settings.context_tokens
-    budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-    margin = CONTEXT_MARGIN if run.has_model else 0  # quotations have no use for what stands around a passage
-    context = build_context(hits, around or run.resources.store, budget_tokens=budget, margin=margin)
-    context = replace(context, reports=scope.documents)
+    hits = with_rank(hits)
+    context = Context(tuple(Passage(hit.rank, hit, hit.chunk.text) for hit in hits), reports=scope.documents)
+    if run.has_model:  # quotations have no use for what stands around a passage
+        left, most = run.spending.tokens_left, tokens or run.settings.context_tokens
+        budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
+        context = build_context(hits, around or run.resources.store, budget_tokens=budget)
+        context = replace(context, reports=scope.documents)
+        if budget < most:
+            yield from note_left_out(run, len(context.passages), len(hits))
     run.spending.add(StepTiming.since("context", started))
-    if budget < most:
-        yield from note_left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
     unread = _unread_advice(run, hits[0].chunk)
     notes = ["" if unread else _language_advice(run), run.say(CLOSEST) if run.closest_only else ""]
@@ -230,17 +231,15 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
         ChatModelError: the model failed, and there is nothing to quote or hope for.
         BudgetExhaustedError: the day's tokens were used up before this question began.
     """
-    if way.quoting is not None and not run.has_model:
-        return (yield from _quote(run.say(way.header) if way.header else "", way.quoting, context))
     quoting = way.quoting or partial(quotations, run, run.question.search_text)
     if stopper := run.spending.stops_answer():
         yield from run.stop(stopper)
         return (yield from _quote(f"{run.why_stopped} {run.say(INSTEAD)}", quoting, context))
     yield run.step("generate", "Writing the answer")
     model, allowance = run.resources.chat_model, Allowance(run.spending, keep=0)
-    if isinstance(model, Quoter):  # no prompt, no reply to be read
+    if isinstance(model, Quoter) or (way.quoting and not run.has_model):  # no prompt, no reply to be read
         started = time.perf_counter()
-        written = yield from _quote(run.say(HEADER), quoting, context, way.opening)
+        written = yield from _quote(run.say(way.header) if way.header else "", quoting, context, way.opening)
         run.spending.add(StepTiming.since("generate", started))
         return written
     steps, written, shown = list[StepTiming](), Written("", context), context
@@ -397,8 +396,11 @@ def conclude(
     is_quoted: bool = False,
 ) -> Answer:
     """The answer with its citations checked (or not: `cite`), its trace, and what ended it early."""
-    trace = replace(
-        trace_of(run.question),
+    question = run.question
+    trace = Trace(
+        question.mode,
+        question.retrieval_method,
+        question.search_text,
         hits=tuple(hits),
         threshold=run.threshold,
         pipeline=run.pipeline,
@@ -411,6 +413,6 @@ def conclude(
     glossary = run.resources.glossary() if context.passages and not is_quoted else ()
     is_closest = run.closest_only and run.has_model
     return assemble(
-        run.question, response, scope=scope, context=context, trace=trace, glossary=glossary, is_closest=is_closest,
+        question, response, scope=scope, context=context, trace=trace, glossary=glossary, is_closest=is_closest,
         is_quoted=is_quoted, shown=run.numbering.order,
     )  # fmt: skip

@@ -29,9 +29,6 @@ from ..figure_words import Rendered, render
 from .answering import WritingPlan, answer_from
 from .run import AgentRun
 
-TABLE_TOKENS = 6000
-"""Tokens of the passages that a table cites: of all countries they are short."""
-
 
 def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered | None) -> Generator[Event, None, bool]:
     """Answer with a table if a question has one, without a language model, which gets it as a source.
@@ -39,10 +36,9 @@ def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered | Non
     if rendered is None:
         return False
     yield run.step("figures", f"Read {len(rendered.figures)} figures from {len(rendered.chunk_ids)} passages")
-    hits = passages_of(run, rendered)
-    if hits:
+    if hits := passages_of(run, rendered):
         way = WritingPlan(quoting=lambda context: rendered.text, header="")
-        yield from answer_from(run, scope, hits, way, tokens=TABLE_TOKENS)
+        yield from answer_from(run, scope, hits, way)
     return bool(hits)
 
 

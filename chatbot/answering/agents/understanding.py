@@ -26,12 +26,12 @@ from ...domain import (
 )
 from ...domain.protocols import Agent, Catalog
 from ...domain.request import RequestContext
-from ...domain.scope import Named, Reading
+from ...domain.scope import Reading
 from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
 from ...language.words import CODES, NAMES_OF_CODES, Say, counted, in_english
-from ...questions.kinds import LIBRARY_QUESTIONS, Topic, asks_what_it_is_about, small_talk
-from ...questions.reading import COUNTRY, YEAR, list_in_words, name_in_words, read_names, remove_names, values_of
+from ...questions.kinds import Topic, asks_what_it_is_about, small_talk, topic_of
+from ...questions.reading import COUNTRY, YEAR, list_in_words, name_in_words, read_names, values_of
 from ...search.indicators import Glossary
 from ...search.scope import describe, summarise, values_inside
 from ...search.subjects import everything_asked, missing_subject, suggest_scope
@@ -42,6 +42,7 @@ NOTHING_ASKED = (
     "I answer questions from the {reports} here and show the passage behind each claim. Ask for a figure, a "
     "comparison, a ranking, a change over the years or a reason."
 )
+MOST_LISTED = 20
 _PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
 
 
@@ -178,24 +179,6 @@ def page_in(text: str, catalog: Catalog) -> int | None:
     page = pages.pop() if len(pages) == 1 else 0
     longest = max((record.pages or 0 for record in catalog.all()), default=0) if page else 0
     return page if 1 <= page <= longest else None
-
-
-MOST_LISTED = 20
-
-_LINK = re.compile(r"\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,?.!&]", re.IGNORECASE)
-_AT_THE_END = re.compile(r"(?:\s*(?:\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,&]))+$", re.IGNORECASE)
-
-
-def topic_of(question: str, reading: Reading) -> Topic | None:
-    """Return what a question asks about the library; None if it asks about anything else besides names of a scope."""
-    wording = question.strip().rstrip("?.! ").replace("’", "'")
-    named: list[Named] = [*reading.countries, *reading.every_year]
-    if named:
-        first = min(name.start for name in named)
-        if _LINK.sub("", remove_names(wording, named)[first:]).strip():
-            return None
-        wording = _AT_THE_END.sub("", wording[:first].rstrip())
-    return next((topic for topic, wordings in LIBRARY_QUESTIONS.items() if wordings.match(wording)), None)
 
 
 def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:

@@ -12,7 +12,7 @@ from chatbot.answering.agents.understanding import Understanding
 from chatbot.answering.answer import assemble
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
-from chatbot.domain import Answer, AnswerEvent, ScopeSummary
+from chatbot.domain import Answer, AnswerEvent, ScopeSummary, Trace
 from chatbot.domain.request import RequestContext
 from chatbot.library.derived import read_glossary
 from chatbot.library.sources import Source
@@ -50,7 +50,8 @@ def ask(services: Services, text: str, **filters: object) -> Answer:
     agent = SimpleNamespace(run=lambda question, *, request: ())
     understanding = Understanding(agent, services.runtime.resources, services.answering.glossary)
     *_, last = [None, *understanding.run(asked, request=RequestContext())]
-    return last.answer if isinstance(last, AnswerEvent) else assemble(asked, "", scope=ScopeSummary(asked.scope, 0, 0))
+    summary, trace = ScopeSummary(asked.scope, 0, 0), Trace("direct", "hybrid", text)
+    return last.answer if isinstance(last, AnswerEvent) else assemble(asked, "", scope=summary, trace=trace)
 
 
 @pytest.mark.parametrize(("text", "meaning"), CASES["a meaning comes from the glossary"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.answering.agents.understanding import MOST_LISTED, library_answer, topic_of
+from chatbot.answering.agents.understanding import MOST_LISTED, library_answer
 from chatbot.domain import Scope, Values
+from chatbot.questions.kinds import topic_of
 from chatbot.questions.reading import read_names
 from tests.data import cases
 from tests.questions.reports import REPORTS, Reports
@@ -15,18 +16,14 @@ CASES = cases(__file__)
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
 
 
-def topic(question: str) -> str | None:
-    return topic_of(question, read_names(question, REPORTS))
-
-
 @pytest.mark.parametrize(("question", "expected"), CASES["questions_about_the_library"])
 def test_questions_about_the_library(question: str, expected: str) -> None:
-    assert topic(question) == expected
+    assert topic_of(question, read_names(question, REPORTS)) == expected
 
 
 @pytest.mark.parametrize("question", CASES["ordinary_questions"])
 def test_ordinary_questions(question: str) -> None:
-    assert topic(question) is None
+    assert topic_of(question, read_names(question, REPORTS)) is None
 
 
 def test_the_reports_of_a_scope() -> None:
