@@ -72,8 +72,7 @@ _FORM_WORDS, _IDLE_WORDS, _UNTOLD_WORDS = map(words, ("form_again_words", "idle_
 class State:
     """The topic of a conversation: the last question in full, with its countries and years.
 
-    ``together``: the countries of which the same was asked one after the other, those of the last question included.
-    """
+    ``together``: the countries of which the same was asked one after the other, those of the last question included."""
 
     question: str
     reading: Reading

@@ -51,8 +51,7 @@ class Bound:
 class Request:
     """``topic``: the question without its names and without the words that only say what kind it is.
 
-    ``most``: how many of a ranking, 0 = not said. ``average``: of an aggregate, else the total.
-    """
+    ``most``: how many of a ranking, 0 = not said. ``average``: of an aggregate, else the total."""
 
     kind: Kind
     topic: str

@@ -57,8 +57,7 @@ def find_countries(
 
     ``also``: names that are no countries of ISO 3166. ``codes``: ISO-3 codes of the library's countries. Others are
     found by a misspelt name only where it is written as one and sounds right ("Tanzannia"). Any other word in capitals
-    is a code only beside a country or the word "country".
-    """
+    is a code only beside a country or the word "country"."""
     candidates = list(_find(text, _lookup(also, is_foreign(text)), misspelt=misspelt))
     certain = [country for country, is_code in candidates if not is_code or codes.issuperset(country.keys)]
     certain += [country for country, is_code in candidates if is_code and _COUNTRY_WORD.search(text[: country.start])]

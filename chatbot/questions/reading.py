@@ -50,8 +50,7 @@ _ASKS = pattern(
 def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading:  # noqa: B008  # frozen and empty
     """Return what a question names: countries of ISO 3166 and of the data, years, the title of a report.
 
-    ``scope``: "the latest report" is one of its reports, and a country outside of it counts as one without a report.
-    """
+    ``scope``: "the latest report" is one of its reports, and a country outside of it counts as one without a report."""
     by_key = _by_key(tuple(catalog.values(COUNTRY)))
     countries = find_countries(text, by_key.without_code, frozenset(by_key.values))[:MAX_COUNTRIES]
     about = _subjects(text, countries, catalog, scope)
@@ -211,7 +210,7 @@ DASH = " - "
 """Separators between a thing and one of its parts in headings."""
 HEADING_NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d\d?(?:\.\d+)*|[IVXL]+)[.:)]?\s+", re.IGNORECASE)
 """Nobody asks about "2 Money"."""
-OF_ANY_QUESTION = words("idle_words") | words("dependent_words")
+OF_ANY_QUESTION = words("idle_words") | words("dependent_words") | words("foreign_asking_words")
 """Words that do not say what a question is about."""
 NEUTRAL_WORDS = words("idle_words") | words("form_words") | words("neutral_words")
 """Words that do not say which figure a question means."""

@@ -57,8 +57,7 @@ class Compressor:
         Raises:
             LoadError: the documents are too long for one question.
             DependencyError: the embedder failed.
-            CancelledError: ``request`` was cancelled.
-        """
+            CancelledError: ``request`` was cancelled."""
         chunks = self._chunks(documents, request)
         started = time.perf_counter()
         texts = [chunk.search_text for chunk in chunks]

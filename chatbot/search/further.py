@@ -33,8 +33,7 @@ def further_questions(
 
     ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose, which is never left. ``search``
     finds the best passages for words in a scope. Where not ``in_english``, questions are names and headings alone:
-    search understands them, and they fit a page in any language.
-    """
+    search understands them, and they fit a page in any language."""
     about, country, year = cited.heading, cited.metadata.get(COUNTRY), cited.metadata.get(YEAR)
     if not about:
         return []

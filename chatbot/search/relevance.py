@@ -3,6 +3,7 @@
 The scores alone separate little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
 reports say of deaths is near to homicides. So the headings count as much as the passages, and three doubts lower the
 closeness, each by as much as `DOUBT`: words that no hit has, a name that the hits lack, and a question for advice.
+A statement that has all words and figures of the question answers it, in any language and however far its heading is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from ..domain import SearchHit
@@ -17,7 +19,7 @@ from ..domain.documents import Calibration
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import Reading
-from ..language import analyzer, language_of, sentences
+from ..language import analyzer_for, language_of, sentences
 from ..questions.kinds import asks_for_advice
 from ..questions.reading import OF_ANY_QUESTION, remove_names
 
@@ -33,15 +35,16 @@ NAMES_SAID = 1 / 3
 """The share of a doubt that is waived if the hits have all names of the question besides those of countries."""
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little can be said."""
-_WORD = re.compile(r"[^\W\d_]\w+")
+_WORD, _NUMBER = re.compile(r"[^\W\d_]\w+"), re.compile(r"\d+(?:[.,]\d+)*")
+_NAME = re.compile(r"(?:(?<=[\w,] )|(?<=[-(]))[A-ZÀ-Þ][^\W\d_A-ZÀ-Þ]+\b")
+"""A word with a capital that begins no sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Scores of one embedding model: below ``floor`` nothing is about the question, above ``threshold`` most is.
 
-    ``floor`` 0: nothing is refused. Both the same: only the floor counts.
-    """
+    ``floor`` 0: nothing is refused. Both the same: only the floor counts."""
 
     floor: float
     threshold: float
@@ -90,8 +93,7 @@ def best_score(hits: Sequence[SearchHit]) -> float:
 class Judge:
     """Decides whether hits answer a question. ``language``: of the reports.
 
-    ``glossary`` returns the entries of the library.
-    """
+    ``glossary`` returns the entries of the library."""
 
     bounds: Bounds
     embedder: Embedder
@@ -105,40 +107,60 @@ class Judge:
             return "nothing"
         if bounds.floor >= bounds.threshold:
             return "answers"
-        is_own_language = language_of(question.text, self.language) == self.language
-        if not (is_own_language or self.embedder.multilingual):
-            return "closest"
+        if not asks_for_advice(question.text) and self._is_said(question, hits[0]):
+            return "answers"
+        language = language_of(question.text, self.language)
+        is_own_language = language == self.language
+        if not (is_own_language or self.embedder.multilingual):  # near by a few equal words: only these count
+            (needed, _), is_read = self._asked(question), language_of(hits[0].chunk.text) == language
+            missing = len(needed - self._said(question, hits)) / max(len(needed), MIN_WORDS)
+            return "answers" if is_read and 1 - DOUBT * missing >= ANSWERS else "closest"
         headings = [hit.heading_score for hit in hits[:HEADINGS] if hit.heading_score is not None]
         nearness = (best + max(headings, default=best)) / 2
         closeness = (nearness - bounds.floor) / (bounds.threshold - bounds.floor)
         if not is_own_language:
             return "answers" if closeness >= ANSWERS else "closest"
-        passage_terms = self._said(hits)
-        if (doubts := self._doubts(question, passage_terms, passage_terms)) and closeness - DOUBT * doubts < CLOSEST:
+        said = self._said(question, hits)
+        if (doubts := self._doubts(question, said, said)) and closeness - DOUBT * doubts < CLOSEST:
             return "nothing"
-        doubts = self._doubts(question, passage_terms, self._said(hits[:1]))
+        doubts = self._doubts(question, said, self._said(question, hits[:1]))
         return "answers" if closeness - DOUBT * doubts >= ANSWERS else "closest"
 
-    def _doubts(self, question: Reading, passage_terms: set[str], first_terms: set[str]) -> float:
-        """Return the share of words that are not in ``passage_terms``, and 1 for each of the other doubts. Less where
-        ``first_terms`` has all names of the question."""
-        terms, topic = analyzer(self.language).terms, remove_names(question.text, question.names)
-        asking = [one for one in sentences(topic) if one.endswith("?")] or [topic]
-        every = [_WORD.findall(one) for one in asking]
-        words = [word for one in every for word in one if word.lower() not in OF_ANY_QUESTION and terms(word)]
-        names = {word for one in every for word in one[1:] if word.istitle() and word in words}
-        if 2 * len(names) > sum(map(len, every)):  # a title, or a language with capitals for nouns
+    def said_first(self, question: Reading, hits: Sequence[SearchHit]) -> list[SearchHit]:
+        """Return the hits; of a question with a name, first those with a sentence or line that says all it asks."""
+        _, names = self._asked(question)
+        return sorted(hits, key=partial(self._is_said, question), reverse=True) if names else list(hits)
+
+    def _is_said(self, question: Reading, hit: SearchHit) -> bool:
+        """Return whether one sentence or line, with its title and headings, has each word and number of a question."""
+        terms, chunk = analyzer_for(question.text, self.language).terms, hit.chunk
+        needed = self._asked(question)[0].union(_NUMBER.findall(question.text))
+        missing = needed.difference(terms(f"{chunk.title} {chunk.section} {chunk.year or ''}"))
+        return len(needed) >= MIN_WORDS and any(map(missing.issubset, map(terms, sentences(chunk.text))))
+
+    def _asked(self, question: Reading) -> tuple[set[str], set[str]]:
+        """Return the terms that say what a question is about, and those of its names; without countries and reports."""
+        terms, topic = analyzer_for(question.text, self.language).terms, remove_names(question.text, question.names)
+        asking = " ".join([one for one in sentences(topic) if one.endswith("?")] or topic.split())
+        every = _WORD.findall(asking)
+        words = [word for word in every if word.lower() not in OF_ANY_QUESTION]
+        names = set(_NAME.findall(" ".join(asking.split()))).intersection(words)
+        if 2 * len(names) > len(every):  # a title, or a language with capitals for nouns
             names = set()
-        missing = [word for word in words if not passage_terms.issuperset(terms(word))]
-        doubts = len(missing) / max(len(words), MIN_WORDS)
+        return set(terms(" ".join(words))), set(terms(" ".join(names)))
+
+    def _doubts(self, question: Reading, said: set[str], said_by_first: set[str]) -> float:
+        """Return the share of terms that are not in ``said``, and 1 for each of the other doubts. Less where
+        ``said_by_first`` has all names of the question."""
+        needed, names = self._asked(question)
+        doubts = len(needed - said) / max(len(needed), MIN_WORDS)
         if names:
-            is_said = all(first_terms.issuperset(terms(name)) for name in names)
-            doubts = max(doubts - NAMES_SAID, 0) if is_said else doubts + 1
+            doubts = max(doubts - NAMES_SAID, 0) if names <= said_by_first else doubts + 1
         return doubts + asks_for_advice(question.text)
 
-    def _said(self, hits: Sequence[SearchHit]) -> set[str]:
+    def _said(self, question: Reading, hits: Sequence[SearchHit]) -> set[str]:
         """Return the terms of passages and of what the glossary says for their headings."""
-        terms, headings = analyzer(self.language).terms, {hit.chunk.heading for hit in hits}
+        terms, headings = analyzer_for(question.text, self.language).terms, {hit.chunk.heading for hit in hits}
         texts = [hit.chunk.search_text for hit in hits]
         for entry in self.glossary():
             if entry.heading in headings:

@@ -73,7 +73,7 @@ class DirectAgent(BaseAgent):
         run.note(retrieval)
         if allowance.refused:
             yield from run.stop("calls")
-        hits = retrieval.hits
+        hits = with_rank(run.judge.said_first(run.reading, retrieval.hits))
         if table is not None and run.has_model:
             way = WritingPlan(partial(prompt_for, template="table_user", table=table.text))
             both = distinct([*passages_of(run, table), *hits])
