@@ -18,7 +18,7 @@ LINE = "\n"
 
 _ORDINAL = re.compile(r"[^\W\d_]{2,}|[eoªº]|\W*")
 """As in 1st and 17e, or a mark that is no sign of a number."""
-LONG_WORD = re.compile(r"[^\W\d_]{4}$")
+NOTED = re.compile(r"(?:\d[.,;:!?%)”’\"]+|[^\W\d_]{4}[.,;:!?)”’\"]*)$")
 """A figure raised behind it marks a note; CO2, km2 and m3 are shorter."""
 SUPERSCRIPTS = str.maketrans("0123456789+-−–n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻ⁿ")
 _SUBSCRIPTS = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
@@ -27,7 +27,7 @@ _SUBSCRIPTS = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈�
 def apart(text: str, before: str, *, lowered: bool = False) -> str:
     """Return a superscript or subscript after ``before`` as no part of its number or word: 2023⁴, 10⁷, Collections¹."""
     signs, raised = text.strip(), _SUBSCRIPTS if lowered else SUPERSCRIPTS
-    is_note = not lowered and signs.isdecimal() and LONG_WORD.search(before)
+    is_note = not lowered and signs.isdecimal() and NOTED.search(before)
     if not (before[-1:].isdigit() or is_note) or _ORDINAL.fullmatch(signs):
         return text
     return signs.translate(raised) if all(ord(sign) in raised for sign in signs) else f" [{signs}]"

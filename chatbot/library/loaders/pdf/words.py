@@ -16,7 +16,7 @@ from pdfminer.pdftypes import int_value, resolve1
 from pdfminer.psparser import LIT
 from pdfminer.utils import decode_text
 
-from ..sections import LONG_WORD, SUPERSCRIPTS
+from ..sections import NOTED, SUPERSCRIPTS
 from .drawing import Char, DrawnPage, Placed
 
 _UNREADABLE = re.compile(r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+")
@@ -173,7 +173,7 @@ def _with_scripts(words: list[Word]) -> list[Word]:
         if base is None or script.x0 - base.x1 > 2 * _SPACE * base.size:
             continue
         raised, lowered = base.bottom - script.bottom > 0.15 * base.size, script.y - base.y > 0.1 * base.size
-        if raised and script.text.isdecimal() and (base.text[-1].isdigit() or LONG_WORD.search(base.text)):
+        if raised and script.text.isdecimal() and (base.text[-1].isdigit() or NOTED.search(base.text)):
             base.text += script.text.translate(SUPERSCRIPTS)
         elif base.text[-1].isalpha() and (
             (raised and script.text.isdecimal()) or (lowered and script.text.isalnum() and base.size > script.size)
