@@ -131,8 +131,7 @@ def assemble(
     """Return the answer with its citations, numbered from 1 by appearance.
 
     ``is_closest``: a model was told that the passages are only the closest. If it says first that they do not answer,
-    what follows is no answer. ``is_quoted``: see `cite`. ``shown``: see `in_order_of_appearance`.
-    """
+    what follows is no answer. ``is_quoted``: see `cite`. ``shown``: see `in_order_of_appearance`."""
     response, context = in_order_of_appearance(response, context, shown)
     checked = cite(response, context) if is_quoted else check(response, context, question, glossary)
     figures = (replace(each, citation=one.number) for one in checked.citations for each in figures_of(one.hit.chunk))

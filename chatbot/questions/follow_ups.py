@@ -2,8 +2,7 @@
 
 A message has slots: countries, a thing and years. A slot that it fills replaces the conversation's, one that it leaves
 open is filled from there: names alone are put into the last question ("and Mali?"), a thing of its own gets the
-countries and years ("inflation?"), and words that name none of their own get the thing too ("and for women?").
-"""
+countries and years ("inflation?"), and words that name none of their own get the thing too ("and for women?")."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ editions ("the 2023 report", "the latest edition"); reports by their titles.
 
 No word of a language may become a country by mistake. So a misspelt name counts only if it sounds like the right one
 ("Phillipines", "mozambik"), or if one letter of an English name differs: never the first one, and of a short name only
-a vowel, or two letters that changed places.
-"""
+a vowel, or two letters that changed places."""
 
 from __future__ import annotations
 

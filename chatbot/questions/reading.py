@@ -2,8 +2,7 @@
 
 A country is what the question is about, wherever it stands, unless a word binds it to something else ("imports from
 France", "higher than in Mali") and something else is there to be asked about. A country that has no report in scope has
-to be more plainly the subject: a question that is refused by mistake cannot be answered at all.
-"""
+to be more plainly the subject: a question that is refused by mistake cannot be answered at all."""
 
 from __future__ import annotations
 

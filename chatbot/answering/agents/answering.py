@@ -103,8 +103,7 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
 
     Raises:
         IngestingError: there are reports, but none of them can be searched yet; or the sample reports are not complete
-            yet, and an answer from half of them would mislead.
-    """
+            yet, and an answer from half of them would mislead."""
     question, catalog = run.question, run.resources.catalog
     inside = catalog.holdings(question.scope)
     if inside.pending and (inside.pending == inside.documents or any(map(_is_new, catalog.all(question.scope)))):
@@ -229,8 +228,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
 
     Raises:
         ChatModelError: the model failed, and there is nothing to quote or hope for.
-        BudgetExhaustedError: the day's tokens were used up before this question began.
-    """
+        BudgetExhaustedError: the day's tokens were used up before this question began."""
     quoting = way.quoting or partial(quotations, run, run.question.search_text)
     if stopper := run.spending.stops_answer():
         yield from run.stop(stopper)

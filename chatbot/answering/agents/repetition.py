@@ -28,8 +28,7 @@ SHORTEST = 4
 """Words of a sentence below which it cannot repeat anything: a lead-in, an item of a list."""
 _FILLER = """
 about according additionally addition also amount amounted approximately around estimated furthermore moreover notably
-passage passages report reported reports roughly said say says showed shows stand stated states stood total totalled
-"""
+passage passages report reported reports roughly said say says showed shows stand stated states stood total totalled"""
 """Words that change when a sentence is put in another way."""
 _TURNING = """
 no not never none nor neither without cannot hardly one two three four five six seven eight nine ten half twice

@@ -1,8 +1,7 @@
 """Answers by quoting, for machines without a key: the passages that answer, whole or their best run of sentences.
 
 No small model that ships in a package may answer people (measured: invented facts), so none is used;
-the answer says that it quotes. The order is that of the search, which weighs headings and editions.
-"""
+the answer says that it quotes. The order is that of the search, which weighs headings and editions."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ class Statement:
     """A sentence of a passage, word for word, or some clauses of a long one (``cut``).
 
     ``heading``: the one above it in the text, else the innermost of the passage. ``label``: the beginning of a line
-    before it ("Drinking water source" above "rural: 38.6%"). ``line``: the number of its line.
-    """
+    before it ("Drinking water source" above "rural: 38.6%"). ``line``: the number of its line."""
 
     heading: str
     label: str
