@@ -92,13 +92,13 @@ class Foreign:
         """Yield the names in an English sentence that neither ``cited`` (else any passage) nor the question have."""
         beginnings = self._all if cited is None else self._given.union(*(one.beginnings for one in cited))
         cited = list(self._evidence.values()) if cited is None else cited
-        for match in CAPITAL.finditer(sentence.text) if self._is_english else ():
-            name, key = match[0], stem(match[0])
-            if key in _NO_NAMES or key[:BEGINNING] in beginnings or any(name in one.text for one in sentence.countries):
-                continue
-            skipped = [(one.figure.start, one.end) for one in sentence.amounts]
-            skipped += [quote.span() for quote in QUOTATION.finditer(sentence.text)]
-            if any(start <= match.start() < end for start, end in skipped):
+        names = CAPITAL.finditer(sentence.text) if self._is_english else ()
+        unknown = [one for one in names if (key := stem(one[0])) not in _NO_NAMES and key[:BEGINNING] not in beginnings]
+        quotes = QUOTATION.finditer(sentence.text) if unknown else ()
+        skipped = [*(quote.span() for quote in quotes), *((one.figure.start, one.end) for one in sentence.amounts)]
+        for match in unknown:
+            name, place = match[0], match.start()
+            if any(start <= place < end for start, end in skipped) or any(name in c.text for c in sentence.countries):
                 continue
             if not any(normalise(name) in one.words or one.mentions([name], frozenset()) for one in cited):
                 yield name
