@@ -114,20 +114,17 @@ def _citations(
 ) -> tuple[Citation, ...]:
     """``words``: what cites each passage first, by number."""
     return tuple(
-        Citation(
-            one.number, one.hit, section_of(one, words.get(one.number, "")), snippet_of(one.hit.chunk.text),
-            one.number not in doubtful,
-        )
+        Citation(one.number, one.hit, section_of(one, words.get(one.number, "")), snippet_of(one.hit.chunk.text), right)
         for one in cited
-    )  # fmt: skip
+        for right in [one.number not in doubtful]
+    )
 
 
 def section_of(passage: Passage, words: str) -> str:
     """Return the heading of the sentence that these words are taken from, since a passage may span several. Return the
     passage's own section, with those above it, if that is the heading or the sentence cannot be told."""
     chunk = passage.hit.chunk
-    has_headings = any("\n" in block for block in chunk.text.split("\n\n")[1:])
-    candidates = statements(passage) if words and has_headings else []
+    candidates = statements(passage) if words and any("\n" in one for one in chunk.text.split("\n\n")[1:]) else []
     if len({one.heading for one in candidates}) < 2:
         return chunk.section
     quoted, terms = quotations(words), analyzer("english").terms
@@ -139,8 +136,9 @@ def section_of(passage: Passage, words: str) -> str:
 
     best = max(candidates, key=nearness)
     quotes, shared = nearness(best)
-    is_own = best.heading == chunk.heading
-    return chunk.section if is_own or not (quotes or shared >= MIN_SHARED_WORDS) else best.heading
+    return (
+        chunk.section if best.heading == chunk.heading or not (quotes or shared >= MIN_SHARED_WORDS) else best.heading
+    )
 
 
 def _beginning(response: str) -> str:

@@ -194,8 +194,9 @@ def answer_from(
     if run.has_model:  # quotations have no use for what stands around a passage
         left, most = run.spending.tokens_left, tokens or run.settings.context_tokens
         budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-        context = build_context(hits, around or run.resources.store, budget_tokens=budget)
-        context = replace(context, reports=scope.documents)
+        context = replace(
+            build_context(hits, around or run.resources.store, budget_tokens=budget), reports=scope.documents
+        )
         if budget < most:
             yield from note_left_out(run, len(context.passages), len(hits))
     run.spending.add(StepTiming.since("context", started))
@@ -208,9 +209,8 @@ def answer_from(
     written = yield from write(run, context, way)
     text, below = way.finish(written.text, written.context) if way.finish else (written.text, "")
     answer = conclude(
-        run, scope, note + text, hits, written.context, truncated=written.truncated,
-        is_quoted=written.is_quoted,
-    )  # fmt: skip
+        run, scope, note + text, hits, written.context, truncated=written.truncated, is_quoted=written.is_quoted
+    )
     yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below, unread]))))
 
 

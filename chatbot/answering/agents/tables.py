@@ -37,8 +37,7 @@ def answer_rendered(run: AgentRun, scope: ScopeSummary, rendered: Rendered | Non
         return False
     yield run.step("figures", f"Read {len(rendered.figures)} figures from {len(rendered.chunk_ids)} passages")
     if hits := passages_of(run, rendered):
-        way = WritingPlan(quoting=lambda context: rendered.text, header="")
-        yield from answer_from(run, scope, hits, way)
+        yield from answer_from(run, scope, hits, WritingPlan(quoting=lambda context: rendered.text, header=""))
     return bool(hits)
 
 

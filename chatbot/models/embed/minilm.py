@@ -59,8 +59,7 @@ class MiniLMEmbedder:
         options.enable_cpu_mem_arena = False
         options.intra_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # Products of signed and unsigned bytes overflow on processors without VNNI: vectors would differ from those of
-        # others, and find less (everyday questions .917 instead of .933).
+        # Without it products overflow on processors that have no VNNI: other vectors than elsewhere, which find less.
         options.add_session_config_entry("session.x64quantprecision", "1")
         self._session = onnxruntime.InferenceSession(
             str(folder / "model-int8.onnx"), options, providers=["CPUExecutionProvider"]
