@@ -180,7 +180,7 @@ def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]
 
 
 Topic = Literal["reports", "countries", "years"]
-_TOPICS: dict[Topic, frozenset[str]] = {topic: words(f"{topic}_words") for topic in get_args(Topic)}
+_TOPICS = dict(zip(get_args(Topic), map(words, ("reports_words", "countries_words", "years_words")), strict=True))
 _CONTENT = words("content_of_library_words")
 _LIBRARY = words("library_words") | _CONTENT
 _OF_LIBRARY = _LIBRARY.union(words("beside_library_words"), *_TOPICS.values())

@@ -73,23 +73,23 @@ def vectors_in(part: Any) -> Iterator[list[float]]:
             yield from vectors_in(value)
 
 
+@pytest.mark.parametrize("fused", [True, False])
 def test_every_trace_has_what_was_sent_with_the_vector_cut_short(
-    client: FlaskClient, engine_client: SearchClient
+    client: FlaskClient, engine_client: SearchClient, *, fused: bool
 ) -> None:
-    for fused in [True, False]:
-        engine_client.engine.rank_fusion = fused
-        for path, trace in traces(client, filters={"country_name": ["Kenya"]}):
-            sent = [
-                {"collection": name, "pipeline": shortened(asked)}
-                for name, asked, _ in engine_client.engine.asked
-                if "report_chat_probe" not in json.dumps(asked)
-            ]
-            assert trace["pipeline"], path
-            # Searches run at once, and are sent in any order.
-            assert sorted(trace["pipeline"], key=str) == sorted(sent[-len(trace["pipeline"]) :], key=str), path
-            assert "64 numbers" in json.dumps(trace["pipeline"]), path
-            stages = {next(iter(one["pipeline"][0])) for one in trace["pipeline"]}
-            assert stages == ({"$rankFusion"} if fused else {"$vectorSearch", "$search"}), path
+    engine_client.engine.rank_fusion = fused
+    for path, trace in traces(client, filters={"country_name": ["Kenya"]}):
+        sent = [
+            {"collection": name, "pipeline": shortened(asked)}
+            for name, asked, _ in engine_client.engine.asked
+            if "report_chat_probe" not in json.dumps(asked)
+        ]
+        assert trace["pipeline"], path
+        # Searches run at once, and are sent in any order.
+        assert sorted(trace["pipeline"], key=str) == sorted(sent[-len(trace["pipeline"]) :], key=str), path
+        assert "64 numbers" in json.dumps(trace["pipeline"]), path
+        stages = {next(iter(one["pipeline"][0])) for one in trace["pipeline"]}
+        assert stages == ({"$rankFusion"} if fused else {"$vectorSearch", "$search"}), path
 
 
 def test_an_answer_that_is_given_again_tells_how_it_was_found(client: FlaskClient) -> None:
