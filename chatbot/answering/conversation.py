@@ -116,7 +116,7 @@ class ChatService:
 
         Raises:
             NotFoundError: no such conversation or answer to be replaced, or another's.
-            UnknownNameError: no such mode."""
+            UnknownNameError: the mode is not known."""
         conversation_id = place.conversation_id
         if conversation_id is not None and not self.conversations.exists(conversation_id, caller.owner):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")

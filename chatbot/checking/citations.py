@@ -136,9 +136,8 @@ def section_of(passage: Passage, words: str) -> str:
 
     best = max(candidates, key=nearness)
     quotes, shared = nearness(best)
-    return (
-        chunk.section if best.heading == chunk.heading or not (quotes or shared >= MIN_SHARED_WORDS) else best.heading
-    )
+    is_own = best.heading == chunk.heading
+    return chunk.section if is_own or not (quotes or shared >= MIN_SHARED_WORDS) else best.heading
 
 
 def _beginning(response: str) -> str:

@@ -59,7 +59,7 @@ class IngestionFile:
     chunks: int = 0
     done_chunks: int = 0
     pages: int = 0
-    """Of a file that is read page by page."""
+    """Pages in all; 0 unless the file is read page by page."""
     pages_read: int = 0
     document_id: str = ""
     proposed: tuple[Proposal, ...] = ()

@@ -132,7 +132,7 @@ class IngestionWorker(Worker):
         if not is_done and threading.current_thread() not in self._helpers:
             if self._has_worked and sys.platform == "linux":
                 self._has_worked = False
-                with suppress(AttributeError):  # a C library that has no such function
+                with suppress(AttributeError):  # not every C library has it
                     ctypes.CDLL(None).malloc_trim(0)  # returns to the system what reading has freed
             self._idle()
         return is_done

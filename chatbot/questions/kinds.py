@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, get_args
+from typing import Literal
 
 from ..domain.scope import Kind, Named, NamedDocument, Reading
 from ..language import LETTERS_PATTERN, WORD_PATTERN
@@ -180,7 +180,9 @@ def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]
 
 
 Topic = Literal["reports", "countries", "years"]
-_TOPICS = dict(zip(get_args(Topic), map(words, ("reports_words", "countries_words", "years_words")), strict=True))
+_TOPICS: dict[Topic, frozenset[str]] = {
+    "reports": words("reports_words"), "countries": words("countries_words"), "years": words("years_words")
+}  # fmt: skip
 _CONTENT = words("content_of_library_words")
 _LIBRARY = words("library_words") | _CONTENT
 _OF_LIBRARY = _LIBRARY.union(words("beside_library_words"), *_TOPICS.values())

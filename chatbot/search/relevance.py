@@ -107,34 +107,35 @@ class Judge:
             return "nothing"
         if bounds.floor >= bounds.threshold:
             return "answers"
-        if not asks_for_advice(question.text) and self._is_said(question, hits[0]):
+        needed, names = self._asked(question)
+        if not asks_for_advice(question.text) and self._is_said(question, needed, hits[0]):
             return "answers"
         language = language_of(question.text, self.language)
         is_own_language = language == self.language
         if not (is_own_language or self.embedder.multilingual):  # near by a few equal words: only these count
-            (needed, _), is_read = self._asked(question), language_of(hits[0].chunk.text) == language
-            missing = len(needed - self._said(question, hits)) / max(len(needed), MIN_WORDS)
+            is_read = language_of(hits[0].chunk.text) == language
+            missing = len(needed - self._terms_of(question, hits)) / max(len(needed), MIN_WORDS)
             return "answers" if is_read and 1 - DOUBT * missing >= ANSWERS else "closest"
         headings = [hit.heading_score for hit in hits[:HEADINGS] if hit.heading_score is not None]
         nearness = (best + max(headings, default=best)) / 2
         closeness = (nearness - bounds.floor) / (bounds.threshold - bounds.floor)
         if not is_own_language:
             return "answers" if closeness >= ANSWERS else "closest"
-        said = self._said(question, hits)
-        if (doubts := self._doubts(question, said, said)) and closeness - DOUBT * doubts < CLOSEST:
+        terms = self._terms_of(question, hits)
+        if (doubts := _doubts(question, needed, names, terms, terms)) and closeness - DOUBT * doubts < CLOSEST:
             return "nothing"
-        doubts = self._doubts(question, said, self._said(question, hits[:1]))
+        doubts = _doubts(question, needed, names, terms, self._terms_of(question, hits[:1]))
         return "answers" if closeness - DOUBT * doubts >= ANSWERS else "closest"
 
     def said_first(self, question: Reading, hits: Sequence[SearchHit]) -> list[SearchHit]:
         """Return the hits; of a question with a name, first those with a sentence or line that says all it asks."""
-        _, names = self._asked(question)
-        return sorted(hits, key=partial(self._is_said, question), reverse=True) if names else list(hits)
+        needed, names = self._asked(question)
+        return sorted(hits, key=partial(self._is_said, question, needed), reverse=True) if names else list(hits)
 
-    def _is_said(self, question: Reading, hit: SearchHit) -> bool:
-        """Return whether one sentence or line, with its title and headings, has each word and number of a question."""
+    def _is_said(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
+        """Return whether a sentence or line, with its title and headings, has the ``needed`` terms and all numbers."""
         terms, chunk = analyzer_for(question.text, self.language).terms, hit.chunk
-        needed = self._asked(question)[0].union(_NUMBER.findall(question.text))
+        needed = needed.union(_NUMBER.findall(question.text))
         missing = needed.difference(terms(f"{chunk.title} {chunk.section} {chunk.year or ''}"))
         return len(needed) >= MIN_WORDS and any(map(missing.issubset, map(terms, sentences(chunk.text))))
 
@@ -149,16 +150,7 @@ class Judge:
             names = set()
         return set(terms(" ".join(words))), set(terms(" ".join(names)))
 
-    def _doubts(self, question: Reading, said: set[str], said_by_first: set[str]) -> float:
-        """Return the share of terms that are not in ``said``, and 1 for each of the other doubts. Less where
-        ``said_by_first`` has all names of the question."""
-        needed, names = self._asked(question)
-        doubts = len(needed - said) / max(len(needed), MIN_WORDS)
-        if names:
-            doubts = max(doubts - NAMES_SAID, 0) if names <= said_by_first else doubts + 1
-        return doubts + asks_for_advice(question.text)
-
-    def _said(self, question: Reading, hits: Sequence[SearchHit]) -> set[str]:
+    def _terms_of(self, question: Reading, hits: Sequence[SearchHit]) -> set[str]:
         """Return the terms of passages and of what the glossary says for their headings."""
         terms, headings = analyzer_for(question.text, self.language).terms, {hit.chunk.heading for hit in hits}
         texts = [hit.chunk.search_text for hit in hits]
@@ -166,3 +158,12 @@ class Judge:
             if entry.heading in headings:
                 texts += [entry.term, *entry.other_words]
         return set().union(*map(terms, texts))
+
+
+def _doubts(question: Reading, needed: set[str], names: set[str], terms: set[str], first_terms: set[str]) -> float:
+    """Return the share of the ``needed`` terms that are not in ``terms``, and 1 for each of the other doubts. Less
+    where ``first_terms`` has all names of the question."""
+    doubts = len(needed - terms) / max(len(needed), MIN_WORDS)
+    if names:
+        doubts = max(doubts - NAMES_SAID, 0) if names <= first_terms else doubts + 1
+    return doubts + asks_for_advice(question.text)

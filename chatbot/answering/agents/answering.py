@@ -70,8 +70,7 @@ class WritingPlan:
     header: str = HEADER
     """The text above the quotations."""
     opening: Callable[[Passage], str] | None = None
-    """Returns a sentence from the first passage that is quoted; "" for none. It is the program's own, so it is not
-    checked."""
+    """Returns a sentence from the first passage that is quoted, which stands above the rest; "" for none."""
     finish: Callable[[str, Context], tuple[str, str]] | None = None
     """Returns the final text, and what stands below it without being checked against the passages."""
 
@@ -190,15 +189,14 @@ def answer_from(
     """Answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
     started = time.perf_counter()
     hits = with_rank(hits)
-    context = Context(tuple(Passage(hit.rank, hit, hit.chunk.text) for hit in hits), reports=scope.documents)
+    context = Context(tuple(Passage(hit.rank, hit, hit.chunk.text) for hit in hits))
     if run.has_model:  # quotations have no use for what stands around a passage
         left, most = run.spending.tokens_left, tokens or run.settings.context_tokens
         budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-        context = replace(
-            build_context(hits, around or run.resources.store, budget_tokens=budget), reports=scope.documents
-        )
+        context = build_context(hits, around or run.resources.store, budget_tokens=budget)
         if budget < most:
             yield from note_left_out(run, len(context.passages), len(hits))
+    context = replace(context, reports=scope.documents)
     run.spending.add(StepTiming.since("context", started))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
     unread = _unread_advice(run, hits[0].chunk)
@@ -288,10 +286,9 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
 def _quote(
     heading: str, quoting: Callable[[Context], str], context: Context, opening: Callable[[Passage], str] | None = None
 ) -> Generator[Event, None, Written]:
-    """``opening``: a sentence from the first passage that is quoted, or ""; it stands above the rest."""
     quoted = quoting(context)
-    first = cited_numbers(quoted)[:1] if opening else []
-    sentence = next((opening(one) for one in context.passages if one.number in first), "") if opening else ""
+    first = cited_numbers(quoted)[:1]
+    sentence = next((opening(one) for one in context.passages if opening and one.number in first), "")
     text = "\n\n".join(filter(None, [sentence, heading, quoted]))
     yield TokenEvent(text)
     return Written(text, context, is_quoted=True)
