@@ -1,12 +1,14 @@
 """A PDF of 600 pages until it can be asked about, and the server's memory afterwards, beside another checkout.
 
     python -m benchmarks large_pdf [BASE] [--pages 600] [--rounds 2]
+    python -m benchmarks large_pdf --parts [--pages 600]
 
 Each round starts a server of each checkout over the sample reports and uploads two PDFs, one after the other: sentences
 of the sample reports in an order of their own, so that no stored vector fits, with headings and running lines. The time
 is from the upload until the job is done and a question finds passages. Then the first sign of progress that a client
 sees, how many different ones there were, and the memory of the server's process before, and after the second file and
-five quiet seconds (resident, without files that are mapped).
+five quiet seconds (resident, without files that are mapped). --parts: what the time of one PDF consists of, each part
+alone in one process.
 """
 
 from __future__ import annotations
@@ -20,14 +22,20 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.black_box import FINISHED, Server
+from benchmarks.ingest_throughput import Seconds
 from benchmarks.question_time import children, processor_seconds
 from benchmarks.recorded import server
+from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
+from chatbot.config.settings import Settings
+from chatbot.library.loaders.isolation import LoaderPool
+from chatbot.library.sources import Source, make_document
 from tests.library.loaders.pdfs import Page, write
 
 ROOT = Path(__file__).parents[1]
@@ -124,17 +132,50 @@ def measure(name: str, root: Path, files: list[Path]) -> None:
         print(f"{name}: memory {before:.0f} MB before, {after:.0f} MB after, {after - before:+.0f} MB", flush=True)
 
 
+def measure_parts(path: Path) -> None:
+    """Say what one PDF costs: reading in the reader's process, and everything else in this one."""
+    with tempfile.TemporaryDirectory() as data, closing(LoaderPool(1)) as pool:
+        before, began = os.times(), time.perf_counter()
+        loaded = pool.load(path)
+        pool.close()
+        parts = {"reading": (time.perf_counter() - began, os.times().children_user - before.children_user)}
+        settings = Settings(
+            data_dir=Path(data), embedding_provider="minilm", chat_model="extractive", sample_data="off"
+        )
+        with Services(settings) as services:
+            ingestor = services.ingesting.ingestor
+            embedder = services.runtime.embedder.uncached
+            document = make_document(Source(path, str(path)), loaded)
+            embedder.embed_documents(["warm up"] * 64)
+            seconds = Seconds()
+            chunks = ingestor.cut(document, "")
+            parts["cutting"] = seconds.stop()
+            seconds = Seconds()
+            embedder.embed_documents([chunk.search_text for chunk in chunks])
+            parts["embedding alone"] = seconds.stop()
+            seconds = Seconds()
+            ingestor.ingest(document)
+            parts["cutting, embedding, writing"] = seconds.stop()
+    print(f"{path.name}: {loaded.pages} pages, {len(chunks)} passages (load {os.getloadavg()[0]:.0f})")
+    for name, (clock, processor) in parts.items():
+        print(f"{name:<30} {clock:6.1f} s, {processor:6.1f} s of processor")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("base", nargs="?", type=Path, help="another checkout")
     parser.add_argument("--pages", type=int, default=600)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--parts", action="store_true")
     chosen = parser.parse_args()
     roots = {"this": ROOT} | ({"base": chosen.base.resolve()} if chosen.base else {})
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, f"observations-{seed}.pdf") for seed in (1, 2)]
         for seed, path in enumerate(files, start=1):
             write_pdf(path, chosen.pages, seed)
+        if chosen.parts:
+            measure_parts(files[0])
+            return
         for number in range(chosen.rounds):
             for name in sorted(roots, reverse=number % 2 == 0):
                 measure(name, roots[name], files)

@@ -4,12 +4,10 @@ child runs `main`: a line of JSON in, a line out. The libraries in it trust file
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import io
 import json
 import logging
 import os
-import pickle
 import queue
 import signal
 import subprocess
@@ -20,7 +18,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
-from functools import partial
 from itertools import accumulate, count, groupby
 from pathlib import Path
 from typing import Any
@@ -43,7 +40,6 @@ IN_PROCESS_BYTES = 8 * 1024
 _POLL_SECONDS = 0.1
 _NICENESS = 10
 """Questions go first where processors are scarce."""
-_PR_SET_PDEATHSIG = 1
 _BEGUN, _PAGE = b"begun\n", b"page "
 MAX_LOADED = 64 * 1024**2
 """The size of one file's text in memory: its characters, and `SECTION_COST` for each section."""
@@ -366,8 +362,7 @@ def main() -> None:
         path = Path(request["path"])
         # From now on. The system ends the process, as no library would stop.
         size = path.stat().st_size if path.exists() else 0
-        seconds = limits.seconds + limits.seconds_per_mb * size / 1024**2
-        end = time.process_time() + seconds
+        end = time.process_time() + limits.seconds + limits.seconds_per_mb * size / 1024**2
         _limit("RLIMIT_CPU", int(end) + 1)
         answers.write(_BEGUN)
         answers.flush()
@@ -382,11 +377,8 @@ def main() -> None:
             _limit("RLIMIT_CPU", int(end) + 1)
             note_page(page, 0)
 
-        ocr = Ocr(limits.ocr_pages, begin_page, note_page)
-        if sys.platform == "linux":
-            ocr.beside = partial(_work_beside, seconds=int(seconds / 2) + 1)
         try:
-            answer = _load(path, request["format"], ocr)
+            answer = _load(path, request["format"], Ocr(limits.ocr_pages, begin_page, note_page))
             last = _is_worn(limits.memory)
         except MemoryError:
             answer, last = {"error": needs_more(path, MEMORY).message}, True
@@ -414,39 +406,6 @@ def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
         if isinstance(error.__cause__, MemoryError):  # a library that reports any failure as damage
             raise error.__cause__ from error
         return {"failed" if isinstance(error, ReaderFailedError) else "error": error.message}
-
-
-@contextlib.contextmanager
-def _work_beside(work: Callable[[], Any], seconds: int) -> Iterator[Callable[[], Any]]:
-    """Do ``work`` in a copy of this process with so many seconds of processor time; calling what is yielded returns the
-    result. If the system ends the copy, this process ends in the same way. If it fails, this process does the work."""
-    receiving, sending = os.pipe()
-    if not (copy := os.fork()):
-        status = 1
-        try:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            os.closerange(3, sending)  # the server waits for the end of the answers
-            _limit("RLIMIT_CPU", seconds)
-            with os.fdopen(sending, "wb") as pipe_in:
-                pickle.dump(work(), pipe_in)
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(sending)
-    with os.fdopen(receiving, "rb") as pipe:
-
-        def result() -> Any:
-            content = pipe.read()
-            ended = os.waitid(os.P_PID, copy, os.WEXITED | os.WNOWAIT)
-            if ended and ended.si_code != os.CLD_EXITED:
-                os.kill(os.getpid(), ended.si_status)
-            return pickle.loads(content) if ended and not ended.si_status else work()  # noqa: S301  # our own
-
-        try:
-            yield result
-        finally:
-            os.kill(copy, signal.SIGKILL)
-            os.waitpid(copy, 0)
 
 
 def needs_more(path: Path, limit: str) -> LoadError:

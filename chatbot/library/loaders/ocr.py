@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -32,13 +31,11 @@ _SIZE, _LARGER = 0.8, 1.35
 @dataclass(slots=True)
 class Ocr:
     """Reads the pictures of one file. ``pages``: how many at most; ``begin(page)`` is called before each, ``note`` with
-    the number of pages with text that were read and of all. ``beside(work)`` may do work meanwhile: calling what it
-    yields returns the result."""
+    the number of pages with text that were read and of all."""
 
     pages: int = 0
     begin: Callable[[int], None] = lambda page: None
     note: Callable[[int, int], None] = lambda page, pages: None
-    beside: Callable[[Callable[[], Any]], AbstractContextManager[Callable[[], Any]]] = nullcontext
 
     @property
     def missing(self) -> str:

@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import logging
-import mmap
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import SEEK_END, BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +21,6 @@ from ..ocr import PIXELS, Ocr
 from ..text import unreadable
 
 if TYPE_CHECKING:
-    from .drawing import DrawnPage
     from .page import PageText
 
 # pdfminer reports each oddity of a file, thousands for some. The serious ones arrive as exceptions.
@@ -46,8 +43,6 @@ MAX_MARGINS = 20
 _IMAGE_MAGIC = (b"\x89PNG\r\n", b"\xff\xd8\xff")
 _MAX_PIXELS = 100_000_000
 _POINT = 0.42  # in a pixel, if the picture is a page of A4
-_LONG = 48  # pages: more are read in two parts
-_BEFORE = 8  # pages that are read again before the second part: their columns and tables may go on in it
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffd]+")
 
 
@@ -152,39 +147,26 @@ def _read(file: BufferedReader, path: Path, ocr: Ocr) -> tuple[dict[str, str], l
     from pdfminer.pdfdocument import PDFXRefFallback
 
     from .drawing import pages_of
+    from .page import PdfPageReader
 
     with _damage_named(path):
-        # Processes share the place in an open file, not in a mapped one.
-        pdf = pdfplumber.open(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))  # type: ignore[arg-type]
+        pdf = pdfplumber.open(file)
         drawn = list(pages_of(pdf))
         # If the file's end is missing, pages may be too: pdfminer then reads what it still finds.
         file.seek(max(file.seek(0, SEEK_END) - _TAIL_BYTES, 0))
         rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
         if not drawn or (rebuilt and b"%%EOF" not in file.read()):
             raise ValueError("pages are missing")
-    middle = len(drawn) // 2 if len(drawn) > _LONG else len(drawn)
-    beside = ocr.beside if middle < len(drawn) else nullcontext
-    with beside(partial(_read_pages, path, drawn, range(middle, len(drawn)))) as second_part:
-        pages = _read_pages(path, drawn, range(middle), lambda page: ocr.note(page * len(drawn) // middle, len(drawn)))
-        pages += second_part() if middle < len(drawn) else []
+    reader, pages = PdfPageReader(), []
+    for page in drawn:
+        with _damage_named(path):  # only while pdfminer works: our own faults must not look like a damaged file
+            _ = page.objects, page.edges  # pdfplumber keeps them until the page is closed
+        pages.append(reader.read(page))
+        ocr.note(len(pages), len(drawn))
     stated = {"title": "Title", "subject": "Subject", "created": "CreationDate"}
     properties = {name: str(pdf.metadata.get(key) or "") for name, key in stated.items()}
     # "D:20240509172559Z00'00'": only the year matters.
     return properties | {"created": properties["created"].removeprefix("D:")[:4]}, pages
-
-
-def _read_pages(
-    path: Path, drawn: Sequence[DrawnPage], part: range, note: Callable[[int], None] = lambda page: None
-) -> list[PageText]:
-    from .page import PdfPageReader
-
-    reader, pages = PdfPageReader(), []
-    for page in drawn[max(part.start - _BEFORE, 0) : part.stop]:
-        with _damage_named(path):  # only while pdfminer works: our own faults must not look like a damaged file
-            _ = page.objects, page.edges  # pdfplumber keeps them until the page is closed
-        pages.append(reader.read(page))
-        note(len(pages))
-    return pages[-len(part) :]
 
 
 @contextmanager
