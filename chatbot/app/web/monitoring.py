@@ -31,9 +31,9 @@ from ...config.settings import Settings
 from ...database.core import Json
 from ...domain import Answer, Scope, StepEvent, Unsupported
 from ...domain.costs import DayUsage, Sums, Usage, UsageReport
-from ...domain.errors import ChatbotError, DependencyError, IngestingError, MissingPackageError
+from ...domain.errors import ChatbotError, DependencyError, MissingPackageError
 from ..services.storage import Storage
-from .routes import PAGE, Number, Query, answer_type, require_samples, route, samples, services
+from .routes import PAGE, Number, Query, answer_type, route, samples, services
 
 monitoring = Blueprint("monitoring", __name__)
 log = logging.getLogger(__name__)
@@ -293,12 +293,10 @@ def check_readiness() -> Response:
     records = [record for record in storage.documents.all() if record.sample] if dependencies[0]["ok"] else []
     if loading is not None and loading.error:
         dependencies.append({"name": "sample_data", "ok": False, "detail": loading.error})
-    ok = all(dependency["ok"] for dependency in dependencies)
-    if ok:
-        try:
-            require_samples()
-        except IngestingError:
-            ok = False
+    # Before all samples can be searched, questions get a 503.
+    ingesting = loading is not None and loading.running
+    waiting = ingesting and (not records or any(record.status == "pending" for record in records))
+    ok = not waiting and all(dependency["ok"] for dependency in dependencies)
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
         dependencies.append(_ping("disk", storage.files.describe_space))
     from .access import caller  # it needs this module
@@ -313,7 +311,7 @@ def check_readiness() -> Response:
             "ready": sum(record.status == "ready" for record in records),
             "total": max(len(records), loading.total if loading is not None else 0),
         },
-        "ingesting": loading is not None and loading.running,
+        "ingesting": ingesting,
     }
     return make_response(jsonify(body), 200 if ok else 503)
 

@@ -7,7 +7,6 @@ import re
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from flask.testing import FlaskClient
@@ -49,12 +48,6 @@ class TestReady:
         assert all(dependency["ok"] for dependency in dependencies.values())
         assert dependencies["embedder"]["detail"] == "hashing:256, 256 dimensions"
         assert dependencies["chat_model"]["detail"] == "echo"
-
-    def test_it_is_not_ready_before_a_question_can_be_answered(self, client: FlaskClient) -> None:
-        loading = SimpleNamespace(unknown=True, running=True, total=3, error="", close=lambda: None)
-        client.application.extensions["samples"] = loading
-        status, body, _ = ready(client)
-        assert (status, body["ready"], body["ingesting"]) == (503, False, True)
 
     def test_a_database_that_broke_is_503_and_named(self, client: FlaskClient, settings: Settings, kenya) -> None:
         assert ready(client)[0] == 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +17,7 @@ from chatbot.library.pipeline import Registration
 from chatbot.library.samples import SampleReports
 from tests.answering.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023, write_report
+from tests.library.helpers import until
 
 
 def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_for() -> None:
@@ -42,9 +42,10 @@ def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_f
 
 
 @pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
-def test_questions_wait_until_all_sample_reports_are_known(app: Flask, tmp_path: Path, path: str) -> None:
-    """Else one would be told that there is no report on the country of the next one."""
-    registered, go_on, services = threading.Event(), threading.Event(), app.extensions["services"]
+def test_questions_wait_until_all_sample_reports_are_searchable(app: Flask, tmp_path: Path, path: str) -> None:
+    """Else one would be told that there is no report on the country of the next one. Until then `/ready` is 503."""
+    registered, go_on, may_ingest = threading.Event(), threading.Event(), threading.Event()
+    client, services = app.test_client(), app.extensions["services"]
     folder = write_report(tmp_path / "samples", KENYA_2023, "kenya").parent
     write_report(folder, MALI_2021, "mali")
     real = services.ingesting.ingestor
@@ -56,7 +57,11 @@ def test_questions_wait_until_all_sample_reports_are_known(app: Flask, tmp_path:
         registered.set()
         return found
 
-    slow = SimpleNamespace(register=register, overrides=real.overrides, ingest=real.ingest)
+    def ingest(document: Document, about: Registration) -> None:
+        assert may_ingest.wait(60)
+        real.ingest(document, about)
+
+    slow = SimpleNamespace(register=register, overrides=real.overrides, ingest=ingest)
     samples = app.extensions["samples"] = SampleReports(
         folder, ingestor=lambda: slow, loader=loader_for, leases=services.storage.facts, summary=NONE
     )
@@ -64,12 +69,17 @@ def test_questions_wait_until_all_sample_reports_are_known(app: Flask, tmp_path:
     question = {"query": "What is the population growth rate of Mali?"}
     try:
         assert registered.wait(30)
-        refused = app.test_client().post(path, json=question)
+        refused = client.post(path, json=question)
         assert (refused.status_code, refused.get_json()["error"]["code"]) == (503, "ingesting")
         assert refused.headers["Retry-After"]
+        for step in (go_on, may_ingest):
+            assert (client.get("/ready").status_code, client.get("/livez").status_code) == (503, 200)
+            step.set()
+            until(lambda: not samples.unknown)
     finally:
         go_on.set()
-        while samples.running:
-            time.sleep(0.02)
-    assert app.test_client().post(path, json=question).status_code == 200
-    assert app.test_client().post("/query", json=question).get_json()["answered"]
+        may_ingest.set()
+        until(lambda: not samples.running)
+    assert client.get("/ready").status_code == 200
+    assert client.post(path, json=question).status_code == 200
+    assert client.post("/query", json=question).get_json()["answered"]
