@@ -15,6 +15,7 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.database.core import Database
 from chatbot.domain import Chunk, DocumentRecord, Matrix
+from chatbot.jobs.queue import Ingestion, IngestionFile
 from chatbot.library.control import JobControl
 from chatbot.library.pipeline import Ingested
 from chatbot.library.sources import Source, document_id
@@ -36,6 +37,17 @@ def write(folder: Path, text: str, name: str = "report.md") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def written(tmp_path: Path, content: bytes, name: str = "notes.txt") -> Path:
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+def file_of(services: Services, job: Ingestion) -> IngestionFile:
+    (file,) = services.storage.ingestions.get(job.id).files
+    return file
 
 
 def ingest(

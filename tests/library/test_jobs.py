@@ -23,7 +23,7 @@ from chatbot.library import control, versions
 from chatbot.library.control import Retries
 from chatbot.library.sources import document_id, folder_sources
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
-from tests.library.helpers import Embedding, KilledError, assert_consistent, passages_of, raising, until, write
+from tests.library.helpers import Embedding, KilledError, assert_consistent, file_of, passages_of, raising, until, write
 from tests.library.helpers import record_of as registered
 
 Start = Callable[..., Ingestion]
@@ -75,11 +75,6 @@ def work_all(services: Services) -> None:
         pass
 
 
-def only(services: Services, job: Ingestion) -> IngestionFile:
-    (file,) = services.storage.ingestions.get(job.id).files
-    return file
-
-
 def record_of(services: Services, name: str = "a") -> DocumentRecord | None:
     return services.storage.documents.get(document_id(f"uploads/{name}.md"))
 
@@ -92,7 +87,7 @@ def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
     seen: list[tuple[str, str]] = []
 
     def refuse(texts: Sequence[str]) -> None:
-        file = only(services, job)
+        file = file_of(services, job)
         seen.append((file.state, file.detail))
         if len(seen) in {2, 3}:
             raise EmbeddingError("Too many requests.", retry_after=0)
@@ -102,7 +97,7 @@ def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
     assert [state for state, _ in seen] == ["embedding", "embedding", "waiting", "waiting"]
     assert all(detail.startswith("Too many requests. Trying again in") for _, detail in seen[2:])
     assert len(embedding.taken()) == 4
-    assert (only(services, job).state, only(services, job).detail) == ("done", "")
+    assert (file_of(services, job).state, file_of(services, job).detail) == ("done", "")
 
 
 def test_files_are_read_while_others_wait_for_the_embedding_endpoint(
@@ -130,7 +125,7 @@ def test_a_stored_file_that_vanished_is_said(services: Services, start: Start) -
     for name in ("files", "file_pieces"):
         services.storage.database[name].delete_many({})
     services.ingesting.worker.work_once()
-    file = only(services, job)
+    file = file_of(services, job)
     assert (file.state, file.error) == ("failed", "The original file is not kept.")
     assert services.storage.documents.all() == []
 
@@ -149,7 +144,7 @@ def test_what_a_manifest_said_holds_when_a_document_is_read_again(
     job = services.storage.ingestions.create([file])
     services.ingesting.worker.work_once()
     after = registered(services, added.document_id)
-    assert only(services, job).outcome == "unchanged"
+    assert file_of(services, job).outcome == "unchanged"
     kept = ("title", "metadata", "labels", "description", "version")
     assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
     assert before.labels == ("l",)
@@ -211,7 +206,7 @@ def test_a_worker_that_slept_too_long_leaves_everything_to_the_next(
 
     embedding.before = sleep
     services.ingesting.worker.work_once()
-    file = only(services, job)
+    file = file_of(services, job)
     assert (file.owner, file.state, file.error) == ("another", "embedding", "")
     record = registered(services, UPLOAD)
     assert record.status == "pending"
@@ -238,7 +233,7 @@ def test_a_stopped_worker_lets_go_and_the_next_goes_on(
     job = start(a="zebra lion ant ibex")
     embedding.at("ant", services.ingesting.worker.close)
     services.ingesting.worker.run()
-    file = only(services, job)
+    file = file_of(services, job)
     assert (file.state, file.tries, file.owner) == ("waiting", 0, "")
     assert services.storage.ingestions.get(job.id).state == "running"
     embedding.plain()

@@ -25,6 +25,7 @@ from tests.library.helpers import (
     Embedding,
     KilledError,
     assert_consistent,
+    file_of,
     ingest,
     passages_of,
     raising,
@@ -63,11 +64,6 @@ def upload(services: Services, tmp_path: Path) -> Upload:
         return services.storage.ingestions.create([IngestionFile("", "", "report.md", IDENTITY, file_id=file_id)])
 
     return queue
-
-
-def file_of(services: Services, job: Ingestion) -> IngestionFile:
-    (file,) = services.storage.ingestions.get(job.id).files
-    return file
 
 
 def states(services: Services, *jobs: Ingestion) -> list[str]:

@@ -12,6 +12,7 @@ from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import HEAD_BYTES, detect, loader_for
 from chatbot.library.loaders.ocr import INSTALLED
 from tests.data import cases
+from tests.library.helpers import written
 
 
 def archive(*names: str, content: bytes = b"<x/>") -> bytes:
@@ -64,15 +65,9 @@ BY_CONTENT = {
 }
 
 
-def written(tmp_path: Path, name: str, content: bytes) -> Path:
-    path = tmp_path / name
-    path.write_bytes(content)
-    return path
-
-
 @pytest.mark.parametrize(("name", "content", "expected"), BY_CONTENT.values(), ids=BY_CONTENT)
 def test_the_content_decides(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
-    assert detect(written(tmp_path, name, content)) == expected
+    assert detect(written(tmp_path, content, name)) == expected
 
 
 REFUSED = {
@@ -95,13 +90,13 @@ REFUSED = {
 @pytest.mark.skipif(INSTALLED, reason="the extra ocr reads images")
 def test_an_image_names_the_extra_that_reads_it(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"a\.png is a PNG image, .* Install the extra ocr to read it"):
-        loader_for(written(tmp_path, "a.png", b"\x89PNG\r\n\x1a\n\0\0"))
+        loader_for(written(tmp_path, b"\x89PNG\r\n\x1a\n\0\0", "a.png"))
 
 
 @pytest.mark.parametrize(("name", "content", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_is_not_read_is_named_with_what_to_do(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     with pytest.raises(LoadError) as raised:
-        loader_for(written(tmp_path, name, content))
+        loader_for(written(tmp_path, content, name))
     assert raised.value.message.startswith(message)
     assert str(tmp_path) not in raised.value.message
 
@@ -114,7 +109,7 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
 
 
 def test_a_sniff_reads_a_bounded_part(tmp_path: Path) -> None:
-    path = written(tmp_path, "big.txt", b"")
+    path = written(tmp_path, b"", "big.txt")
     with path.open("wb") as file:
         file.write(b"Hello\n")
         file.truncate(40 * 1024**3)  # sparse: 40 GB that are not there

@@ -14,16 +14,11 @@ from chatbot.library.loaders import text as text_module
 from chatbot.library.loaders.markdown import TextLoader
 from chatbot.library.loaders.text import clean, decode
 from tests.data import cases
+from tests.library.helpers import written
 
 CASES = cases(__file__)
 OLDER = CASES["older encodings"]
 FRENCH, RUSSIAN = OLDER["French"][0], OLDER["Russian"][0]
-
-
-def written(tmp_path: Path, content: bytes, name: str = "notes.txt") -> Path:
-    path = tmp_path / name
-    path.write_bytes(content)
-    return path
 
 
 def test_a_text_file_is_one_section_titled_by_its_name(tmp_path: Path) -> None:
