@@ -28,7 +28,7 @@ _FALLING = pattern(r"\b{falling}")
 _NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
 _HEDGE = pattern(r"(?:^|[\s(])(?:(?P<over>{over})|(?P<under>{under})|(?P<about>{about}))\s*$")
 _ROUNDING = {"over": (ROUND_FLOOR,), "under": (ROUND_CEILING,), "about": _NEAREST}
-_ADDS, _DIVIDES = pattern(r"\b{adds}\b"), pattern(r"(?<!\w){divides}(?!\w)")
+_ADDS, _DIVIDES = pattern(r"\b{adds}\b"), pattern(r"(?<![^\W\d]){divides}(?!\w)")
 _AVERAGES = pattern(r"\b{averages}\b")
 _SHARE_UNIT = pattern(rf"{RANGE.pattern}|\s*(?:\([^()]*\)\s*)?{{contrasts}}\s*(?:\w+ ){{0,2}}")
 """Between two figures of which the second has the unit of both: "72.7 against 65.4 years"."""

@@ -243,9 +243,12 @@ class _ClauseChecker:
         supported = [one for one in claimed if is_supported(one, cited)]
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
         terms: Sequence[Sequence[Amount]] | None = None
-        counted = Decimal(len({one.figure.year for one in claimed} - {None}))
+        counted = {Decimal(len({one.figure.year for one in claimed} - {None}))}
+        years = frozenset[int]().union(*(row.amount.years for source in cited for row in source.rows))
+        spans = {Decimal(year - min(years)) for year in years}
         for one in claimed:
-            given = one.figure.bare and one.figure.values & (self._given_numbers | {counted})
+            is_span = one.figure.word and one.measure == "time"  # "for two years", of those that a list has
+            given = one.figure.bare and one.figure.values & (self._given_numbers | (spans if is_span else counted))
             if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
                 continue
             terms = self._terms(clause, claimed, supported, cited) if terms is None else terms

@@ -100,7 +100,8 @@ class Foreign:
             name, place = match[0], match.start()
             if any(start <= place < end for start, end in skipped) or any(name in c.text for c in sentence.countries):
                 continue
-            if not any(normalise(name) in one.words or one.mentions([name], frozenset()) for one in cited):
+            plain = normalise(name)
+            if not any(plain in one.words or one.mentions([name], frozenset()) for one in cited):
                 yield name
 
     def is_all(self, sentence: Sentence) -> bool:

@@ -5,6 +5,7 @@ is of every row that has its value."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import TypeVar
@@ -56,8 +57,8 @@ def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings)
 
 
 def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _Value]]) -> Iterator[frozenset[_Value]]:
-    """Yield what is mentioned between each amount and the one before; if nothing is before the first, after each. What
-    stands in brackets behind an amount is of it: "45,608 (Somalia)"."""
+    """Yield what is mentioned between each amount and the one before; if nothing is before the first, directly after
+    each. What stands in brackets behind an amount is of it: "45,608 (Somalia)"."""
     at = list[tuple[int, _Value]]()
     for place, value in mentions:
         bracket = text.rfind("(", 0, place) if ")" not in text[max(0, text.rfind("(", 0, place)) : place] else -1
@@ -67,7 +68,12 @@ def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _V
     starts = [0, *(one.end for one in shown)] if is_before else [one.end for one in shown]
     ends = [one.end for one in shown] if is_before else [*(one.figure.start for one in shown[1:]), 1 << 30]
     for start, end in zip(starts, ends, strict=False):
-        yield frozenset(value for place, value in at if start <= place < end)
+        inside = [(place, value) for place, value in at if start <= place < end]
+        if not is_before and end < len(text):  # behind a comma, and before a bracket, it is of the next amount
+            inside = [
+                (p, value) for p, value in inside if not re.search("[,;]", text[start:p]) and text[end - 1] != "("
+            ]
+        yield frozenset(value for _, value in inside)
 
 
 def _of_other_countries(clause: Sentence, shown: Sequence[Amount], matches: Sequence[_Found]) -> Iterator[Defect]:
@@ -144,23 +150,33 @@ def _turned(clause: Sentence, supported: Collection[int]) -> Iterator[Defect]:
         if _UNCHANGED.search(lower) and len(places) == 2 and not one.agrees(two):
             yield Defect("direction", tokens[other].text)
         start = max(places[at - 1] + 1 if at else 0, place - VERB_DISTANCE)
-        before, between = tokens[start:place], tokens[place + 1 : other]
-        links = {token.key for token in between}
-        first, last = min(one.figure.values) * one.size, min(two.figure.values) * two.size
-        if before and before[-1].key == "from":
-            sign = _sign(before) if "to" in links else 0
-        elif "from" in links:
-            first, last, sign = last, first, _sign(between) or _sign(before)
-        elif "than" in links:
-            first, last, sign = last, first, _sign([*before, *between], ABOVE, BELOW)
-        elif one.years and two.years and one.years.isdisjoint(two.years):
-            if min(one.years) > min(two.years):
-                first, last = last, first
-            sign = _sign(before)
-        else:
-            continue
-        if (last > first) - (last < first) == -sign != 0 or not _is_by_factor(clause.tokens, float(first), float(last)):
-            yield Defect("direction", tokens[other].text)
+        sign, orders = _orders(tokens[start:place], one, tokens[place + 1 : other], two)
+        for first, last in orders:
+            is_measured = first.measure and last.measure
+            values = [float(min(each.figure.values) * (each.size if is_measured else 1)) for each in (first, last)]
+            change = (values[1] > values[0]) - (values[1] < values[0])
+            if change == -sign != 0 or not _is_by_factor(tokens, *values):
+                yield Defect("direction", tokens[other].text)
+                break
+
+
+def _orders(
+    before: Sequence[Token], one: Amount, between: Sequence[Token], two: Amount
+) -> tuple[int, set[tuple[Amount, Amount]]]:
+    """Return the direction in which two figures are said to change, and their orders in the words and in the years,
+    which differ in "from 4.5 % in 2024 to 7.7 % in 2023"."""
+    links = {token.key for token in between}
+    is_dated = bool(one.years and two.years) and one.years.isdisjoint(two.years)
+    by_year = (one, two) if not is_dated or min(one.years) < min(two.years) else (two, one)
+    if before and before[-1].key == "from":
+        return _sign(before) if "to" in links else 0, {(one, two), by_year}
+    if "from" in links:
+        return _sign(between) or _sign(before), {(two, one), by_year if is_dated else (two, one)}
+    if "than" in links:
+        return _sign([*before, *between], ABOVE, BELOW), {(two, one)}
+    # "It grew by 5 % in 2022 and by 4 % in 2023": the figures are the changes themselves.
+    is_change = bool(before) and (before[-1].key == "by" or _sign(before[-1:]) != 0)
+    return _sign(before), {by_year} if is_dated and not is_change else set()
 
 
 def _turned_prose(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:

@@ -81,8 +81,9 @@ def stems(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Return the stem of a word, without apostrophes: "Kenya's" is "kenya", "didn't" is "didnt"."""
+    """Return the stem of a word, without apostrophes and accents: "Kenya's" is "kenya", "Goïta" is "goita"."""
     bare = re.sub(r"['’]s?$", "", word.lower())
+    bare = bare if bare.isascii() else "".join(filter(str.isalnum, unicodedata.normalize("NFKD", bare)))
     return str(_STEM(re.sub("['’]", "", bare)))
 
 
