@@ -209,11 +209,6 @@ def _ordered(sign: str) -> Callable[[Field, Any], Sql]:
     return compared
 
 
-def _exists(of: Field, exists: Any) -> Sql:
-    # The first half of the negation is implied; it finds the rows by the index.
-    return (f"{of.kind} IS NOT NULL" if exists else f"({of.value} IS NULL AND {of.kind} IS NULL)"), []
-
-
 def _not_comparable(value: Any) -> DatabaseError:
     return DatabaseError(f"The embedded database cannot compare fields with a {type(value).__name__}.")
 
@@ -227,7 +222,8 @@ FILTERS: dict[str, Callable[[Field, Any], Sql]] = {
     "$lte": _ordered("<="),
     "$gt": _ordered(">"),
     "$gte": _ordered(">="),
-    "$exists": _exists,
+    # The first half of the negation is implied; it finds the rows by the index.
+    "$exists": lambda of, yes: (f"{of.kind} IS NOT NULL" if yes else f"({of.value} IS NULL AND {of.kind} IS NULL)", []),
 }
 
 
@@ -254,10 +250,6 @@ def check_update(update: Update) -> None:
                 raise DatabaseError(f"The embedded database updates top-level fields only, not {name!r}.")
 
 
-def _increment(document: Json, name: str, by: float) -> None:
-    document[name] = document.get(name, 0) + by
-
-
 def _push(document: Json, name: str, value: Any) -> None:
     """Append a value, or those of `$each`; a negative `$slice` keeps the last so many."""
     options: Mapping[str, Any] = value if isinstance(value, Mapping) and "$each" in value else {"$each": [value]}
@@ -269,6 +261,6 @@ UPDATES: dict[str, Callable[[Json, str, Any], Any]] = {
     "$set": dict.__setitem__,
     "$setOnInsert": dict.__setitem__,
     "$unset": lambda document, name, value: document.pop(name, None),
-    "$inc": _increment,
+    "$inc": lambda document, name, by: document.update({name: document.get(name, 0) + by}),
     "$push": _push,
 }

@@ -118,7 +118,9 @@ class FirstPages:
             if _is_title(line) and KINDS & _words(line):
                 return line, "title block"
         heading = next(filter(_is_title, lines), "")
-        if _is_heading(heading) and (self.loaded.pages is not None or len(lines) > 1):
+        names = [word[0].isupper() for word in LETTERS_PATTERN.findall(heading) if len(word) > 3]
+        is_heading = len(names) > 1 and sum(names) >= 0.6 * len(names)
+        if is_heading and (self.loaded.pages is not None or len(lines) > 1):
             return heading, "title block"
         if title != self.stem and not _names_part(title):
             return title, "title"
@@ -300,8 +302,3 @@ def _is_title(line: str) -> bool:
     if _ROW.match(line) or not 2 <= len(LETTERS_PATTERN.findall(line)) <= 40 or len(line) > 250 or _names_part(line):
         return False
     return bool(KINDS & _words(line)) or BODIES.isdisjoint(normalise(line).split()[:3])
-
-
-def _is_heading(line: str) -> bool:
-    letters = [word for word in LETTERS_PATTERN.findall(line) if len(word) > 3]
-    return len(letters) > 1 and sum(word[0].isupper() for word in letters) >= 0.6 * len(letters)

@@ -265,7 +265,7 @@ _REPORT_BEFORE = pattern(
     r"\b{report}(?:\s+(?:on|about|for|of)(?-i:(?:\s+(?:the|of|and))*\s+[A-Z][\w'’-]*){1,4})?[\s:(]+"
     r"(?:(?:of|for|from)\s+)?(?:the\s+)?$"
 )
-_EDITIONS = pattern(
+EDITIONS = pattern(
     r"\b(?:(?P<before>{number})\s+)?(?:(?P<newest>{newest})|(?P<previous>{previous})|(?P<oldest>{oldest}))\s+"
     r"(?:(?P<count>{number})\s+)?(?:(?-i:[A-Z])[\w'’-]+\s+){0,2}{report}\b"
 )
@@ -295,17 +295,12 @@ def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> Nam
     return NamedYears(first, last, start, end, of_report)
 
 
-def names_editions(text: str) -> bool:
-    """Return whether a text names editions by their order: "the latest report"."""
-    return _EDITIONS.search(text) is not None
-
-
 def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
     """Return the years of "the latest report", "the last two editions" and the like, counted among ``editions``. "The
     previous report" is the one before the newest, or before an edition that the text names first."""
     all_editions, relative = sorted(editions), list[NamedYears]()
     named = [years for years in find_years(text) if years.of_report]
-    for match in islice(_EDITIONS.finditer(text), MOST_YEARS):
+    for match in islice(EDITIONS.finditer(text), MOST_YEARS):
         inside = all_editions
         if match["previous"] and all_editions:
             border = next((years.gte for years in reversed(named) if years.start < match.end()), all_editions[-1])

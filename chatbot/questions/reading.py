@@ -21,7 +21,7 @@ from ..domain.scope import Kind, Named, NamedCountry, NamedDocument, NamedYears,
 from ..language import analyzer
 from ..language.countries import country_code, usual_name
 from .english import pattern, words
-from .names import country_key, find_countries, find_title, find_years, names_editions, relative_editions
+from .names import EDITIONS, country_key, find_countries, find_title, find_years, relative_editions
 
 COUNTRY = "country_name"
 YEAR = "year"
@@ -55,7 +55,7 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
     about = _subjects(text, countries, catalog, scope)
     document = find_title(text, catalog, scope)
     years = [one for one in find_years(text) if document is None or not document.start <= one.start < document.end]
-    if names_editions(text):
+    if EDITIONS.search(text):
         inside = [scope.having(COUNTRY, [country]) for country in values_of(about, catalog)] or [scope]
         years += dict.fromkeys(chain(*(relative_editions(text, editions(one, catalog)) for one in inside)))
     return Reading(

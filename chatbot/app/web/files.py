@@ -38,7 +38,8 @@ LONGEST_NAME = 200
 LONGEST_SHEET_NAME = 31
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # the fullwidth signs too
+FORMULA = re.compile(r"\s*[=+@＝＋－＠-]|[\t\r\n]")
+"""What a spreadsheet may run; some drop the blanks before it."""
 """Prefixes that spreadsheets read as formulas."""
 
 
@@ -161,13 +162,8 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     writer.writerow(columns)
     for row in rows:
         cells = ["" if (value := row.get(column)) is None else value for column in columns]
-        writer.writerow([f"'{cell}" if isinstance(cell, str) and _is_formula(cell) else cell for cell in cells])
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell for cell in cells])
     return text.getvalue()
-
-
-def _is_formula(cell: str) -> bool:
-    """Return whether a spreadsheet may run a text; some drop the blanks before it."""
-    return cell.startswith(FORMULA) or cell.lstrip().startswith(FORMULA)
 
 
 def table_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str, format: str) -> Response:

@@ -48,10 +48,6 @@ class FileRepository:
                 self._files.update_one({"_id": file_id}, {"$set": {"complete": True}})
         return file_id
 
-    def total_bytes(self) -> int:
-        """Return the size of all files; those of version 0.4 and before count by their pieces."""
-        return sum(int(row.get("bytes", row["pieces"] * PIECE_BYTES)) for row in self._files.find({}))
-
     def _row(self, file_id: str) -> Json | None:
         return self._files.find_one({"_id": file_id, "complete": True})
 
@@ -114,7 +110,9 @@ class FileRepository:
                 f"of which {MIN_FREE_MB} MB are reserved.",
                 remedy="Free some disk space, or delete reports.",
             )
-        if self._quota is not None and (used := self.total_bytes()) + size > self._quota * MEGABYTE:
+        # Files of version 0.4 and before count by their pieces.
+        sizes = (int(row.get("bytes", row["pieces"] * PIECE_BYTES)) for row in self._files.find({}))
+        if self._quota is not None and (used := sum(sizes)) + size > self._quota * MEGABYTE:
             raise DiskFullError(
                 f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB (UPLOAD_QUOTA_MB).",
                 remedy="Delete reports that are not needed.",
