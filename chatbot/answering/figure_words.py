@@ -187,10 +187,13 @@ def _side_by_side(
         if len(ranked) > 1:
             first = [escape_markdown(subject) for value, subject in ranked if value == ranked[0][0]]
             text = "{name}: highest in {first}." if len(ranked) > 2 else "{name}: higher in {first}."
+            if len(ranked) == 2 and len({year_of(f) for f in figures.values() if f is not None}) == 1:
+                text = "{name}: higher in {first}, by {difference}."
             text = "{name}: the same in {first}." if len(first) > 1 else text
-            sentences.append(
-                say(text, name=escape_markdown(one.name), first=list_in_words(first, say("and"), say(", ")))
-            )
+            unit = next(f.unit for f in figures.values() if f is not None).replace("%", say("percentage points"))
+            difference = _with_unit(f"{(ranked[0][0] - ranked[1][0]).normalize():,f}", unit)
+            highest = list_in_words(first, say("and"), say(", "))
+            sentences.append(say(text, name=escape_markdown(one.name), first=highest, difference=difference))
         cells.append([rendered.cite(f) if f is not None else say("not found") for f in figures.values()])
     names, things = [escape_markdown(s) for s in shown], [escape_markdown(one.name) for one in measured]
     if len(shown) > MOST_COLUMNS:

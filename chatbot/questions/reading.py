@@ -170,8 +170,8 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
     if any(not name.by_people for names in free for name in names):  # "Syrian refugees in Lebanon"
         free = [names for names in free if not all(name.by_people for name in names)]
     about = [name for names in free for name in names if has_report(name) or is_plain(name, names)]
-    if not any(map(has_report, about)) and not (of_others or chosen):
-        about += [name for names in bound for name in names if has_report(name)]
+    if not any(map(has_report, about)) and not (of_others or chosen):  # "fled into Lebanon from Syria"
+        about += next(filter(None, ([*filter(has_report, names)] for names in bound)), [])
     return tuple(sorted(about, key=lambda name: name.start))
 
 

@@ -20,7 +20,7 @@ from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import Reading
 from ..language import analyzer_for, language_of, sentences
-from ..questions.kinds import asks_for_advice
+from ..questions.kinds import asks_for_advice, asks_for_amount
 from ..questions.reading import OF_ANY_QUESTION, remove_names
 
 Verdict = Literal["answers", "closest", "nothing"]
@@ -31,8 +31,6 @@ CLOSEST, ANSWERS = 0.2, 0.7
 """The closeness from which hits are quoted as the closest ones, and as an answer; 0 is the floor, 1 the threshold."""
 DOUBT = 1.5
 """The amount that one doubt takes from the closeness."""
-NAMES_SAID = 1 / 3
-"""The share of a doubt that is waived if the hits have all names of the question besides those of countries."""
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little can be said."""
 _WORD, _NUMBER = re.compile(r"[^\W\d_]\w+"), re.compile(r"\d+(?:[.,]\d+)*")
@@ -125,7 +123,8 @@ class Judge:
         if (doubts := _doubts(question, needed, names, terms, terms)) and closeness - DOUBT * doubts < CLOSEST:
             return "nothing"
         doubts = _doubts(question, needed, names, terms, self._terms_of(question, hits[:1]))
-        return "answers" if closeness - DOUBT * doubts >= ANSWERS else "closest"
+        is_wordy = asks_for_amount(question.text) and _NUMBER.search(hits[0].chunk.text) is None
+        return "closest" if is_wordy or closeness - DOUBT * doubts < ANSWERS else "answers"
 
     def said_first(self, question: Reading, hits: Sequence[SearchHit]) -> list[SearchHit]:
         """Return the hits; of a question with a name, first those with a sentence or line that says all it asks."""
@@ -160,10 +159,6 @@ class Judge:
         return set().union(*map(terms, texts))
 
 
-def _doubts(question: Reading, needed: set[str], names: set[str], terms: set[str], first_terms: set[str]) -> float:
-    """Return the share of the ``needed`` terms that are not in ``terms``, and 1 for each of the other doubts. Less
-    where ``first_terms`` has all names of the question."""
-    doubts = len(needed - terms) / max(len(needed), MIN_WORDS)
-    if names:
-        doubts = max(doubts - NAMES_SAID, 0) if names <= first_terms else doubts + 1
-    return doubts + asks_for_advice(question.text)
+def _doubts(question: Reading, needed: set[str], names: set[str], terms: set[str], first: set[str]) -> float:
+    """Return the share of the ``needed`` terms that ``terms`` lack, and 1 for each other doubt. ``first``: a hit's."""
+    return len(needed - terms) / max(len(needed), MIN_WORDS) + (not names <= first) + asks_for_advice(question.text)

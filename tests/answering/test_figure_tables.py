@@ -143,6 +143,7 @@ class TestWhatIsSaid:
             figures = [*JOBS, figure("Mali", "Unemployment rate", "2", 2023, edition)]
             text = said(Request("comparison", "unemployment rate"), figures, ["Kenya", "Mali"])
             assert f"| Unemployment rate | 5.6% (2022) [1] | {mali} [2] |" in text
+            assert text.startswith("Unemployment rate: higher in Kenya, by 2.6 percentage points.") == (edition == 2023)
 
     def test_a_ranking_says_for_how_many_there_is_a_figure(self) -> None:
         text = said(Request("ranking", "unemployment rate", lowest=True, most=2), JOBS)

@@ -15,7 +15,6 @@ from chatbot.search.relevance import Bounds, Judge
 from tests.data import cases
 
 CASES = cases(__file__)
-
 ENTRY = GlossaryEntry("work", "", ("job", "employees"), "Population")
 BOUNDS = Bounds(0.6, 0.7)
 

@@ -90,7 +90,9 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
         if entry.heading == chunk.heading:
             names[entry.label] += [entry.term, *entry.other_words]
     words_of = analyzer_for(reading.text, run.resources.language).terms
-    topic = set(WORD_PATTERN.findall(remove_names(reading.text, reading.names).lower()))
+    # Not a country that the question is not about: "the frontier with India".
+    named = [name for name in reading.names if name in reading.about or name not in reading.countries]
+    topic = set(WORD_PATTERN.findall(remove_names(reading.text, named).lower()))
     is_share = "%" in reading.text or not topic.isdisjoint(SHARE_WORDS)
     words, meant = set(words_of(" ".join(topic - NEUTRAL_WORDS - SHARE_WORDS))), dict[str, list[ReportedFigure]]()
     of_heading = words.intersection(words_of(" ".join([chunk.heading, *names[""]])))
@@ -102,8 +104,8 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
             meant.setdefault(figure.label, []).append(figure)
     labels = [label for label in meant if len(meant) == 1 or not words.isdisjoint(words_of(label))]
     figures = meant.get("") or (meant[labels[0]] if len(labels) == 1 else [])
-    for named in reading.figure_years:
-        figures = [figure for figure in figures if named.condition.matches(year_of(figure))]
+    for year in reading.figure_years:
+        figures = [figure for figure in figures if year.condition.matches(year_of(figure))]
     newest = max(map(year_of, figures), default=0)
     figures = [figure for figure in figures if year_of(figure) == newest]
     return sentence_of(figures[0], passage.number, run.say) if words and len(figures) == 1 else ""
