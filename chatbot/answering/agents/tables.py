@@ -106,18 +106,18 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
     figures = meant.get("") or (meant[labels[0]] if len(labels) == 1 else [])
     for year in reading.figure_years:
         figures = [figure for figure in figures if year.condition.matches(year_of(figure))]
-    newest = max(map(year_of, figures), default=0)
-    figures = [figure for figure in figures if year_of(figure) == newest]
+    figures = [figure for figure in figures if year_of(figure) == max(map(year_of, figures))]
     return sentence_of(figures[0], passage.number, run.say) if words and len(figures) == 1 else ""
 
 
 def sentence_of(figure: ReportedFigure, number: int, say: Say) -> str:
-    """Return a figure, its year and the number of its passage as a sentence."""
+    """Return a figure, its year and the number of its passage as a sentence; without a verb where a label would jar."""
     name = in_a_sentence(figure.heading)
-    text = "In {subject}, the {name} were {figure}." if is_plural(name) else "In {subject}, the {name} was {figure}."
+    text, subject = "{subject}, {name}: {figure}.", figure.subject
+    if not figure.label and not is_plural(name):
+        text, subject = "In {subject}, the {name} was {figure}.", with_article(subject, say)
     name = escape_markdown(f"{name} ({figure.label})" if figure.label else name)
-    subject = escape_markdown(with_article(figure.subject, say))
-    return say(text, subject=subject, name=name, figure=f"{dated_text(figure, say)} [{number}]")
+    return say(text, subject=escape_markdown(subject), name=name, figure=f"{dated_text(figure, say)} [{number}]")
 
 
 def key_figures(run: AgentRun, scope: Scope, subjects: Sequence[str]) -> Rendered | None:
