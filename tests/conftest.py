@@ -28,6 +28,7 @@ from chatbot.models.caches import WarmCache
 from tests.campaigns import times
 from tests.fakes.openai_server import FakeOpenAI
 
+gc.disable()  # until everything is collected: none of it is rubbish
 for _name in list(os.environ):
     if _name.lower() in Settings.model_fields or _name.startswith("OPENAI_"):
         os.environ.pop(_name, None)
@@ -101,6 +102,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     # What is collected stays to the end: no search for unused objects looks at it again.
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.hostile_inputs import Hostile, inputs
+from benchmarks.hostile_inputs import inputs
 from chatbot.domain import Loaded
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import MAX_HEADINGS, MAX_NAME_CHARACTERS, loader_for, read_file
-
-HOSTILE = [one for one in inputs() if not one.is_question and len(one.data) < 150_000]
 
 
 def load(path: Path, text: str) -> Loaded:
@@ -53,12 +51,15 @@ def test_names_of_columns_are_counted_in_no_time(tmp_path: Path) -> None:
     assert len(set(loaded.columns)) == 900
 
 
-@pytest.mark.parametrize("one", HOSTILE, ids=[one.name for one in HOSTILE])
-def test_a_hostile_file_is_read_or_refused_in_little_time(tmp_path: Path, one: Hostile) -> None:
+def test_a_hostile_file_is_read_or_refused_in_little_time(tmp_path: Path) -> None:
     """The small ones of the campaign; all of it is `python -m benchmarks hostile`."""
-    (path := tmp_path / one.name).write_bytes(one.data)
-    loader = loader_for(path)
-    started = time.process_time()
-    with suppress(LoadError):
-        read_file(loader, path)
-    assert time.process_time() - started < 2
+    took: dict[str, float] = {}
+    for one in inputs():
+        if not one.is_question and len(one.data) < 150_000:
+            (path := tmp_path / one.name).write_bytes(one.data)
+            started = time.process_time()
+            with suppress(LoadError):
+                read_file(loader_for(path), path)
+            took[one.name] = time.process_time() - started
+    assert len(took) > 20
+    assert {name: seconds for name, seconds in took.items() if seconds > 2} == {}
