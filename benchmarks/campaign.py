@@ -22,7 +22,7 @@ CAMPAIGNS = {
     "replacements": "tests/library/test_late_search.py",
     "orders": "tests/faults/test_upload_order.py",
     "owners": "tests/app/web/test_access.py",
-    "injections": "tests/test_browser_injections.py",
+    "injections": "tests/browser/test_injections.py",
 }
 """What is tried, and where. orders: with so many of the embedded database, MongoDB and pgvector. The last two have as
 many cases as there are routes and texts."""

@@ -29,7 +29,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from chatbot.app.services import Services
 from chatbot.app.web.pages import asset_bytes
 from chatbot.config.settings import Settings
-from tests.test_browser import SAMPLE_REPORTS, serving
+from tests.browser.conftest import SAMPLE_REPORTS, serving
 
 WATCH = """() => {
   const times = (globalThis.times = {});

@@ -43,7 +43,7 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("any_speed")
 
 SLOW = re.compile(
-    r"""(app/(cli|web)|contracts|faults)/
+    r"""(app/(cli|web)|browser|contracts|faults)/
     |app/test_mcp
     |answering/agents/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
     |config/test_logs|questions/test_conversations
@@ -51,7 +51,7 @@ SLOW = re.compile(
     |library/test_(control|formats|jobs|killed|late_search|upload_order)
     |library/loaders/test_(fuzz|isolation|limits)|app/migration/test_reembed
     |stores/test_pgvector|language/test_words|models/(replies/test_asking|caches/test_vectors)|library/loaders/pdf/test_samples
-    |test_(browser|extending|gunicorn|packaging|pgvector_services|snippets)""",
+    |test_(extending|gunicorn|packaging|pgvector_services|snippets)""",
     re.VERBOSE,
 )
 """What starts a process, a browser or a server, waits, or asks thousands of questions: marked `slow`."""

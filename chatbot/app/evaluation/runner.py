@@ -2,7 +2,7 @@
 
 Relevance is binary; a ``ranking`` is best first, ``relevant`` is never empty. ``injections.jsonl`` has documents that
 try to leave their place in a prompt or to hide text in it, for the real loaders, and answers that a model might write,
-for the page's renderer (tests/test_browser_injections.py)."""
+for the page's renderer (tests/browser/test_injections.py)."""
 
 from __future__ import annotations
 

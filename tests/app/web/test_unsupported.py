@@ -12,8 +12,8 @@ from chatbot.config.settings import Settings
 from chatbot.library.pipeline import Ingested
 from tests.app.web.conftest import QUESTION, Post
 from tests.app.web.live import served
+from tests.browser.conftest import chromium, launched, page
 from tests.fakes.openai_server import FakeOpenAI, Reply
-from tests.test_browser import chromium, launched, page
 
 __all__ = ["chromium", "launched", "page"]
 

@@ -15,11 +15,8 @@ from chatbot.config import SAMPLE_DATA
 from chatbot.config.settings import Settings
 from chatbot.library.loaders import loader_for
 from chatbot.library.sources import Source, make_document
-from tests.app.web.live import address
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
-from tests.test_browser import chromium, launched
 
-__all__ = ["address", "chromium", "launched"]
 SIZES: dict[str, ViewportSize] = {"wide": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
 REPLY = Reply(
     ["It is 7.67% [1], was 5.1% once [1] and **rises**.\n\n| Country | Rate |\n|---|---|\n| Kenya | 7.67% [1] |"]

@@ -14,9 +14,7 @@ from chatbot.config.settings import Settings
 from chatbot.library.loaders import loader_for
 from chatbot.library.sources import Source, make_document
 from tests.app.web.live import served
-from tests.test_browser import chromium, launched, watched
-
-__all__ = ["chromium", "launched"]
+from tests.browser.conftest import watched
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,8 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.library.loaders import loader_for
 from chatbot.library.sources import Source, make_document
+from tests.browser.conftest import serving
 from tests.conftest import KENYA_2023, write_report
-from tests.test_browser import chromium, launched, page, serving
-
-__all__ = ["chromium", "launched", "page"]
 
 TITLE = "Vanilla Report"
 REPORT: FilePayload = {

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.test_steps import QUESTION, ask, finished
 from tests.fakes.scripted_chat import Json, ScriptedChat, done, source, step
-from tests.test_browser import chromium, launched
-from tests.test_browser_steps import QUESTION, ask, browser, chat, finished, reused
-
-__all__ = ["browser", "chat", "chromium", "launched", "reused"]
 
 TOO_LONG = "A question can have up to 4,000 characters. Shorten it, or attach the text as a file."
 PASTED = "Background about the region. " * 160

@@ -15,9 +15,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from chatbot.app.factory import close_app, create_app
 from chatbot.config.settings import Settings
 from tests.app.web.live import served
-from tests.test_browser import ARGUMENTS, chromium
+from tests.browser.conftest import ARGUMENTS
 
-__all__ = ["chromium"]
 EVIL = "rebind.example"
 ATTACK = """
   const form = new FormData();

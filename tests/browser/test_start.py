@@ -15,9 +15,8 @@ from chatbot.app.web.pages import asset_bytes
 from chatbot.config.settings import Settings
 from tests.app.web.knowledge import added
 from tests.app.web.live import served
-from tests.test_browser import chromium, launched, watched
+from tests.browser.conftest import watched
 
-__all__ = ["chromium", "launched"]
 KNOWLEDGE = {"papers": "Long ones.", "news": "Daily ones."}
 REPORTS = (("Kenya", 2021), ("Kenya", 2023), ("Mali", 2023))
 

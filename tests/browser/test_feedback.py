@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.test_browser import chromium, launched, watched
-from tests.test_browser_start import REPORTS, running
-
-__all__ = ["chromium", "launched"]
+from tests.browser.conftest import watched
+from tests.browser.test_start import REPORTS, running
 
 
 @pytest.fixture(scope="module")

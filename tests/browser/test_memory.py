@@ -12,12 +12,9 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.config.settings import Settings
 from chatbot.library.loaders import loader_for
 from chatbot.library.sources import Source, make_document
-from tests.app.web.live import address
+from tests.browser.conftest import watched
 from tests.conftest import KENYA_2023, write_report
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
-from tests.test_browser import chromium, launched, watched
-
-__all__ = ["address", "chromium", "launched"]
 
 GROWTH, CAPITAL, RATE = "What is the population growth rate?", "What is the capital?", "And the birth rate?"
 PHONE: ViewportSize = {"width": 390, "height": 844}

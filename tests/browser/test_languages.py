@@ -10,10 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from chatbot.config import STATIC
-from tests.test_browser import chromium, launched
-from tests.test_browser_start import address
+from tests.browser.test_start import address
 
-__all__ = ["address", "chromium", "launched"]
+__all__ = ["address"]
 VISIBLE = """() => {
   const texts = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

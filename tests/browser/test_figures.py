@@ -10,11 +10,8 @@ from urllib.parse import unquote
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.test_steps import ask, finished
 from tests.fakes.scripted_chat import Json, ScriptedChat, done, source
-from tests.test_browser import chromium, launched
-from tests.test_browser_steps import ask, browser, chat, finished, reused
-
-__all__ = ["browser", "chat", "chromium", "launched", "reused"]
 
 RATES = {"Kenya": {2020: 5.3, 2021: 6.1, 2023: 7.7, 2024: 4.5}, "Somalia": {2020: 4.3, 2021: 4.6, 2022: 6.8}}
 

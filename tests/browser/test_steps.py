@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.fakes.scripted_chat import ROW, SCOPE, Json, ScriptedChat, done, hit, scripted_chat, source, step, token
-from tests.test_browser import VIEWPORT, Watched, chromium, launched, watched
-
-__all__ = ["chromium", "launched"]
+from tests.fakes.scripted_chat import ROW, SCOPE, Json, ScriptedChat, done, hit, source, step, token
 
 KENYA, SOMALIA, PRICES = "How many people in Kenya?", "How many people in Somalia?", "How did prices develop?"
 QUESTION = "Compare food insecurity in Kenya and Somalia"
@@ -41,34 +36,6 @@ LEDGER = [
 CONVERSATION = {
     "questions": 3, "calls": 14, "prompt_tokens": 31044, "completion_tokens": 1204, "embedding_tokens": 0, "cost": None,
 }  # fmt: skip
-
-
-@pytest.fixture
-def chat() -> Iterator[ScriptedChat]:
-    with scripted_chat() as scripted:
-        yield scripted
-        scripted.hang_up()
-
-
-@pytest.fixture(scope="module")
-def reused(launched: Browser) -> Iterator[Watched]:
-    """One page for all tests of a file: a new one costs more than most of them. Each server is an origin of its own, so
-    nothing is kept from one test to the next."""
-    with watched(launched) as found:
-        yield found
-
-
-@pytest.fixture
-def browser(reused: Watched, chat: ScriptedChat) -> Iterator[Page]:
-    """The chat page; what went wrong in it fails the test."""
-    opened, problems = reused
-    problems.clear()
-    opened.set_viewport_size(VIEWPORT)
-    opened.emulate_media(reduced_motion="null")
-    opened.goto(chat.address)
-    yield opened
-    opened.goto("about:blank")
-    assert problems == []
 
 
 def ask(browser: Page, question: str = QUESTION, mode: str = "deep") -> Locator:

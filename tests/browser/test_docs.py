@@ -9,9 +9,7 @@ from playwright.sync_api import expect, sync_playwright
 from chatbot.app.factory import close_app, create_app
 from chatbot.config.settings import Settings
 from tests.app.web.live import served
-from tests.test_browser import ARGUMENTS, chromium
-
-__all__ = ["chromium"]
+from tests.browser.conftest import ARGUMENTS
 
 
 def test_the_api_can_be_read_and_tried(chromium: str, tmp_path: Path) -> None:

@@ -7,11 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.test_steps import ask, finished
 from tests.fakes.scripted_chat import Json, ScriptedChat, done, hit, source, token
-from tests.test_browser import chromium, launched
-from tests.test_browser_steps import ask, browser, chat, finished, reused
-
-__all__ = ["browser", "chat", "chromium", "launched", "reused"]
 
 
 def sources(*numbers: int) -> tuple[str, Json]:
@@ -125,7 +122,7 @@ def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
     assert chat.asked[-1]["query"] == chat.further[0]
 
 
-MARKDOWN = Path(__file__).parent / "app/web/data/markdown.md"
+MARKDOWN = Path(__file__).parents[1] / "app/web/data/markdown.md"
 
 
 def test_markdown_as_models_write_it(browser: Page, chat: ScriptedChat) -> None:
