@@ -26,11 +26,15 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
+def log_formatter(style: LogFormat) -> logging.Formatter:
+    """Return the formatter of all lines."""
+    return JsonLines() if style == "json" else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
 def begin_log(level: str, style: LogFormat) -> None:
     """Log our own lines from ``level`` (LOG_LEVEL) on, and warnings of libraries. httpx2 would log addresses with
     passwords, and pymongo the content of each command, with questions and secrets."""
     handler = logging.StreamHandler()
-    plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
-    handler.setFormatter(JsonLines() if style == "json" else plain)
+    handler.setFormatter(log_formatter(style))
     logging.basicConfig(level=max(logging.getLevelNamesMapping()[level], logging.WARNING), handlers=[handler])
     logging.getLogger("chatbot").setLevel(level)

@@ -204,8 +204,7 @@ class AtlasSlotIndexes:
         """Declare the vectors of these models, without those of ``dropped`` slots; wait until the indexes answer."""
         dimensions = {one.slot: one.dimensions for one in embedders if one is not None}
         plans = index_plans(self._settings, dimensions, dropped=dropped)
-        vectors = [plan for plan in plans if plan.kind == "vectorSearch"]
-        ensure_indexes(self._database, vectors, self._polling)
+        ensure_indexes(self._database, [plan for plan in plans if plan.kind == "vectorSearch"], self._polling)
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
         """Wait until searches know the new vectors of these chunks, ids by report. The engine follows writes in

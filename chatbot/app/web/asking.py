@@ -66,8 +66,7 @@ STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 def one_of(*names: str) -> dict[str, Any]:
     """Return what the schema says where exactly one of these fields is given."""
-    given = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]
-    return {"oneOf": given}
+    return {"oneOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]}
 
 
 def _question_text(text: str) -> str:

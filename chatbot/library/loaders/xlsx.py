@@ -213,8 +213,7 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
     )
     heads = tagged
     if table and not tagged and any(map(_TAG.fullmatch, table[0])):  # only tags
-        tags = table.pop(0)
-        return [" ".join(re.findall(r"\w+", tag)) for tag in tags]
+        return [" ".join(re.findall(r"\w+", tag)) for tag in table.pop(0)]
     if not tagged:
         # More rows belong to the heading while it repeats or lacks names and no figure has come.
         while heads < min(_MAX_HEADING_ROWS, len(table) - 1):
