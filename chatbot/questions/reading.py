@@ -240,7 +240,7 @@ def in_a_sentence(name: str) -> str:
 
 def is_plural(name: str) -> bool:
     """Judge by the last word of the thing itself: "exports (partners)" are several, the "birth rate of Mali" is one."""
-    last = re.split(r"[(:,]| (?:of|in|from|at|for|to) ", name)[0].split()[-1]
+    last = re.split(r"[(:,]| (?:of|in|from|at|for|to) ", name)[0].strip().rpartition(" ")[2]
     return last.endswith("s") and not last.endswith(("ss", "us", "is"))
 
 

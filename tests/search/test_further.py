@@ -38,6 +38,7 @@ def test_the_country_has_its_article_and_a_part_stands_in_brackets() -> None:
         "What were the Philippines' exports (partners) in the 2021 report?",
         "Compare the Philippines and Qatar: exports (partners)",
     ]
+    assert asked("(per capita)", "(per capita)")[0] == "What was the Philippines' (per capita) in the 2021 report?"
     neutral = asked("Exports - partners", "Exports - partners", "Executive branch", in_english=False)
     assert neutral == [
         "Philippines: exports (partners) (2021)",

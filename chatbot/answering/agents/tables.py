@@ -84,7 +84,7 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
     """Return the one figure of a quoted passage that the question surely means, as a sentence, else "". Every word of
     the question that says what is asked is a word of the report's or the glossary's names for that figure."""
     chunk, reading, names = passage.hit.chunk, run.reading, defaultdict[str, list[str]](list)
-    if COUNTRY not in chunk.metadata or asked_for(run)[0].kind != "value":
+    if COUNTRY not in chunk.metadata or not chunk.heading or asked_for(run)[0].kind != "value":
         return ""
     for entry in run.resources.glossary():
         if entry.heading == chunk.heading:
