@@ -1,9 +1,14 @@
-"""`python -m benchmarks COMMAND [options]`: every measurement by its name; `COMMAND --help` says what it does."""
+"""`python -m benchmarks COMMAND [options]`: every measurement by its name; `COMMAND --help` says what it does, and
+`COMMAND --smallest` checks that it still works."""
 
 from __future__ import annotations
 
 import runpy
 import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import smallest
 
 COMMANDS = {
     "house": "how the package is built, and the limits of its size (`--check`)",
@@ -44,9 +49,13 @@ def main() -> None:
     command, *rest = sys.argv[1:] or [""]
     if command not in COMMANDS:
         rows = "\n".join(f"  {name:<20} {purpose}" for name, purpose in COMMANDS.items())
-        sys.exit(f"Usage: python -m benchmarks COMMAND [options]\n{rows}")
-    sys.argv = [f"python -m benchmarks {command}", *rest]
-    runpy.run_module(f"benchmarks.{command}", run_name="__main__")
+        sys.exit(f"Usage: python -m benchmarks COMMAND [options] | COMMAND --smallest\n{rows}")
+    with tempfile.TemporaryDirectory() as scratch:
+        if rest == ["--smallest"]:
+            rest = smallest.arguments(command, Path(scratch))
+        sys.argv = [f"python -m benchmarks {command}", *rest]
+        runpy.run_module(f"benchmarks.{command}", run_name="__main__")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,11 +1,12 @@
 """What each way to answer takes: ten questions over the sample reports, an ideal model that is asked over HTTP.
 
 The retrieval is the real one; the model's replies are made from its prompts (`benchmarks.agent_questions`), and
-tokens are estimated from what was really sent. Run: python -m benchmarks agents
+tokens are estimated from what was really sent. Run: python -m benchmarks agents [--questions 10]
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -47,23 +48,26 @@ class Row:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=len(TASKS))
+    tasks = TASKS[: parser.parse_args().questions]
     with FakeOpenAI() as server:
         fake = {"openai_api_key": SecretStr("x"), "openai_base_url": server.url, "model_retries": 0}
         with throw_away(summaries="off", cache_seconds=0, chat_model="openai:ideal", **fake) as services:
             load_samples(services)
-            table(services, MODES, lambda task: server.always(CHAT, IdealModel(task)))
+            table(services, tasks, MODES, lambda task: server.always(CHAT, IdealModel(task)))
             print("\nWithout a language model:\n")
             with Services(services.settings.override(chat_model="extractive")) as keyless:
-                table(keyless, KEYLESS, lambda task: None)
+                table(keyless, tasks, KEYLESS, lambda task: None)
 
 
-def table(services: Services, modes: Sequence[str], begin: Callable[[Task], None]) -> None:
+def table(services: Services, tasks: Sequence[Task], modes: Sequence[str], begin: Callable[[Task], None]) -> None:
     print(HEAD)
     print("|---" * HEAD.count(" |") + "|")
     catalog = services.storage.documents
     for mode in modes:
         rows = []
-        for task in TASKS:
+        for task in tasks:
             if mode == "compare" and not sides(read_names(task.text, catalog, Scope()), Scope(), catalog).compared:
                 continue
             for _ in range(2):  # the first time also pays for what is loaded on first use
@@ -76,7 +80,7 @@ def table(services: Services, modes: Sequence[str], begin: Callable[[Task], None
 
 def mean(rows: Sequence[Row], name: str) -> str:
     values = [getattr(row, name) for row in rows]
-    if None in values:
+    if None in values or not values:
         return "-"
     average = statistics.fmean(values)
     return f"{average:,.0f}" if name in ("prompt", "completion", "ms") else f"{average:.1f}"

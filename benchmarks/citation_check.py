@@ -43,7 +43,7 @@ def run(all_cases: Sequence[Case], seed: int) -> tuple[Counter[str], Counter[str
     """How many answers of each kind there were, how many of them were marked, and the mistakes."""
     draw = random.Random(seed)
     made, marked, mistakes = Counter[str](), Counter[str](), []
-    for place, case in enumerate(draw.sample(list(all_cases), ANSWERS)):
+    for place, case in enumerate(draw.sample(list(all_cases), min(ANSWERS, len(all_cases)))):
         kinds = possible(case.answer)
         kind = min(kinds, key=lambda name: (made[name], name)) if place % 2 and kinds else ""
         text = response(case, kind, draw)

@@ -353,7 +353,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000], help="passages, for search")
     parser.add_argument("--bench", type=Path, help="the folder of data sets, for search")
-    parser.add_argument("--peers", nargs="+", help="default: all")
+    parser.add_argument("--peers", nargs="*", help="default: all; none = only this product, and no file is written")
     asked = parser.parse_args()
     measure, peers = KINDS[asked.what]
     if asked.what == "search":
@@ -362,7 +362,10 @@ def main() -> None:
         measure = partial(search, bench=asked.bench)
     for size in asked.sizes if asked.what == "search" else [0]:
         before = os.getloadavg()[0]
-        rows = measure([OURS, *(asked.peers or peers)], asked.rounds, size)
+        rows = measure([OURS, *(peers if asked.peers is None else asked.peers)], asked.rounds, size)
+        if asked.peers == []:
+            print(rows)
+            continue
         keep(f"{asked.what}-{size}" if size else asked.what, rows, (before, os.getloadavg()[0]))
 
 

@@ -5,30 +5,40 @@
 `says` has to stand in the answer to the last turn, each figure on its own; `first` is the country of the first
 citation.
 A question without `says` has no answer in the reports: it has to be refused, or get the closest passages only.
-Run: python -m benchmarks new_wordings http://127.0.0.1:8000 [--journalist] [--misses]
-(a server with the sample reports, no key)
+Run: python -m benchmarks new_wordings [http://127.0.0.1:8000] [--journalist] [--misses] [--every 1]
+(a server with the sample reports, no key; without an address one is started)
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 from collections import defaultdict
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+from benchmarks.recorded import server
+
+ROOT = Path(__file__).parents[1]
 QUESTIONS, JOURNALIST = map(Path(__file__).with_name, ("new_wordings.json", "journalist_questions.json"))
 
 
 def main() -> None:
-    base, results = sys.argv[1].rstrip("/"), defaultdict[str, list[bool]](list)
-    questions = JOURNALIST if "--journalist" in sys.argv else QUESTIONS
-    for question in json.loads(questions.read_text("utf-8")):
-        results[question["kind"]].append(is_right(question, last_answer(base, question["turns"])))
-        if "--misses" in sys.argv and not results[question["kind"]][-1]:
-            print("missed:", " / ".join(question["turns"]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("url", nargs="?", help="of a server")
+    parser.add_argument("--journalist", action="store_true")
+    parser.add_argument("--misses", action="store_true", help="show the questions that went wrong")
+    parser.add_argument("--every", type=int, default=1, help="ask every Nth question")
+    chosen, results = parser.parse_args(), defaultdict[str, list[bool]](list)
+    questions = json.loads((JOURNALIST if chosen.journalist else QUESTIONS).read_text("utf-8"))[:: chosen.every]
+    with nullcontext(chosen.url) if chosen.url else server(ROOT, {"EMBEDDING_PROVIDER": "minilm"}) as url:
+        for question in questions:
+            results[question["kind"]].append(is_right(question, last_answer(url.rstrip("/"), question["turns"])))
+            if chosen.misses and not results[question["kind"]][-1]:
+                print("missed:", " / ".join(question["turns"]))
     for kind, right in results.items():
         print(f"{kind}: {sum(right) / len(right):.3f} ({sum(right)}/{len(right)})")
     right = [one for of_kind in results.values() for one in of_kind]

@@ -1,6 +1,6 @@
 """A server under streams, slow clients and attacks, over HTTP on loopback, with a scripted model.
 
-    python -m benchmarks serving [--rounds 1] [--data FOLDER] [--json] [-- COMMAND ...]
+    python -m benchmarks serving [--rounds 1] [--data FOLDER] [--json] [--short] [-- COMMAND ...]
 
 COMMAND starts a server on the address of HOST and PORT; without one both of this product are measured, `gunicorn
 app:app` and `python app.py`. `-- gunicorn -k gthread --threads 8 app:app` measures another worker. The sample reports,
@@ -18,6 +18,8 @@ order, each on the same running server:
 - silent 300: so many streams of a model that says nothing.
 - talking N: so many streams at 20 words a second. `begun` is until each of them had its first word, `late` how long a
   word takes from the model to the client, `words` the share of those written that came.
+
+--short: `app.py` alone, until the first token.
 """
 
 from __future__ import annotations
@@ -177,8 +179,8 @@ class Client:
         self.tasks, self.held = [], []
 
 
-async def measured(client: Client, model: Model) -> dict[str, float]:
-    """All figures of one running server; milliseconds but for rates and counts."""
+async def measured(client: Client, model: Model, *, short: bool) -> dict[str, float]:
+    """All figures of one running server, or the first; milliseconds but for rates and counts."""
     found: dict[str, float] = {}
     for _ in range(5):
         await client.ask()
@@ -187,6 +189,8 @@ async def measured(client: Client, model: Model) -> dict[str, float]:
     told(found)
     found |= await first_tokens(client, model)
     told(found)
+    if short:
+        return found
     client.begin(100, client.stream)
     await asyncio.sleep(8)
     found |= await under(client, "streams")
@@ -329,7 +333,9 @@ async def ready(client: Client, process: subprocess.Popen[bytes]) -> None:
     raise TimeoutError("the server was not ready in five minutes")
 
 
-async def campaign(commands: dict[str, list[str]], rounds: int, data: str | None) -> dict[str, list[dict[str, float]]]:
+async def campaign(
+    commands: dict[str, list[str]], rounds: int, data: str | None, *, short: bool
+) -> dict[str, list[dict[str, float]]]:
     model = Model()
     port = await model.serve()
     results: dict[str, list[dict[str, float]]] = {name: [] for name in commands}
@@ -343,7 +349,8 @@ async def campaign(commands: dict[str, list[str]], rounds: int, data: str | None
             for name, command in commands.items():
                 folder = shutil.copytree(loaded, f"{place}/{name}-{number}")
                 async with running(command, port, folder) as client:
-                    results[name].append({**await measured(client, model), "load": round(os.getloadavg()[0], 1)})
+                    figures = await measured(client, model, short=short)
+                    results[name].append({**figures, "load": round(os.getloadavg()[0], 1)})
     return results
 
 
@@ -352,10 +359,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--data", help="a DATA_DIR with the sample reports; it is copied. Default: made anew")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--short", action="store_true", help="the first figures of app.py only")
     parser.add_argument("command", nargs="*", help="of a server, after --; its first word is a Python module")
     arguments = parser.parse_args()
     own = {"given": ["-m", *arguments.command]} if arguments.command else SERVERS
-    results = asyncio.run(campaign(own, arguments.rounds, arguments.data))
+    if arguments.short:
+        own = dict([list(own.items())[-1]])
+    results = asyncio.run(campaign(own, arguments.rounds, arguments.data, short=arguments.short))
     if arguments.json:
         print(json.dumps(results, indent=2))
         return
