@@ -41,7 +41,7 @@ IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 
 def _read_meta(database: Database) -> dict[str, Json]:
     # All of them: the others are few and small, and a condition would cost more than it saves.
-    return {row["_id"]: row for row in database["meta"].find({}, {"recent": 0})}
+    return {row["_id"]: row for row in list(database["meta"].find({}, {"recent": 0}))}
 
 
 class CorpusChanges:
