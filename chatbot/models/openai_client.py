@@ -138,7 +138,7 @@ def words_of(body: object) -> str:
     """Return what a provider says in the body of an error, of whatever shape, "" for nothing. Keys are left out. Seen:
     OpenAI's object, a list of such (Google), FastAPI's ``detail`` with a place and a message, and plain text."""
     if isinstance(body, str):
-        return _KEY.sub("***", " ".join(body.split()))[:MAX_WORDS]
+        return _KEY.sub("***", " ".join(body.split()))[:MAX_WORDS] if re.search(r"\w", body) else ""
     if isinstance(body, Mapping):
         text = next((words for name in _WORDS if (words := words_of(body.get(name)))), "")
         place = body.get("loc")
