@@ -244,11 +244,10 @@ class _ClauseChecker:
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
         terms: Sequence[Sequence[Amount]] | None = None
         counted = {Decimal(len({one.figure.year for one in claimed} - {None}))}
-        years = frozenset[int]().union(*(row.amount.years for source in cited for row in source.rows))
-        spans = {Decimal(year - min(years)) for year in years}
         for one in claimed:
             is_span = one.figure.word and one.measure == "time"  # "for two years", of those that a list has
-            given = one.figure.bare and one.figure.values & (self._given_numbers | (spans if is_span else counted))
+            counts = counted.union(*(source.spans for source in cited if is_span))
+            given = one.figure.bare and one.figure.values & (self._given_numbers | counts)
             if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
                 continue
             terms = self._terms(clause, claimed, supported, cited) if terms is None else terms

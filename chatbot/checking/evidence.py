@@ -160,6 +160,12 @@ class Evidence:
         self._sorted = sorted(self._places)
 
     @cached_property
+    def spans(self) -> frozenset[Decimal]:
+        """The years from the first one of its rows to each."""
+        years = {year for row in self.rows for year in row.amount.years}
+        return frozenset(Decimal(year - min(years)) for year in years)
+
+    @cached_property
     def words(self) -> str:
         """All of it, normalised."""
         return f"{normalise(self.where)}\n{normalise(self.text)}"
