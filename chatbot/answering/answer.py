@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..checking.citations import check, cite
-from ..checking.wording import in_order_of_appearance, without_numbers
+from ..checking.wording import in_order_of_appearance, unify_brackets, without_numbers
 from ..domain import (
     ATTACHMENTS,
     Answer,
@@ -132,6 +132,8 @@ def assemble(
 
     ``is_closest``: a model was told that the passages are only the closest. If it says first that they do not answer,
     what follows is no answer. ``is_quoted``: see `cite`. ``shown``: see `in_order_of_appearance`."""
+    if not is_quoted:
+        response = unify_brackets(response, [passage.number for passage in context.passages])
     response, context = in_order_of_appearance(response, context, shown)
     checked = cite(response, context) if is_quoted else check(response, context, question, glossary)
     figures = (replace(each, citation=one.number) for one in checked.citations for each in figures_of(one.hit.chunk))

@@ -126,19 +126,22 @@ class ChatService:
                 notes = (StepEvent("mode", "Questions with attachments are answered in one step."),)
             question = replace(question, mode=DEFAULT)
         yield from notes
-        question = replace(question, history=self._history(question, place, previous_messages, caller.owner))
+        if previous_messages or conversation_id is not None:
+            question = replace(question, history=self._history(question, place, previous_messages, caller.owner))
         if question.history:
             yield StepEvent("condense", "Reading the conversation")
         request = RequestContext(cancel, caller=caller, cache=question.cache, private=bool(question.history))
         agent = self.agent()
         with self.accounting.record(conversation_id, request.meter) as finish:
-            budget = replace(question.budget, began=time.monotonic())
-            spending = Spending(budget)
-            with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
-                ask_model = not spending.stops_exploring()
-                question, condensing = self.condenser.condense(question, limited, ask_model=ask_model)
-            budget = replace(budget, spent=Usage.total(step.usage for step in condensing))
-            question = replace(question, budget=budget)
+            question = replace(question, budget=replace(question.budget, began=time.monotonic()))
+            condensing: Sequence[StepTiming] = ()
+            if question.history:
+                spending = Spending(question.budget)
+                with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
+                    ask_model = not spending.stops_exploring()
+                    question, condensing = self.condenser.condense(question, limited, ask_model=ask_model)
+                spent = Usage.total(step.usage for step in condensing)
+                question = replace(question, budget=replace(question.budget, spent=spent))
             understood = agent.read(question, request=request)
             for event in understood.events():  # held nowhere else: closing this closes them
                 if cancel.cancelled:

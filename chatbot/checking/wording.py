@@ -149,7 +149,6 @@ def in_order_of_appearance(response: str, context: Context, shown: Sequence[int]
     ``shown``: the numbers that a stream has shown already, in their order (`NumberedStream.order`). A number without a
     passage gets one above those of passages."""
     passages = {passage.number: passage for passage in context.passages}
-    response = unify_brackets(response, passages)
     cited = [number for number in dict.fromkeys([*shown, *cited_numbers(response)]) if number in passages]
     order = [*cited, *(number for number in passages if number not in cited)]
     new = {number: place for place, number in enumerate(order, start=1)}

@@ -14,6 +14,7 @@ import tomllib
 import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cached_property
 from importlib.resources import files
 from ipaddress import ip_address
 from pathlib import Path
@@ -345,7 +346,7 @@ class Settings(BaseModel):
         standard = (self.mongodb_collection, self.report_collection)
         return (*standard, *(name for name, _ in self.collections if name not in standard))
 
-    @property
+    @cached_property
     def rule(self) -> Literal["open", "read", "keys"]:
         """The rights of callers without a key: ACCESS, with `auto` decided by where the server listens."""
         if self.access != "auto":
@@ -354,28 +355,28 @@ class Settings(BaseModel):
             return "keys"
         return "open" if self.is_local else "read"
 
-    @property
+    @cached_property
     def is_local(self) -> bool:
         """True if only this machine reaches the server, and no setting says who may do what."""
         names = (self.host, *self.allowed_hosts)
         is_decided = self.access != "auto" or self.sign_in_groups or self.trusted_proxies
         return not is_decided and all(map(is_loopback, names))
 
-    @property
+    @cached_property
     def request_limit(self) -> int | None:
         """Requests a minute of one address; None = no limit."""
         if self.requests_per_minute is None:
             return None if self.rule == "open" else 300
         return self.requests_per_minute or None
 
-    @property
+    @cached_property
     def question_limit(self) -> int | None:
         """Questions of one key or address at the same time; None = no limit."""
         if self.questions_per_caller is None:
             return None if self.rule == "open" else 20
         return self.questions_per_caller or None
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Changes with every setting that can change an answer; contains no secret."""
         relevant = self.model_dump(mode="json", exclude=NOT_IN_FINGERPRINT)

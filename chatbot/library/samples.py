@@ -49,7 +49,8 @@ class SampleReports:
         self._stop = Cancellation()
         self._thread: threading.Thread | None = None
         self._warm = warm
-        self._registered = threading.Event()
+        self.unknown = False
+        """True while they are loaded and not registered yet: until then the database seems to be empty."""
         self.total = 0
         """Number of sample reports; 0 until they are read."""
         self.error = ""
@@ -57,11 +58,6 @@ class SampleReports:
     @property
     def running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
-
-    @property
-    def unknown(self) -> bool:
-        """True while they are loaded and not registered yet: until then the database seems to be empty."""
-        return self.running and not self._registered.is_set()
 
     def documents(self, overrides: Callable[[str], Mapping[str, Any]] = lambda document_id: {}) -> list[Document]:
         """Read the sample reports without ingesting them, described by ``overrides(document_id)``."""
@@ -72,6 +68,7 @@ class SampleReports:
         return documents
 
     def start(self) -> None:
+        self.unknown = True
         self._thread = threading.Thread(target=self._run, name="sample-reports", daemon=True)
         self._thread.start()
 
@@ -92,6 +89,8 @@ class SampleReports:
             # A thread has nobody to raise to: /ready reports this.
             self.error = error.message
             log.error("The sample reports could not be loaded: %s", error.message)
+        finally:
+            self.unknown = False
 
     def load(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Register all, then ingest them one by one; return the number of new ones. ``progress`` counts documents."""
@@ -108,7 +107,7 @@ class SampleReports:
             return Registration(sample=True, summary=self._summary, overrides=stated)
 
         waiting = [document for document in documents if ingestor.register(document, about(document))]
-        self._registered.set()
+        self.unknown = False
         progress(len(documents) - len(waiting), len(documents))
         for done, document in enumerate(waiting, start=len(documents) - len(waiting) + 1):
             if self._stop.cancelled:

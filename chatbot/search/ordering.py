@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
-from operator import attrgetter
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from ..domain.documents import ScoreArray, standard, to_score
 from ..domain.protocols import Catalog
 from ..domain.request import RequestContext
 from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Reading
-from ..language import YEAR_PATTERN, analyzer, analyzer_for, is_foreign, sentences
+from ..language import YEAR_PATTERN, analyzer_for, is_foreign, sentences
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_amount, asks_for_prose
 from ..questions.reading import COUNTRY, YEAR, keys_of, tidy
@@ -114,24 +113,12 @@ class Refiner:
         self.catalog = catalog
         self.general = general
         self.language = language
-        self._index = index
+        self.index = index
         self._weight = weight
 
     def embedded(self, text: SearchText) -> tuple[str, ...]:
         """Return the texts to embed for a question; their vectors are kept until its passages are in order."""
-        return (text.question, self._index.compared_text(text.topic)) if self._index else (text.question,)
-
-    def order(
-        self, text: SearchText, hits: Sequence[SearchHit], scope: Scope, request: RequestContext | None
-    ) -> list[SearchHit]:
-        """Best first. Raises EmbeddingError."""
-        return by_edition(self.by_heading(text, hits, request), text, scope, analyzer(self.language).terms)
-
-    def missing_headings(self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None) -> str:
-        """Return the glossary's headings that the question surely means and no hit has. Their passages are found by
-        these words: the question's own may stand in none of them. Raises EmbeddingError."""
-        present = set(map(attrgetter("chunk.heading"), hits))
-        return " ".join(self._index.sure_headings(text.topic, present, request)) if self._index else ""
+        return (text.question, self.index.compared_text(text.topic)) if self.index else (text.question,)
 
     def by_heading(
         self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None
@@ -140,13 +127,13 @@ class Refiner:
         hits, rest = hits[:DEPTH], hits[DEPTH:]
         # A caption of many words is no name of what its passage says.
         headings = [name if len(name.split()) <= LONGEST_NAME else "" for name in (hit.chunk.heading for hit in hits)]
-        if self._index is None or not any(headings):
+        if self.index is None or not any(headings):
             return [*hits, *rest]
         first = [is_foreign(hit.chunk.search_text) for hit in hits[:READ]] if text.foreign else []
         same_language = not text.foreign or 2 * sum(first) > len(first)
         # Vectors of words that the model does not know say nothing.
-        unread = text.foreign and same_language and not self._index.multilingual
-        near = [None] * len(hits) if unread else self._index.near(text.topic, headings, request)
+        unread = text.foreign and same_language and not self.index.multilingual
+        near = [None] * len(hits) if unread else self.index.near(text.topic, headings, request)
         scores = [to_score(one.cosine) if one else None for one in near]
         hits = [replace(hit, heading_score=score) for hit, score in zip(hits, scores, strict=True)]
         similar = np.array([one.score if one else np.nan for one in near], np.float64)

@@ -27,11 +27,11 @@ from ..domain import (
 from ..domain.protocols import Embedder, HybridStore, Reranker, Store, TracedStore
 from ..domain.request import RequestContext
 from ..domain.scope import Reading
-from ..language import Analyzer, sentences
+from ..language import Analyzer, analyzer, sentences
 from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
-from .ordering import DEPTH, Refiner, SearchText, search_text
+from .ordering import DEPTH, Refiner, SearchText, by_edition, search_text
 from .ranking import adaptive_threshold, merge_untagged, split_by_country_tag
 
 PAGE_CANDIDATES = 1000
@@ -168,15 +168,20 @@ class _Search:
             matches = partial(self._matches, searched, vector, scope)
             near, worded = self.settled(matches, self.method.candidates(considered))
             hits, threshold, complete = self._ranked(vector, near, worded, considered)
-            meant = self.refiner.missing_headings(text, hits, self.request) if self.refiner and searched is text else ""
+            meant = list[str]()
+            if searched is text and self.refiner and self.refiner.index:
+                # Passages of these headings are found by their words: the question's own may stand in none of them.
+                present = {hit.chunk.heading for hit in hits}
+                meant = self.refiner.index.sure_headings(text.topic, present, self.request)
             if meant:
-                searched = replace(text, topic=f"{text.topic} {meant}")
+                searched = replace(text, topic=" ".join([text.topic, *meant]))
             elif complete:
                 break  # else a report was replaced during the search, and its new passages are there now
         if self.page is not None:
             hits = [hit for hit in hits if hit.chunk.page == self.page]
         if self.refiner:
-            hits = self.refiner.order(text, hits, scope, self.request)
+            hits = self.refiner.by_heading(text, hits, self.request)
+            hits = by_edition(hits, text, scope, analyzer(self.refiner.language).terms)
             self.clock.lap("order")
         return hits[: self.top_k], threshold
 

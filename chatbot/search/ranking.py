@@ -70,19 +70,6 @@ def hybrid(settings: QuerySettings) -> Method:
     return Method(True, True, True, fusion, settings.vector_weight)
 
 
-def zscore(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
-    """Standard deviations from the mean, over the union; a passage without a score has 0. Measured best over six sets
-    (benchmarks/README.md)."""
-    return _over_union(standard, near, worded, vector, vector_weight)
-
-
-def minmax(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
-    """0 to 1 between the lowest and the highest of the union; a passage without a score has 0 before."""
-    return _over_union(
-        lambda scores: (scores - scores.min()) / (np.ptp(scores) or 1.0), near, worded, vector, vector_weight
-    )
-
-
 def _over_union(
     normalise: Callable[[ScoreArray], ScoreArray], near: Scores, worded: Scores, vector: Scores, vector_weight: float
 ) -> dict[str, float]:
@@ -94,6 +81,13 @@ def _over_union(
     by_keyword = normalise(np.array([worded.get(id, 0.0) for id in union]))
     fused = vector_weight * by_vector + (1 - vector_weight) * by_keyword
     return dict(zip(union, fused.tolist(), strict=True))
+
+
+zscore = partial(_over_union, standard)
+"""Standard deviations from the mean, over the union; a passage without a score has 0. Measured best over six sets
+(benchmarks/README.md)."""
+minmax = partial(_over_union, lambda scores: (scores - scores.min()) / (np.ptp(scores) or 1.0))
+"""0 to 1 between the lowest and the highest of the union; a passage without a score has 0 before."""
 
 
 def bounded(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:

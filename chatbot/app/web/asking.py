@@ -251,7 +251,8 @@ def stream_response(stream: EventStream) -> Response:
 
 def _answer(*, may_resume: bool) -> EventStream:
     refuse_more()
-    body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
+    is_with_files = not request.is_json and is_form(most=MOST_ATTACHMENTS)
+    body = parse(ChatRequest, form_json("request") if is_with_files else json_body())
     place = Place(body.conversation_id, replaces=body.replaces, describe=without_passages)
     return question_stream(body, place, may_resume=may_resume)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
@@ -68,7 +69,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
             response.headers.setdefault(name, value)  # a view may allow less
         response.headers["X-Request-ID"] = g.request_id
         finish_request(response)
-        g.observed.end_with(response, g.caller.owner if "caller" in g else "")
+        response.call_on_close(partial(g.observed.end, response.status_code, g.caller.owner if "caller" in g else ""))
         return response
 
     @app.teardown_request

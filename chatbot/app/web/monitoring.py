@@ -149,11 +149,8 @@ class ObservedRequest:
             name, about = f"{self._known_method} {self._route}", {"request_id": request_id}
             self._span = self._tracer.start_span(name, caller, SpanKind.SERVER, about)
 
-    def end_with(self, response: Response, owner: str) -> None:
-        """Log and count it when ``response`` is sent, or given up. ``owner``: whose request it is, "" = not known."""
-        response.call_on_close(lambda: self._end(response.status_code, owner))
-
-    def _end(self, status: int, owner: str) -> None:
+    def end(self, status: int, owner: str) -> None:
+        """Log and count it when its response is sent, or given up. ``owner``: whose request it is, "" = not known."""
         seconds = time.perf_counter() - self._began
         REQUESTS.labels(self._known_method, self._route, status).inc()
         SECONDS.labels(self._route).observe(seconds)

@@ -141,7 +141,7 @@ def language_choice() -> dict[str, Any]:
 @PAGE
 def asset(version: str, filename: str) -> Response:
     """A file of the page. With another version in the address browsers ask for the file again next time."""
-    if PurePosixPath(filename).suffix in TEXTS and filename in _files() and _takes_gzip():
+    if PurePosixPath(filename).suffix in TEXTS and filename in _files() and request.accept_encodings.quality("gzip"):
         kind = mimetypes.guess_type(filename)[0] or "text/plain"
         response = Response(asset_bytes(filename), mimetype=kind, headers={"Content-Encoding": "gzip"})
     else:
@@ -189,14 +189,10 @@ def compress(response: Response) -> Response:
     if response.is_streamed or response.mimetype not in COMPRESSED or "Content-Encoding" in response.headers:
         return response
     response.vary.add("Accept-Encoding")
-    if len(response.get_data()) >= MIN_COMPRESSED_BYTES and _takes_gzip():
+    if len(response.get_data()) >= MIN_COMPRESSED_BYTES and request.accept_encodings.quality("gzip"):
         response.set_data(gzip.compress(response.get_data(), compresslevel=4, mtime=0))
         response.headers["Content-Encoding"] = "gzip"
     return response
-
-
-def _takes_gzip() -> bool:
-    return request.accept_encodings.quality("gzip") > 0
 
 
 @cache
