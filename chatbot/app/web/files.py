@@ -39,8 +39,7 @@ LONGEST_SHEET_NAME = 31
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 FORMULA = re.compile(r"\s*[=+@＝＋－＠-]|[\t\r\n]")
-"""What a spreadsheet may run; some drop the blanks before it."""
-"""Prefixes that spreadsheets read as formulas."""
+"""How a text begins that spreadsheets read as a formula; some drop the blanks before it."""
 
 
 def is_form(*, most: int) -> bool:
