@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...config.settings import MEGABYTE
+from ...domain import Loaded
 from ...domain.errors import CancelledError, ChatbotError, LoadError, NotFoundError, SupersededError
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.json import parse
@@ -26,7 +27,7 @@ from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
 from ...library.control import FILES_AT_ONCE, JobControl, aside
 from ...library.derived import COLUMNS, SEPARATOR, read_glossary
-from ...library.loaders import ARCHIVE, LOADERS, suffixes
+from ...library.loaders import ARCHIVE, suffixes
 from ...library.sources import WEB, Overrides, Source, folder_sources
 from ..web.files import csv_text
 from . import progress_bar
@@ -110,7 +111,7 @@ def ingest(
 def _in_threads(
     services: Services, works: Sequence[_Work], ingest: Callable[[_Work, JobControl], Result]
 ) -> Iterator[Result]:
-    """Yield the results in order. An interrupt waits for the files in progress, but not for a server without answer."""
+    """Yield each result when it is there. An interrupt waits for the files in progress, but not for a silent server."""
     results = [Future[Result]() for _ in works]
     todo = zip(works, results, strict=True)
     stop, turns = Cancellation(), Semaphore(services.settings.ingestion_workers)
@@ -131,7 +132,7 @@ def _in_threads(
     try:
         for thread in threads:
             thread.start()
-        yield from (result.result() for result in results)
+        yield from (result.result() for result in as_completed(results))
     finally:
         stop.cancel()
         for thread in threads:
@@ -193,11 +194,15 @@ def _ingest(
         bar.label = f"Ingesting {work.name} {progress}".rstrip()
         bar.render_progress()
 
+    def load_strictly(path: Path, **options: Any) -> Loaded:
+        loaded = services.ingesting.service.load(path, **options)
+        require_text_column(path.name, loaded.columns)
+        return loaded
+
     service = services.ingesting.service
+    service = replace(service, load=load_strictly) if strict else service
     try:
         source = work.source()
-        if strict and source.path.suffix.lower() in LOADERS.builder("csv")().suffixes:
-            require_text_column(source.path.name, service.load(source.path).columns)
         if dry_run:
             document = (planned := service.plan(source, overrides=overrides)).document
             kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"

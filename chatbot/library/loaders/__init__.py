@@ -23,7 +23,7 @@ from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError, ReaderFailedError
 from ...domain.protocols import Loader
 from ...language import visible
-from .ocr import INSTALL, INSTALLED, Ocr
+from .ocr import INSTALL_NOTE, INSTALLED, Ocr
 from .sections import WidthError
 from .text import decode_sample, unreadable
 
@@ -195,7 +195,7 @@ def _refuse_foreign(sample: Sample, expected: str) -> None:
         noun = "a video or image" if head[4:8] == b"ftyp" else noun
         noun += f", not {expected}" if expected else ""
         readable = f"It cannot be read. Readable: {', '.join(suffixes())}."
-        problem = f"is {noun}, or is damaged. {f'{INSTALL}.' if noun in _PICTURES else readable}"
+        problem = f"is {noun}, or is damaged. {f'{INSTALL_NOTE}.' if noun in _PICTURES else readable}"
     elif not sample.text.strip() and path.stat().st_size <= HEAD_BYTES:
         problem = "has no text."
     else:

@@ -16,7 +16,7 @@ from lxml.etree import _Element
 from ...domain import Section
 from .docx_signs import SYMBOLS, VALUE, WordNumbering, value_of, w
 from .html import page_sections
-from .office import OfficeLoader, diagram_texts, left_out, parse_part
+from .office import EMBEDDED_NOTE, OfficeLoader, diagram_texts, left_out, parse_part
 from .sections import LINE, PARAGRAPH, HeadingOutline, apart, label, one_line, table_text
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class DocxLoader(OfficeLoader):
         reader = WordReader(read_styles(document.styles.element), dict(_notes(document)), numbering, document.part)
         reader.read(document.element.body)
         sections = reader.outline.sections(keep_title=bool(reader.title))
-        return reader.title or reader.outline.title(), sections, None, left_out(("embedded file", reader.unread))
+        return reader.title or reader.outline.title(), sections, None, left_out((EMBEDDED_NOTE, reader.unread))
 
 
 def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:

@@ -11,7 +11,7 @@ from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
 from . import ArchiveLoader
 from .html import page_sections
-from .office import check_archive, left_out, office_errors, parse_part
+from .office import BLANK_NOTE, check_archive, left_out, office_errors, parse_part
 from .sections import one_line
 
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -47,5 +47,5 @@ class EpubLoader(ArchiveLoader):
             sections += [Section((*above, *one.path[one.path[:1] == above :]), one.text) for one in page.sections]
         if not sections:
             raise LoadError(f"{path.name} has no text that can be read.")
-        notes, dated = tuple(left_out(("page without text", blank))), {"created": created}
+        notes, dated = tuple(left_out((BLANK_NOTE, blank))), {"created": created}
         return Loaded(title or path.stem, lay_out(sections), description=about, properties=dated, notes=notes)

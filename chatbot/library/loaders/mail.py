@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from email import message_from_bytes, policy
+from email.message import MIMEPart
+from io import BytesIO
 from pathlib import Path
 
 from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
 from . import ArchiveLoader
 from .html import page_sections
-from .office import left_out
+from .ocr import Ocr
+from .pdf import read_picture
 from .sections import one_line
 from .text import clean, decode, unreadable
+
+ATTACHMENTS_NOTE = "Attachments left out: {count}. Add them as files: {names}."
 
 
 class MailLoader(ArchiveLoader):
@@ -19,6 +26,7 @@ class MailLoader(ArchiveLoader):
     suffixes = (".eml",)
     parts = ""
     isolated = True
+    ocr = Ocr()
 
     def load(self, path: Path) -> Loaded:
         try:
@@ -26,19 +34,42 @@ class MailLoader(ArchiveLoader):
         except OSError as error:
             raise unreadable(path, error) from error
         body = message.get_body(("plain", "html"))
-        content = body.get_payload(decode=True) if body else b""
-        if not body or not isinstance(content, bytes) or not content.strip():
+        sections = [*_body_sections(body, path.name)] if body else []
+        files = list[str]()
+        for part in message.walk():
+            if part is body or not (part.is_attachment() or part.get_content_maintype() not in {"text", "multipart"}):
+                continue
+            name = part.get_filename() or part.get_content_type()
+            pictured = self._picture(part, name)
+            sections += pictured
+            files += [] if pictured else [name]
+        if not sections:
             raise LoadError(f"{path.name} has no text. Save its attachments and add them as files.")
-        try:
-            text = clean(content.decode(body.get_content_charset("utf-8")))
-        except (LookupError, UnicodeDecodeError):
-            text = decode(content, path.name)
-        is_page = body.get_content_subtype() == "html"
-        sections = page_sections(text.encode(), name=path.name).sections if is_page else (Section((), text),)
         lines = [f"{name}: {one_line(str(message[name]))}" for name in ("From", "To", "Date") if message[name]]
-        files = [part.get_filename() or part.get_content_type() for part in message.iter_attachments()]
-        notes = [f"{note} Add them as files: {', '.join(files)}." for note in left_out(("attachment", len(files)))]
         return Loaded(
             one_line(str(message["Subject"] or "")) or path.stem, lay_out([Section((), "\n".join(lines)), *sections]),
-            properties={"created": str(message["Date"] or "")}, notes=tuple(notes),
+            properties={"created": str(message["Date"] or "")},
+            notes=(ATTACHMENTS_NOTE.format(count=len(files), names=", ".join(files)),) if files else (),
         )  # fmt: skip
+
+    def _picture(self, part: MIMEPart, name: str) -> list[Section]:
+        """Return what OCR reads in a picture, under the picture's name."""
+        if part.get_content_type() not in {"image/png", "image/jpeg"} or self.ocr.missing:
+            return []
+        try:
+            _, sections = read_picture(BytesIO(part.get_content()), name, self.ocr)
+        except LoadError:  # it is named among what was left out
+            return []
+        return [replace(section, path=(name, *section.path), page=None) for section in sections]
+
+
+def _body_sections(body: MIMEPart, name: str) -> Sequence[Section]:
+    content = body.get_payload(decode=True)
+    if not isinstance(content, bytes) or not content.strip():
+        return ()
+    try:
+        text = clean(content.decode(body.get_content_charset("utf-8")))
+    except (LookupError, UnicodeDecodeError):
+        text = decode(content, name)
+    is_page = body.get_content_subtype() == "html"
+    return page_sections(text.encode(), name=name).sections if is_page else (Section((), text),)

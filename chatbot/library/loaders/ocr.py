@@ -17,7 +17,8 @@ from ...domain.documents import UNSURE
 if TYPE_CHECKING:
     from .pdf.words import Word
 
-INSTALL = "Install the extra ocr to read it (pip install -r requirements-ocr.txt)"
+INSTALL_NOTE = "Install the extra ocr to read it (pip install -r requirements-ocr.txt)"
+PAGES_NOTE = "Pictures are read up to OCR_PAGES, those of an attachment up to 3"
 INSTALLED = find_spec("rapidocr") is not None
 PIXELS = 2_000
 """The longer side of a picture as it is read: 171 dots an inch on A4. The models shrink larger ones."""
@@ -41,8 +42,8 @@ class Ocr:
     def missing(self) -> str:
         """What to do so that pictures are read; "" if they are."""
         if not INSTALLED:
-            return INSTALL
-        return "" if self.pages else "Pictures are read up to OCR_PAGES, those of an attachment up to 3"
+            return INSTALL_NOTE
+        return "" if self.pages else PAGES_NOTE
 
     def page_words(self, path: Path, number: int) -> tuple[list[Word], float]:
         """Return the words on a page of a PDF, in points, and their mean confidence."""

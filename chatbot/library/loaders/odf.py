@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 from ...domain import Section
 from ...domain.errors import LoadError
-from .office import OfficeLoader, parse_part
+from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, SLIDES_NOTE, OfficeLoader, parse_part
 from .sections import LINE, MAX_COLUMNS, PARAGRAPH, HeadingOutline, apart, one_line, table_text
 from .xlsx import MAX_CELLS, SheetNotes, fill_merged, sheet_sections
 
@@ -88,7 +88,7 @@ class OdfLoader(OfficeLoader):
         if document.body.tag == q("office:spreadsheet"):
             for sheet in document.body.iterchildren(q("table:table")):
                 if document.styles.get(sheet.get(q("table:style-name"), ""), {}).get(q("table:display")) == "false":
-                    notes.hidden["hidden sheet"] += 1
+                    notes.hidden[SHEETS_NOTE] += 1
                 else:
                     sections += sheet_sections(sheet.get(q("table:name"), ""), reader.rows(sheet, path), notes)
         elif document.body.tag == q("office:presentation"):
@@ -137,7 +137,7 @@ class _Reader:
     def slide(self, slide: Any, number: int) -> Iterator[Section]:
         style = self.document.styles.get(slide.get(q("draw:style-name"), ""), {})
         if style.get(q("presentation:visibility")) == "hidden":
-            self.notes.hidden["hidden slide"] += 1
+            self.notes.hidden[SLIDES_NOTE] += 1
             return
         titles = [frame for frame in slide.iter(q("draw:frame")) if frame.get(q("presentation:class")) == "title"]
         title = one_line(" ".join(self.text(line) for frame in titles for line in frame.iter(q("text:p"))))
@@ -176,7 +176,7 @@ class _Reader:
             # A repeated row fills the sheet to its end, or has a value that was copied down.
             times = int(row.get(q("table:number-rows-repeated"), "1"))
             if row.get(q("table:visibility"), "visible") != "visible":
-                self.notes.hidden["hidden row"] += times if any(texts) else 0
+                self.notes.hidden[ROWS_NOTE] += times if any(texts) else 0
             else:
                 for again in range(times if any(texts) else 1):
                     rows[number + 1 + again] = list(texts)
@@ -187,7 +187,7 @@ class _Reader:
         for left, top, right, bottom in merged:
             fill_merged(rows, left, top, right, bottom)
         filled = {at for texts in rows.values() for at, text in enumerate(texts, 1) if text}
-        self.notes.hidden["hidden column"] += len(hidden & filled)
+        self.notes.hidden[COLUMNS_NOTE] += len(hidden & filled)
         for texts in rows.values():
             shown = [text for at, text in enumerate(texts, 1) if at not in hidden]
             while shown and not shown[-1]:

@@ -23,7 +23,6 @@ from lxml import etree
 
 from ...domain import Loaded, Section, lay_out
 from ...domain.errors import LoadError
-from ...language import count_of
 from . import OFFICE_STREAMS, ArchiveLoader, all_loaders, ole_streams
 from .sections import one_line
 from .text import unreadable
@@ -99,10 +98,17 @@ class OfficeLoader(ArchiveLoader):
         the notes."""
 
 
+ROWS_NOTE = "Hidden rows left out: {count}."
+COLUMNS_NOTE = "Hidden columns left out: {count}."
+SHEETS_NOTE = "Hidden sheets left out: {count}."
+SLIDES_NOTE = "Hidden slides left out: {count}."
+EMBEDDED_NOTE = "Embedded files left out: {count}."
+BLANK_NOTE = "Pages without text: {count}."
+
+
 def left_out(*counts: tuple[str, int]) -> list[str]:
-    """Return a sentence on things that a file has and that were not read."""
-    listed = ", ".join(count_of(count, noun) for noun, count in counts if count)
-    return [f"Left out: {listed}."] if listed else []
+    """Return the notes on things that a file has and that were not read."""
+    return [note.format(count=count) for note, count in counts if count]
 
 
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"

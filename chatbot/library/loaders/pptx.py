@@ -9,7 +9,7 @@ from typing import IO, Any
 from lxml import etree
 
 from ...domain import Section
-from .office import OfficeLoader, diagram_texts, left_out
+from .office import SLIDES_NOTE, OfficeLoader, diagram_texts, left_out
 from .sections import apart, label, one_line, table_text
 
 _MAX_PLACE_DIGITS = 8
@@ -48,7 +48,7 @@ class PptxLoader(OfficeLoader):
         slides = list(document.slides)
         shown = [(slide, number) for number, slide in enumerate(slides, 1) if slide._element.get("show") not in _NO]
         sections = [_section(slide, number) for slide, number in shown]
-        notes = left_out(("hidden slide", len(slides) - len(shown)))
+        notes = left_out((SLIDES_NOTE, len(slides) - len(shown)))
         return _title(slides[0]) if slides else "", sections, len(slides), notes
 
 

@@ -35,7 +35,7 @@ DELIMITERS = "\t;|,"
 """The first wins a tie. Those that are likelier in prose come last."""
 _NO_DELIMITER = "\x1f"
 """The delimiter for a table of one column, whose text may contain any of the others."""
-NO_TEXT_COLUMN = 'No column is called "Text", so each row was read as a line of a table.'
+NO_TEXT_NOTE = 'No column is called "Text", so each row was read as a line of a table.'
 _SAMPLE_ROWS = 50
 _MAX_PREFACE_ROWS = 20
 
@@ -59,7 +59,7 @@ class CsvLoader:
         sections = record_sections(rows[start], rows[start + 1 :], name=path.name)
         names = column_names(rows[start], 0)
         columns = () if any(column_key(name) in TEXT_COLUMNS for name in names) else tuple(names)
-        notes = (NO_TEXT_COLUMN,) if columns else ()
+        notes = (NO_TEXT_NOTE,) if columns else ()
         return Loaded(path.stem, lay_out([Section((), preface), *sections]), columns=columns, notes=notes)
 
 

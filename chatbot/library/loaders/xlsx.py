@@ -14,8 +14,7 @@ from typing import IO, Any
 
 from ...domain import Section
 from ...domain.errors import LoadError
-from ...language import count_of
-from .office import OfficeLoader, left_out
+from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, OfficeLoader, left_out
 from .sections import (
     MAX_COLUMNS,
     column_names,
@@ -55,8 +54,14 @@ class XlsxLoader(OfficeLoader):
             if sheet.sheet_state == "visible":
                 sections += sheet_sections(sheet.title, _rows(path, sheet, notes), notes)
             else:
-                notes.hidden["hidden sheet"] += 1
+                notes.hidden[SHEETS_NOTE] += 1
         return "", sections, None, notes.sentences()
+
+
+FORMULAS_NOTE = (
+    "Formulas without a stored result: {count}. Open the file in a spreadsheet program, save it and add it again."
+)
+HEADLESS_NOTE = "Tables without column headings, in: {names}."
 
 
 @dataclass
@@ -70,12 +75,9 @@ class SheetNotes:
     """Sheets that have a table without column headings."""
 
     def sentences(self) -> list[str]:
-        verb = "has" if self.formulas == 1 else "have"
-        advice = "no stored result. Open the file in a spreadsheet program, save it and add it again."
-        formulas = [f"{count_of(self.formulas, 'formula')} {verb} {advice}"] if self.formulas else []
         names = ", ".join(dict.fromkeys(self.headless))
-        headless = [f"Tables without column headings, in: {names}."] if names else []
-        return formulas + headless + left_out(*sorted(self.hidden.items()))
+        headless = [HEADLESS_NOTE.format(names=names)] if names else []
+        return left_out((FORMULAS_NOTE, self.formulas)) + headless + left_out(*sorted(self.hidden.items()))
 
 
 _SHOWN_NOWHERE = {"1", "true"}
@@ -136,9 +138,9 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
     for row in shown:
         if sum(map(bool, rows[row])) == 1:  # the label alone says nothing
             rows[row] = []
-    notes.hidden["hidden row"] += len(hidden_rows)
+    notes.hidden[ROWS_NOTE] += len(hidden_rows)
     filled = {at for texts in rows.values() for at, text in enumerate(texts, 1) if text}
-    notes.hidden["hidden column"] += len(hidden & filled)
+    notes.hidden[COLUMNS_NOTE] += len(hidden & filled)
     last = 0
     for number in sorted(rows.keys() - hidden_rows):
         if number > last + 1 and not hidden_rows.issuperset(range(last + 1, number)):

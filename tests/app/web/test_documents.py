@@ -190,7 +190,9 @@ class TestEdit:
             book.worksheets[0].append(row)
         book.save(stored)
         job = ended(client, upload(client, ("wells.xlsx", stored.getvalue())))
-        notes = ["1 formula has no stored result. Open the file in a spreadsheet program, save it and add it again."]
+        notes = [
+            "Formulas without a stored result: 1. Open the file in a spreadsheet program, save it and add it again."
+        ]
         assert [job["files"][0]["notes"], get(client, job["files"][0]["document_id"])["notes"]] == [notes, notes]
 
     def test_each_file_of_an_archive_is_a_document(self, client: FlaskClient) -> None:

@@ -32,7 +32,7 @@ def test_a_mail_is_its_text_below_its_head(tmp_path: Path, kind: str, charset: s
     head = "From: A <a@x.org>\nDate: Wed, 01 May 2024 10:00:00 +0000"
     assert [section.text for section in loaded.sections] == [head, "Größe wächst."]
     assert (loaded.title, loaded.properties["created"]) == ("Prices in Mali", "Wed, 01 May 2024 10:00:00 +0000")
-    assert loaded.notes == ("Left out: 1 attachment. Add them as files: r.pdf.",)
+    assert loaded.notes == ("Attachments left out: 1. Add them as files: r.pdf.",)
 
 
 class TestBooks:
@@ -44,7 +44,7 @@ class TestBooks:
             (("People",), "Many."),
         ]
         assert (loaded.title, loaded.properties["created"]) == ("Kenya", "2024-05-01")
-        assert loaded.notes == ("Left out: 1 page without text.",)
+        assert loaded.notes == ("Pages without text: 1.",)
 
     @pytest.mark.parametrize(
         ("book", "problem"),

@@ -56,8 +56,8 @@ def test_a_sheet_shows_what_the_program_shows(tmp_path: Path) -> None:
         "Country: Mali; Year: 2023; Growth: 2.90%",
     ]
     assert loaded.notes == (
-        "1 formula has no stored result. Open the file in a spreadsheet program, save it and add it again.",
-        "Left out: 1 hidden column, 1 hidden row, 1 hidden sheet.",
+        "Formulas without a stored result: 1. Open the file in a spreadsheet program, save it and add it again.",
+        *(f"Hidden {part} left out: 1." for part in ("columns", "rows", "sheets")),
     )
 
 
@@ -70,7 +70,7 @@ def test_a_slide_is_a_page_under_its_title(tmp_path: Path) -> None:
     assert [(section.page, section.path, section.text) for section in loaded.sections] == [
         (2, ("Water",), "Wells dried up.")
     ]
-    assert (loaded.pages, loaded.notes) == (2, ("Left out: 1 hidden slide.",))
+    assert (loaded.pages, loaded.notes) == (2, ("Hidden slides left out: 1.",))
 
 
 @pytest.mark.parametrize(

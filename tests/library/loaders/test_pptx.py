@@ -107,7 +107,7 @@ def test_what_is_hidden_or_stands_at_the_edge_is_left_out(tmp_path: Path) -> Non
         slide.placeholders[number.placeholder_format.idx].text_frame.text = "2"
 
     loaded = load(tmp_path, hidden, partly, layout=BLANK)
-    assert (read(loaded), loaded.notes) == ([(2, (), "seen")], ("Left out: 1 hidden slide.",))
+    assert (read(loaded), loaded.notes) == ([(2, (), "seen")], ("Hidden slides left out: 1.",))
 
 
 def test_titles_fall_back(tmp_path: Path) -> None:

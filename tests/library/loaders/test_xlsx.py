@@ -75,7 +75,7 @@ def test_formulas_without_a_result_and_errors_are_left_out(tmp_path: Path) -> No
     loaded = load(tmp_path, ["Name", "Sum", "Bad", "Good"], ["x", "=1+1", "#REF!", 7])
     assert texts(loaded) == ["Name: x; Good: 7"]
     assert loaded.notes == (
-        "1 formula has no stored result. Open the file in a spreadsheet program, save it and add it again.",
+        "Formulas without a stored result: 1. Open the file in a spreadsheet program, save it and add it again.",
     )
 
 
@@ -130,7 +130,7 @@ def test_hidden_sheets_are_left_out_and_properties_kept(tmp_path: Path) -> None:
 
     loaded = load(tmp_path, ["seen"], ["=1+1"], change=change)
     assert (loaded.title, texts(loaded)) == ("Indicators", ["seen"])
-    assert loaded.notes == ("Left out: 1 hidden row, 1 hidden sheet.",)
+    assert loaded.notes == ("Hidden rows left out: 1.", "Hidden sheets left out: 1.")
 
 
 def test_a_cell_far_out_costs_no_memory(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import SEEK_END, BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
-from ....domain import Loaded, lay_out
+from ....domain import Loaded, Section, lay_out
 from ....domain.errors import LoadError
 from .. import FAULTS, Fit, Sample
 from ..ocr import PIXELS, Ocr
@@ -40,6 +40,8 @@ _NO_TITLE = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _CODE = re.compile(r"[\d_]")
 MAX_MARGINS = 20
+PICTURES_NOTE = "{count} of {pages} pages are images. {remedy}."
+OCR_NOTE = "OCR read {count} of {pages} pages, which are images."
 _IMAGE_MAGIC = (b"\x89PNG\r\n", b"\xff\xd8\xff")
 _MAX_PIXELS = 100_000_000
 _POINT = 0.42  # in a pixel, if the picture is a page of A4
@@ -83,17 +85,15 @@ class PdfLoader:
             remedy = f"{self.ocr.missing}, or run OCR on it first: ocrmypdf in.pdf out.pdf."
         if not any(page.columns for page in pages) or scanned == len(pages):
             raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
-        if 2 * scanned > len(pages):
-            raise LoadError(f"{path.name}: {scanned} of {len(pages)} pages are scans without text. {remedy}")
         title = " ".join(_CONTROL.sub(" ", properties["title"]).split())
         no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
         if len(title) > 200 or no_words or _NO_TITLE.match(title) or title == path.stem:
             title = ""  # a program filled it in with a file's name or its own
         title, sections = sections_of(pages, title)
         about = {name: " ".join(_CONTROL.sub(" ", value).split()) for name, value in properties.items()}
-        notes = [f"{scanned} of {len(pages)} pages are images. {self.ocr.missing}."] if scanned else []
+        notes = [PICTURES_NOTE.format(count=scanned, pages=len(pages), remedy=self.ocr.missing)] if scanned else []
         if len(pictures) > scanned:
-            notes.append(f"OCR read {len(pictures) - scanned} of {len(pages)} pages, which are images.")
+            notes.append(OCR_NOTE.format(count=len(pictures) - scanned, pages=len(pages)))
         return Loaded(
             title or path.stem, lay_out(sections), pages=len(pages), margins=margins[:MAX_MARGINS], properties=about,
             notes=tuple(notes),
@@ -112,33 +112,42 @@ class ImageLoader:
         return Fit.CERTAIN if sample.head.startswith(_IMAGE_MAGIC) else Fit.NO
 
     def load(self, path: Path) -> Loaded:
-        """Read the picture as one page. Raises LoadError: it is damaged, too large, or shows no text."""
-        import numpy as np
-        from PIL import Image, ImageOps
-
-        from .outline import sections_of
-        from .page import PageText, columns_of_words
-
-        if self.ocr.missing:
-            raise LoadError(f"{path.name} is an image. {self.ocr.missing}.")
-        Image.MAX_IMAGE_PIXELS = _MAX_PIXELS // 2  # Pillow refuses twice as many
+        """Raises LoadError: the file cannot be opened, or as `read_picture`."""
         try:
-            with path.open("rb") as file, Image.open(file, formats=("PNG", "JPEG")) as image:
-                image.draft("RGB", (2 * PIXELS, 2 * PIXELS))
-                picture = ImageOps.exif_transpose(image).convert("RGB")
-        except Image.DecompressionBombError as error:
-            raise LoadError(f"{path.name} has more than {_MAX_PIXELS:,} pixels. Save it smaller.") from error
-        except (SyntaxError, ValueError, struct.error, zlib.error, OSError) as error:
-            if isinstance(error, OSError) and error.errno:
-                raise unreadable(path, error) from error
-            raise LoadError(f"{path.name} is damaged or cut short. Save or export it again.") from error
-        picture.thumbnail((PIXELS, PIXELS))
-        words, confidence = self.ocr.words(np.asarray(picture), 1, _POINT)
-        if not words:
-            raise LoadError(f"{path.name} shows no text that can be read.")
-        page = PageText(1, picture.height * _POINT, columns_of_words(words), 1.0, confidence)
-        title, sections = sections_of([page], "")
+            with path.open("rb") as file:
+                title, sections = read_picture(file, path.name, self.ocr)
+        except OSError as error:
+            raise unreadable(path, error) from error
         return Loaded(title or path.stem, lay_out(sections), pages=1)
+
+
+def read_picture(file: IO[bytes], name: str, ocr: Ocr) -> tuple[str, list[Section]]:
+    """Read a picture as one page. Return its title, which may be "", and its sections. Raises LoadError: it is damaged,
+    too large, or shows no text, or no OCR reads it; OSError."""
+    import numpy as np
+    from PIL import Image, ImageOps
+
+    from .outline import sections_of
+    from .page import PageText, columns_of_words
+
+    if ocr.missing:
+        raise LoadError(f"{name} is an image. {ocr.missing}.")
+    Image.MAX_IMAGE_PIXELS = _MAX_PIXELS // 2  # Pillow refuses twice as many
+    try:
+        with Image.open(file, formats=("PNG", "JPEG")) as image:
+            image.draft("RGB", (2 * PIXELS, 2 * PIXELS))
+            picture = ImageOps.exif_transpose(image).convert("RGB")
+    except Image.DecompressionBombError as error:
+        raise LoadError(f"{name} has more than {_MAX_PIXELS:,} pixels. Save it smaller.") from error
+    except (SyntaxError, ValueError, struct.error, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise LoadError(f"{name} is damaged or cut short. Save or export it again.") from error
+    picture.thumbnail((PIXELS, PIXELS))
+    words, confidence = ocr.words(np.asarray(picture), 1, _POINT)
+    if not words:
+        raise LoadError(f"{name} shows no text that can be read.")
+    return sections_of([PageText(1, picture.height * _POINT, columns_of_words(words), 1.0, confidence)], "")
 
 
 def _read(file: BufferedReader, path: Path, ocr: Ocr) -> tuple[dict[str, str], list[PageText]]:
