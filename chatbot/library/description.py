@@ -7,12 +7,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
-from itertools import starmap
+from itertools import combinations, starmap
 from pathlib import Path
 
 import pycountry
@@ -25,13 +25,11 @@ from ..questions.names import find_countries
 
 _TABLE = tomllib.loads(files(__package__).joinpath("description.toml").read_text("utf-8"))
 TYPES: dict[str, str] = {phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases}
-KINDS, BODIES, PARTS = (frozenset(_TABLE["words"][name]) for name in ("kinds", "bodies", "parts"))
+KINDS, BODIES, PARTS, LABELS, REGIONS = map(frozenset, _TABLE["words"].values())
 LANGUAGE_NOTE = (
     "The text is in {language}, which the search does not know: only equal words are found. Use words of the text, or "
     "ask an administrator for a search in many languages."
 )
-ENGLISH = Proposal("language", "english", "first pages", True)
-"""What is proposed of an English text, which every embedding model knows."""
 FIRST_PAGES = 3
 FIRST_CHARACTERS = 12_000
 """Read of a document's beginning; a file without pages has them on some four."""
@@ -45,27 +43,22 @@ MIN_SHARE = 0.75
 FIRST_LIKELY_YEAR = 1950
 LANGUAGE_WORDS = 5
 """Fewer words do not tell a language."""
-_RANGE = re.compile(r"(?<!\d)((?:19|20)\d\d)\s*[-–—/]\s*((?:19|20)?\d\d)(?!\d)")
+_RANGE = re.compile(r"(?<!\d)((?:19|20)\d\d)\s*[-–—/]\s*((?:19|20)?\d\d)(?!\d|-\d)")
 _YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|[.,]\d)")
-_YEAR_IN_NAME = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-MAX_COUNTRY_WORDS = 5
 _PAST = re.compile(r"\b(?:since|depuis|desde|seit)\s+(?:\w+\s+)?(?:19|20)\d\d", re.IGNORECASE)
 _GOVERNMENT_HOST = re.compile(r"[\w-]\.(?:gov|gob|gouv|govt|go|gub|gc)(?:\.([a-z]{2}))?\b(?!\.?\w)")
-_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVXL]+\.)\s")
+_NUMBERED = re.compile(r"(?:\d{1,3}(?:\.\d+)*\.?|[IVXL]+\.)\s")
 _CELLS = re.compile(r"\s*\|\s*")
+_SERIES = re.compile(r"\b(?:no\.?|n[°º]|wp/) ?\d{1,3}/\d{2,3}(?!\d)", re.IGNORECASE)
+"""A publisher's number "No. 23/45": the line names the series."""
+_SMALL_CAPITALS = re.compile(r"[a-zà-ÿ][A-ZÀ-Ý]{2}|[A-ZÀ-Ý]{2}[a-zà-ÿ]")
+_SHORT = {"US", "UK"}
+_OF = frozenset(("of", "de", "du", "del", "da", "do", "von"))
 _RULE = re.compile(r"[|\s:-]*")
-_ROW = re.compile(r"[^:;]+: [^;]+; [^:;]+: ")
+_ROW = re.compile(r"(?:[^:;]+: )?[^;]+; [^:;]+: ")
 _JOINED = re.compile(
     r"(?:\b(?:of|the|and|in|on|for|to|de|du|des|la|le|les|et|del|y|e|do|da|und|der)|[:,–—-])$", re.IGNORECASE
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of the title block; ``cells``: of a table's row."""
-
-    text: str
-    cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,65 +79,72 @@ class FirstPages:
         return "\n".join(pieces)
 
     @cached_property
-    def block(self) -> list[_Line]:
+    def block(self) -> list[str]:
         """The lines before the first text."""
-        lines = list[_Line]()
-        seen = set[str]()
+        lines = dict[str, None]()
         for section in self.loaded.sections:
             if (section.page or 1) > 1 or section.metadata or self.loaded.columns:
                 break  # a row of a table says nothing about the whole
             for text in (*section.path, *section.text.split("\n")):
-                cells = tuple(filter(None, _CELLS.split(text))) if text.startswith("|") else ()
-                line = " ".join((" ".join(cells) if cells else text).split())
-                if not line or _RULE.fullmatch(line) or line in seen:
-                    continue
+                is_row = text.startswith("|")
+                line = " ".join((_CELLS.sub(": ", text.strip("| "), 1).replace("|", " ") if is_row else text).split())
                 words = len(line.split())
                 if words >= BODY_WORDS or (line.endswith(".") and words >= SENTENCE_WORDS) or len(lines) == BLOCK_LINES:
-                    return lines
-                seen.add(line)
-                lines.append(_Line(line, cells))
-        return lines
+                    return list(lines)
+                lines |= {} if not line or _RULE.fullmatch(line) else {line: None}
+        return list(lines)
 
     def title(self) -> tuple[str, str] | None:
         """Return the title and its place."""
         title = self.loaded.title
         if title != self.stem and _is_title(title):
             return title, "title"
-        lines = [line.cells[0] if line.cells else line.text for line in self.block]
+        lines = self.block
+        labelled = (line.partition(": ") for line in lines)
+        if stated := next((value for name, _, value in labelled if normalise(name) in LABELS and _is_title(value)), ""):
+            return stated, "title block"
+        country = next((line for line in (title, *lines) if line != self.stem and country_code(line)), "")
         for number, line in enumerate(lines):
             while _JOINED.search(lines[number]) and number + 1 < len(lines):
                 line = f"{line} {lines[number + 1]}"  # noqa: PLW2901
                 number += 1  # noqa: PLW2901
-            if _is_title(line) and KINDS & _words(line):
-                return line, "title block"
-        heading = next(filter(_is_title, lines), "")
+            if _is_title(line) and KINDS & _words(line) and not _SERIES.search(line):
+                return f"{country}: {line}" if country and not _mentions(line) else line, "title block"
+        heading = next((line for line in lines if _is_title(line) and not _SERIES.search(line)), "")
         names = [word[0].isupper() for word in LETTERS_PATTERN.findall(heading) if len(word) > 3]
         is_heading = len(names) > 1 and sum(names) >= 0.6 * len(names)
         if is_heading and (self.loaded.pages is not None or len(lines) > 1):
             return heading, "title block"
+        stated = self.loaded.properties.get("title", "")
+        if stated != self.stem and _is_title(stated):
+            return stated, "document properties"
         if title != self.stem and not _names_part(title):
             return title, "title"
-        running = (" ".join(_NOT_RUNNING.sub(" ", line).split()) for line in self.loaded.margins)
+        running = (_from_small_capitals(" ".join(_NOT_RUNNING.sub(" ", line).split())) for line in self.loaded.margins)
         return next(((line, "running head") for line in running if _is_title(line)), None)
+
+    def places(self, title: str) -> dict[str, Sequence[str]]:
+        """Return the lines of the places that describe the file, the ones that prove most first."""
+        return {
+            "title": [title],
+            "title block": [*{self.loaded.title} - {self.stem}, *self.block],
+            "running head": self.loaded.margins,
+            "document properties": [self.loaded.properties.get(name, "") for name in ("title", "subject")],
+            "file name": [re.sub(r"[\W_]+", " ", self.stem).title()],
+        }
 
     def years(self, title: str) -> Iterator[tuple[int, str, bool]]:
         """Yield years, the likeliest first, with their place and whether they are beyond doubt."""
-        places = {
-            "title": [title],
-            "title block": [line.text for line in self.block],
-            "running head": self.loaded.margins,
-            "file name": map(str, filter(None, [metadata_of(self.stem).get("year")])),
-        }
-        likely = list[int]()
-        for place, lines in places.items():
+        likely = list[tuple[int, str]]()
+        for place, lines in self.places(title).items():
             years = list(dict.fromkeys(year for line in lines for year in years_in(line)))
             # Of several years in the title, the one that another place names alone is the document's.
-            years = [year for year in years if not likely or year in likely] if len(years) == 1 else years
+            years = [year for year in years if not likely or year in dict(likely)] if len(years) == 1 else years
             if len(years) == 1:
                 yield years[0], place, True
-            likely = likely or years
+            likely = likely or [(year, place) for year in next(filter(None, map(years_in, lines)), [])]
         if likely:
-            yield likely[0], "title block", False
+            yield *likely[-1], False
         counts = Counter(years_in(self.text))
         if counts:
             yield counts.most_common(1)[0][0], "first pages", False
@@ -154,21 +154,20 @@ class FirstPages:
     def countries(self, title: str) -> Iterator[tuple[str, str, bool]]:
         """Yield ISO-3 codes, the likeliest first, with their place and whether they are beyond doubt."""
         body = _mentions(self.text)
-        places = {
-            "title": [title],
-            "title block": [line.text for line in self.block],
-            "running head": self.loaded.margins,
-            "document properties": [self.loaded.properties.get("subject", "")],
-        }
-        named_by = {place: set(_mentions("\n".join(lines))) for place, lines in places.items()}
-        of_name = country_code(str(metadata_of(self.stem).get("country_name", "")))
-        for place, named in {**named_by, "file name": {of_name} if of_name else set[str]()}.items():
+        places = self.places(title)
+        for place, lines in places.items():
+            named = set(_mentions("\n".join(map(_without_address, lines))))
+            if place == "file name":
+                named = named or {code for code in body if code.lower() in _words(self.stem)}
             if len(named) > 1 and place == "title":
                 return  # it is about several
             if len(named) == 1:
                 (code,) = named
                 rival = max((count for other, count in body.items() if other != code), default=0)
                 yield code, place, rival <= max(MIN_MENTIONS, 2 * body[code]) and not _namesake(code) & body.keys()
+        states = {code for line in (*places["title"], *places["title block"]) for code in _states(line)}
+        for code in states if len(states) == 1 else ():
+            yield code, "title block", code in body and body[code] == max(body.values())
         hosts = {country_code(match[1] or "us") for match in _GOVERNMENT_HOST.finditer(self.text)}
         if len(hosts) == 1 and len(body) < 2 and (host := hosts.pop()):
             yield host, "web address", host in body or not body
@@ -179,7 +178,7 @@ class FirstPages:
                 yield code, "first pages", clear
 
     def type(self, title: str) -> tuple[str, str] | None:
-        for place, text in (("title", title), *(("title block", line.text) for line in self.block[:6])):
+        for place, text in (("title", title), *(("title block", line) for line in self.block[:6])):
             plain = f" {normalise(text)} "
             phrases = [phrase for phrase in TYPES if f" {phrase} " in plain]
             if phrases:
@@ -216,8 +215,8 @@ def propose(loaded: Loaded, path: Path) -> tuple[Proposal, ...]:
 
 def unread_language(proposed: Iterable[Proposal], embedder: Embedder) -> str:
     """Return a document's language if the embedder does not know it, else ""."""
-    languages = [str(one.value) for one in proposed if one.field == "language"]
-    return "" if embedder.multilingual or languages in ([], ["english"]) else languages[0]
+    language = next((str(one.value) for one in proposed if one.field == "language"), "english")
+    return "" if language == "english" or embedder.multilingual else language
 
 
 def language_notes(proposed: Iterable[Proposal], embedder: Embedder) -> tuple[str, ...]:
@@ -242,49 +241,52 @@ def years_in(text: str) -> list[int]:
     return years
 
 
-def metadata_of(stem: str) -> dict[str, Value]:
-    """Return country and year when the name has exactly one of each; short codes ("us", "in") are ignored."""
-    metadata: dict[str, Value] = {}
-    years = set(_YEAR_IN_NAME.findall(stem))
-    if len(years) == 1:
-        metadata["year"] = int(years.pop())
-    words, countries, start = LETTERS_PATTERN.findall(stem), dict[str, str](), 0
-    while start < len(words):
-        # Of overlapping names the longest: "Papua New Guinea", not "Guinea".
-        for end in range(min(len(words), start + MAX_COUNTRY_WORDS), start, -1):
-            name = " ".join(words[start:end])
-            if len(name) > ISO_CODE_LENGTH and (code := country_code(name)):
-                countries[code] = name
-                start = end - 1
-                break
-        start += 1
-    if len(countries) == 1:
-        metadata["country_name"] = countries.popitem()[1]
-    return metadata
-
-
 def _mentions(text: str) -> Counter[str]:
     """Return how often a text names each country."""
     counts: Counter[str] = Counter()
     for country in find_countries(text, misspelt=False):
-        if len(country.keys) == 1 and len(country.keys[0]) == ISO_CODE_LENGTH:
+        short = country.text.replace(".", "").upper()  # of two letters it is hardly a country: "C.A."
+        if len(country.keys) == 1 and len(country.keys[0]) == ISO_CODE_LENGTH and (len(short) > 2 or short in _SHORT):
             counts[country.keys[0]] += not country.text[:1].islower()
     return +counts
 
 
 @cache
-def _namesakes() -> dict[str, frozenset[str]]:
-    """Return by ISO-3 code the countries that have a part of the same name, as the United States have Georgia."""
-    by_code: dict[str, set[str]] = {}
+def _parts() -> dict[str, set[str]]:
+    """Return the ISO-3 codes of the countries that have a state, a province or the like of a name."""
+    by_name: dict[str, set[str]] = {}
     for part in pycountry.subdivisions:
-        code, whole = country_code(part.name), country_code(part.country_code)
-        if code and whole and code != whole and len(part.name) > ISO_CODE_LENGTH:
-            by_code.setdefault(code, set()).add(whole)
-    return {code: frozenset(wholes) for code, wholes in by_code.items()}
+        if (whole := country_code(part.country_code)) and len(part.name) > ISO_CODE_LENGTH:
+            by_name.setdefault(normalise(part.name), set()).add(whole)
+    return by_name
 
 
-def _namesake(code: str) -> frozenset[str]:
-    return _namesakes().get(code, frozenset())
+@cache
+def _namesake(code: str) -> set[str]:
+    """Return the countries that have a part of the same name, as the United States have Georgia."""
+    return set().union(*(wholes for name, wholes in _parts().items() if country_code(name) == code)) - {code}
+
+
+def _states(line: str) -> Iterator[str]:
+    """Yield the country of each state, province or city that a line names as such: "County Government of Turkana"."""
+    words = normalise(line).split()
+    if not REGIONS.isdisjoint(words):
+        for start, end in combinations(range(len(words) + 1), 2):
+            wholes = _parts().get(" ".join(words[start:end]), ())
+            beside = words[end : end + 1] + words[max(start - 1, 0) : start]
+            yield from wholes if len(wholes) == 1 and not (REGIONS | _OF).isdisjoint(beside) else ()
+
+
+def _without_address(line: str) -> str:
+    """Drop the country of an address: "FAO, Rome, Italy"."""
+    before, comma, _ = line.rpartition(",")
+    return before if comma and KINDS.isdisjoint(_words(line)) else line
+
+
+def _from_small_capitals(line: str) -> str:
+    """Return a line in usual letters if its font drew other ones: "InForMATIon on SPECIFIC ZoonoSES"."""
+    line = line.strip(" .,;:")
+    return line.capitalize() if len(_SMALL_CAPITALS.findall(line)) > 1 else line
 
 
 def _words(text: str) -> set[str]:

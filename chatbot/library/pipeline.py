@@ -40,7 +40,7 @@ from ..language.countries import country_code
 from ..language.reported_figures import figure_years
 from .control import JobControl, lease
 from .derived import NONE, Summary
-from .description import ENGLISH, language_notes
+from .description import language_notes
 from .sources import Source, check_collection, document_id, make_document
 from .versions import SUPERSEDED, VersionWriter
 
@@ -152,9 +152,7 @@ class Ingestor(VersionWriter):
         self.write(record, old, chunks, control, registered)
         replaced = old is not None and old.status == "ready"
         outcome: Literal["added", "replaced"] = "replaced" if replaced else "added"
-        notes = document.notes
-        if ENGLISH not in document.proposed:
-            notes = (*notes, *language_notes(document.proposed, self.embedder))
+        notes = (*document.notes, *language_notes(document.proposed, self.embedder))
         return Ingested(document.id, outcome, len(chunks), document.proposed, notes)
 
     def store_ready(self, record: DocumentRecord, chunks: Sequence[Chunk], vectors: Mapping[str, Vector]) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from chatbot.domain import Document, Loaded, Section, Value, lay_out
 from chatbot.domain.errors import LoadError
-from chatbot.library.description import metadata_of
+from chatbot.library.description import propose
 from chatbot.library.loaders import loader_for, read_file
 from chatbot.library.sources import Source, document_id, folder_sources, make_document, read_manifest
 from tests.data import cases, data_set, needs
@@ -133,7 +133,7 @@ def test_a_wrong_manifest_is_named_with_its_first_wrong_entry(tmp_path: Path, ma
 
 @pytest.mark.parametrize(("stem", "expected"), CASES["names"].items(), ids=CASES["names"])
 def test_names(stem: str, expected: dict[str, Any]) -> None:
-    assert metadata_of(stem) == expected
+    assert {one.field: one.value for one in propose(Loaded(stem, ()), Path(stem)) if one.taken} == expected
 
 
 FIRST_PAGES = json.loads(Path(__file__).with_name("data").joinpath("first_pages.json").read_text("utf-8"))["documents"]

@@ -75,6 +75,11 @@ class DocxLoader(OfficeLoader):
         sections = reader.outline.sections(keep_title=bool(reader.title))
         return reader.title or reader.outline.title(), sections, None, left_out((EMBEDDED_NOTE, reader.unread))
 
+    def margins(self, document: Document) -> Iterator[str]:
+        for part in document.part.package.iter_parts():
+            if part.partname.startswith(("/word/header", "/word/footer")):
+                yield from filter(None, map(paragraph_text, parse_part(part.blob).iter(w("p"))))
+
 
 def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield footnotes and endnotes as ((kind, id), text)."""

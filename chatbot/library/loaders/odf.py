@@ -23,7 +23,10 @@ NAMESPACES = {prefix: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" for pr
     "xlink": "http://www.w3.org/1999/xlink",
     "dc": "http://purl.org/dc/elements/1.1/",
 }
-_PROPERTIES = {"title": "dc:title", "description": "dc:description", "keywords": "meta:keyword"}
+_PROPERTIES = {
+    "title": "dc:title", "description": "dc:description", "keywords": "meta:keyword", "subject": "dc:subject",
+    "created": "meta:creation-date",
+}  # fmt: skip
 
 
 def q(name: str) -> str:
@@ -48,12 +51,16 @@ class OpenDocument:
         if b"encryption-data" not in self._archive.read("META-INF/manifest.xml"):
             self.content = self.part("content.xml")
             self.body = next(self.content.iter(q("office:body")))[0]
-        meta = self.part("meta.xml" if "meta.xml" in self._archive.namelist() else "META-INF/manifest.xml")
+        meta = self.optional("meta.xml")
         texts = {name: "; ".join(each.text or "" for each in meta.iter(q(tag))) for name, tag in _PROPERTIES.items()}
         self.core_properties = SimpleNamespace(**texts)
 
     def part(self, name: str) -> Any:
         return parse_part(self._archive.read(name))
+
+    def optional(self, name: str) -> Any:
+        """Return a part that small files lack: then one without any text."""
+        return self.part(name if name in self._archive.namelist() else "META-INF/manifest.xml")
 
     def charts(self, reference: Any) -> Iterator[Any]:
         """Yield the tables with the figures of an embedded chart."""
@@ -100,6 +107,10 @@ class OdfLoader(OfficeLoader):
             title = reader.title or reader.outline.title()
             sections = list(reader.outline.sections(keep_title=bool(reader.title)))
         return title, sections, pages, notes.sentences()
+
+    def margins(self, document: Any) -> Iterator[str]:
+        for margin in document.optional("styles.xml").iter(q("style:header"), q("style:footer")):
+            yield from filter(None, (one_line("".join(line.itertext())) for line in margin.iter(q("text:p"))))
 
 
 @dataclass

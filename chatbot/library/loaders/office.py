@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import IO, Any, ClassVar
@@ -50,6 +51,7 @@ _STRICT = b"http://purl.oclc.org/ooxml/"
 _STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 
 
+MAX_MARGINS = 20
 _PROPERTIES = ("title", "comments", "description", "subject", "keywords")
 """Properties of documents; ``comments`` is the description where a library calls it so."""
 _FILLED_IN = {
@@ -82,11 +84,14 @@ class OfficeLoader(ArchiveLoader):
         # A program fills in some values by itself.
         texts = [one_line(getattr(stated, name, None) or "") for name in _PROPERTIES]
         named, *described, keywords = ("" if text.lower() in _FILLED_IN else text for text in texts)
+        created = str(getattr(stated, "created", None) or "")
         labels = dict.fromkeys(filter(None, map(str.strip, re.split(r"[;,]", keywords))))
         about = next(filter(None, described), "")
         return Loaded(
-            title or named or path.stem, placed, pages, labels=tuple(labels), description=about, notes=tuple(notes)
-        )
+            title or named or path.stem, placed, pages, labels=tuple(labels), description=about, notes=tuple(notes),
+            margins=tuple(islice(self.margins(document), MAX_MARGINS)),
+            properties={"title": named, "subject": described[-1], "created": created},
+        )  # fmt: skip
 
     @abstractmethod
     def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
@@ -96,6 +101,10 @@ class OfficeLoader(ArchiveLoader):
     def read(self, document: Any, path: Path) -> tuple[str, Iterable[Section], int | None, Sequence[str]]:
         """Return the title in the text ("" if there is none), the sections, the number of pages if it is fixed, and
         the notes."""
+
+    def margins(self, document: Any) -> Iterable[str]:
+        """Return the lines of the running heads and feet."""
+        return ()
 
 
 ROWS_NOTE = "Hidden rows left out: {count}."

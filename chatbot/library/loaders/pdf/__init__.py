@@ -18,6 +18,7 @@ from ....domain import Loaded, Section, lay_out
 from ....domain.errors import LoadError
 from .. import FAULTS, Fit, Sample
 from ..ocr import PIXELS, Ocr
+from ..office import MAX_MARGINS
 from ..text import unreadable
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ _NO_TITLE = re.compile(
 )
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _CODE = re.compile(r"[\d_]")
-MAX_MARGINS = 20
 PICTURES_NOTE = "{count} of {pages} pages are images. {remedy}."
 OCR_NOTE = "OCR read {count} of {pages} pages, which are images."
 _IMAGE_MAGIC = (b"\x89PNG\r\n", b"\xff\xd8\xff")
@@ -89,6 +89,7 @@ class PdfLoader:
         no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
         if len(title) > 200 or no_words or _NO_TITLE.match(title) or title == path.stem:
             title = ""  # a program filled it in with a file's name or its own
+        properties["title"] = title
         title, sections = sections_of(pages, title)
         about = {name: " ".join(_CONTROL.sub(" ", value).split()) for name, value in properties.items()}
         notes = [PICTURES_NOTE.format(count=scanned, pages=len(pages), remedy=self.ocr.missing)] if scanned else []
