@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,11 @@ import numpy as np
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA, WARM_CACHE
 from chatbot.config.settings import Settings
+from chatbot.domain import Matrix
 from chatbot.domain.request import Cancellation
 from chatbot.library.derived import read_glossary
 from chatbot.library.samples import GLOSSARY_FILE
-from chatbot.models.caches import WarmCache, write_warm_cache
+from chatbot.models.caches import DIGEST_BYTES, WarmCache, text_key
 
 BATCH = 256
 
@@ -53,6 +55,18 @@ def sample_texts(services: Services) -> list[str]:
     phrases = {text for entry in entries for text in (entry.term, *entry.other_words)}
     names = {f"{entry.heading}: {entry.label}" for entry in entries if entry.label} | {c.heading for c in chunks}
     return sorted({chunk.search_text for chunk in chunks} | phrases | names - {""})
+
+
+def write_warm_cache(path: Path, model_id: str, texts: Sequence[str], vectors: Matrix) -> None:
+    """Write the cache file for these texts; the same input gives the same file."""
+    rows = {text_key(text): row for row, text in enumerate(texts)}
+    keys = sorted(rows)
+    np.savez_compressed(
+        path,
+        model_id=np.asarray(model_id),
+        keys=np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, DIGEST_BYTES),
+        vectors=vectors[[rows[key] for key in keys]].astype(np.float16),
+    )
 
 
 if __name__ == "__main__":

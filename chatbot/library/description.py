@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
-from itertools import combinations, starmap
+from itertools import combinations
 from pathlib import Path
 
 import pycountry
@@ -152,7 +152,7 @@ class FirstPages:
             yield year, "document properties", False
 
     def countries(self, title: str) -> Iterator[tuple[str, str, bool]]:
-        """Yield ISO-3 codes, the likeliest first, with their place and whether they are beyond doubt."""
+        """Yield names of countries, the likeliest first, with their place and whether they are beyond doubt."""
         body = _mentions(self.text)
         places = self.places(title)
         for place, lines in places.items():
@@ -164,30 +164,35 @@ class FirstPages:
             if len(named) == 1:
                 (code,) = named
                 rival = max((count for other, count in body.items() if other != code), default=0)
-                yield code, place, rival <= max(MIN_MENTIONS, 2 * body[code]) and not _namesake(code) & body.keys()
-        states = {code for line in (*places["title"], *places["title block"]) for code in _states(line)}
+                yield (
+                    usual_name(code),
+                    place,
+                    rival <= max(MIN_MENTIONS, 2 * body[code]) and not _namesake(code) & body.keys(),
+                )
+        states = sorted({code for line in (*places["title"], *places["title block"]) for code in _states(line)})
         for code in states if len(states) == 1 else ():
-            yield code, "title block", code in body and body[code] == max(body.values())
+            yield usual_name(code), "title block", code in body and body[code] == max(body.values())
         hosts = {country_code(match[1] or "us") for match in _GOVERNMENT_HOST.finditer(self.text)}
         if len(hosts) == 1 and len(body) < 2 and (host := hosts.pop()):
-            yield host, "web address", host in body or not body
+            yield usual_name(host), "web address", host in body or not body
         if body:
             (code, count), *_ = body.most_common(1)
             clear = count >= MIN_MENTIONS and count >= MIN_SHARE * body.total() and not _namesake(code) & body.keys()
             if count >= MIN_MENTIONS and 2 * count > body.total():
-                yield code, "first pages", clear
+                yield usual_name(code), "first pages", clear
 
-    def type(self, title: str) -> tuple[str, str] | None:
+    def type(self, title: str) -> tuple[str, str, bool] | None:
         for place, text in (("title", title), *(("title block", line) for line in self.block[:6])):
             plain = f" {normalise(text)} "
             phrases = [phrase for phrase in TYPES if f" {phrase} " in plain]
             if phrases:
-                return TYPES[max(phrases, key=len)], place
+                return TYPES[max(phrases, key=len)], place, True
         return None
 
-    def language(self) -> str:
-        """Return the language's English name in lower case, "" if the text is too short or in another script."""
-        return language_of(self.text) if len(LETTERS_PATTERN.findall(self.text)) >= LANGUAGE_WORDS else ""
+    def language(self) -> tuple[str, str, bool] | None:
+        """Return the language's English name in lower case, None if the text is too short or in another script."""
+        language = language_of(self.text) if len(LETTERS_PATTERN.findall(self.text)) >= LANGUAGE_WORDS else ""
+        return (language, "first pages", True) if language else None
 
 
 _NOT_RUNNING = re.compile(r"\bpage\b|[|–—]|(?<!\d)\d{1,3}(?:\s*/\s*\d+)?(?!\d)", re.IGNORECASE)
@@ -197,20 +202,16 @@ _NOT_RUNNING = re.compile(r"\bpage\b|[|–—]|(?<!\d)\d{1,3}(?:\s*/\s*\d+)?(?!\
 def propose(loaded: Loaded, path: Path) -> tuple[Proposal, ...]:
     """Return what the document says about itself, each field once: what is beyond doubt, else the likeliest."""
     pages = FirstPages(loaded, path.stem)
-    named = pages.title()
-    title = named[0] if named else ""
-    proposals: list[tuple[str, Value, str, bool]] = []
-    if named:
-        proposals.append(("title", *named, True))
-    if country := next(pages.countries(title), None):
-        proposals.append(("country_name", usual_name(country[0]), *country[1:]))
-    if year := next(pages.years(title), None):
-        proposals.append(("year", *year))
-    if kind := pages.type(title):
-        proposals.append(("type", *kind, True))
-    if language := pages.language():
-        proposals.append(("language", language, "first pages", True))
-    return tuple(starmap(Proposal, proposals))
+    title = pages.title()
+    named = title[0] if title else ""
+    proposals: dict[str, tuple[Value, str, bool] | None] = {
+        "title": (*title, True) if title else None,
+        "country_name": next(pages.countries(named), None),
+        "year": next(pages.years(named), None),
+        "type": pages.type(named),
+        "language": pages.language(),
+    }
+    return tuple(Proposal(name, *value) for name, value in proposals.items() if value)
 
 
 def unread_language(proposed: Iterable[Proposal], embedder: Embedder) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path, PurePath
@@ -26,7 +27,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
-from ..domain import YEAR_IN_REVIEW, Document, Loaded, Section, Value
+from ..domain import YEAR_IN_REVIEW, Document, Loaded, Value
 from ..domain.errors import InvalidRequestError, LoadError
 from ..domain.json import NOT_BLANK, parse
 from ..language.countries import resolve_country
@@ -204,6 +205,7 @@ def make_document(
     """Return a file as a document, described by (the later wins) its name, its content, the manifest, a person's
     ``overrides``. Raises LoadError: the file or the manifest states an unknown country or an invalid year."""
     stated = overrides or {}
+    spelled = cache(lambda country: check_country(country, countries))
     of_parts = set(chain.from_iterable(map(attrgetter("metadata"), loaded.sections)))
     proposed = () if source.listed else propose(loaded, source.path)
     sure = {one.field: one.value for one in proposed if one.taken}
@@ -216,7 +218,7 @@ def make_document(
         raise LoadError(f"{source.path.name}: {error.message}") from error
     metadata |= {name: stated[name] for name in METADATA if stated.get(name) is not None}
     if country := metadata.get("country_name"):
-        metadata["country_name"] = check_country(str(country), countries)
+        metadata["country_name"] = spelled(str(country))
     metadata = {name: value for name, value in metadata.items() if name not in stated or stated[name] is not None}
     title = stated.get("title") or source.title or str(sure.get("title") or loaded.title)
     labels = (stated["labels"] or ()) if "labels" in stated else (*loaded.labels, *source.labels)
@@ -229,14 +231,18 @@ def make_document(
         metadata=typed(metadata, stated)
         if "year" in {**of_file, **stated} and not of_parts & set(METADATA)
         else metadata,
-        sections=_spelled(loaded.sections, countries),
+        sections=tuple(
+            replace(one, metadata={**one.metadata, "country_name": spelled(str(one.metadata["country_name"]))})
+            if one.metadata.get("country_name")
+            else one
+            for one in loaded.sections
+        ),
         pages=loaded.pages,
         labels=tuple(dict.fromkeys(labels)),
         description=(stated["description"] or "") if "description" in stated else description,
         columns=loaded.columns,
         proposed=tuple(
-            replace(one, value=check_country(str(one.value), countries)) if one.field == "country_name" else one
-            for one in proposed
+            replace(one, value=spelled(str(one.value))) if one.field == "country_name" else one for one in proposed
         ),
         notes=loaded.notes,
     )
@@ -251,20 +257,6 @@ def typed(metadata: Mapping[str, Value], stated: Mapping[str, Any]) -> dict[str,
 def document_id(identity: str) -> str:
     """Return the 20 hexadecimal digits of an identity."""
     return hashlib.sha256(identity.encode()).hexdigest()[:20]
-
-
-def _spelled(sections: Sequence[Section], countries: Sequence[Value]) -> tuple[Section, ...]:
-    """Write a table's countries, which its loader has checked, as the data spells them."""
-    spellings: dict[Value, str] = {}
-    spelled = []
-    for section in sections:
-        country = section.metadata.get("country_name")
-        if country is not None:
-            if country not in spellings:
-                spellings[country] = check_country(str(country), countries)
-            section = replace(section, metadata={**section.metadata, "country_name": spellings[country]})  # noqa: PLW2901
-        spelled.append(section)
-    return tuple(spelled)
 
 
 class ManifestEntry(BaseModel):

@@ -76,18 +76,6 @@ class WarmCache:
         return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
-def write_warm_cache(path: Path, model_id: str, texts: Sequence[str], vectors: Matrix) -> None:
-    """Write the cache file for these texts; the same input gives the same file."""
-    rows = {text_key(text): row for row, text in enumerate(texts)}
-    keys = sorted(rows)
-    np.savez_compressed(
-        path,
-        model_id=np.asarray(model_id),
-        keys=np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, DIGEST_BYTES),
-        vectors=vectors[[rows[key] for key in keys]].astype(np.float16),
-    )
-
-
 class CachedEmbedder:
     """Implements `protocols.Embedder` by caches in front of another embedder. Thread-safe. The latest questions stay in
     memory. ``cache`` stores questions and documents of a model behind an API; a model that runs in this process

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.sample_vectors import sample_texts
+from benchmarks.sample_vectors import sample_texts, write_warm_cache
 from chatbot.app.services import Services
 from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
@@ -19,7 +19,7 @@ from chatbot.domain import Matrix, Vector
 from chatbot.domain.errors import EmbeddingError
 from chatbot.domain.request import RequestContext
 from chatbot.models import caches
-from chatbot.models.caches import CachedEmbedder, KnownVectors, WarmCache, write_warm_cache
+from chatbot.models.caches import CachedEmbedder, KnownVectors, WarmCache
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.models.embed.minilm import MiniLMEmbedder
 
