@@ -12,11 +12,15 @@ from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ..domain import ATTACHMENTS, Chunk, Context, Passage, SearchHit
 from ..language import estimate_tokens, sentences
 from ..models.prompts import inert, on_one_line, passage_fence
+
+if TYPE_CHECKING:
+    from ..domain.protocols import Store
+    from ..search.compression import Neighbours
 
 PART = "\n\n"
 CONTEXT_MARGIN = 300
@@ -25,12 +29,6 @@ UNLIMITED = 1_000_000
 """A margin without a limit."""
 _TokenCounts = dict[tuple[int, str], int]
 """Tokens of passages by number and text."""
-
-
-class Neighbourhood(Protocol):
-    """A store that returns the chunks around others."""
-
-    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class _Shown:
 
 
 def build_context(
-    hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tokens: int, margin: int = CONTEXT_MARGIN
+    hits: Sequence[SearchHit], store: Store | Neighbours, *, budget_tokens: int, margin: int = CONTEXT_MARGIN
 ) -> Context:
     """Return passages numbered by rank, best first, until ``budget_tokens`` (estimated, with source lines) are used.
     The first passage is always included. The rest of the budget adds ``margin`` characters around each passage, best

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from .costs import Usage
 
 if TYPE_CHECKING:  # every adapter imports this page, which names these in annotations only
-    from pathlib import Path
-
     from .chat import Delta, Event, Prompt, Question
     from .documents import (
         Chunk,
         Document,
         DocumentRecord,
         Holdings,
-        Loaded,
         Match,
         Matrix,
         Passage,
@@ -224,16 +221,6 @@ class Catalog(Protocol):
     def unsettled(self) -> dict[str, str]:
         """Return the reports that are being written or removed, with the version that questions may see ("" = none).
         Always current, even if the other methods return what they did earlier in the request."""
-
-
-class Loader(Protocol):
-    """Reads the text of a document from a file. ``suffixes`` of its files are lower case, with the dot."""
-
-    suffixes: tuple[str, ...]
-
-    def load(self, path: Path) -> Loaded:
-        """The title falls back to the file's stem; sections are laid out (`schema.lay_out`) and not empty. Raises
-        LoadError: naming the file, what is wrong with it and what to do."""
 
 
 class Chunker(Protocol):

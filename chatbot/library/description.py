@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
-from itertools import combinations
 from pathlib import Path
 
 import pycountry
@@ -25,12 +24,12 @@ from ..questions.names import find_countries
 
 _TABLE = tomllib.loads(files(__package__).joinpath("description.toml").read_text("utf-8"))
 TYPES: dict[str, str] = {phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases}
-KINDS, BODIES, PARTS, LABELS, REGIONS = map(frozenset, _TABLE["words"].values())
+KINDS, BODIES, PARTS, LABELS = map(frozenset, _TABLE["words"].values())
 LANGUAGE_NOTE = (
     "The text is in {language}, which the search does not know: only equal words are found. Use words of the text, or "
     "ask an administrator for a search in many languages."
 )
-FIRST_PAGES = 3
+FIRST_PAGES, FIRST_SECTIONS = 3, 500
 FIRST_CHARACTERS = 12_000
 """Read of a document's beginning; a file without pages has them on some four."""
 BLOCK_LINES = 25
@@ -52,8 +51,10 @@ _CELLS = re.compile(r"\s*\|\s*")
 _SERIES = re.compile(r"\b(?:no\.?|n[°º]|wp/) ?\d{1,3}/\d{2,3}(?!\d)", re.IGNORECASE)
 """A publisher's number "No. 23/45": the line names the series."""
 _SMALL_CAPITALS = re.compile(r"[a-zà-ÿ][A-ZÀ-Ý]{2}|[A-ZÀ-Ý]{2}[a-zà-ÿ]")
+"""A font's small capitals that became usual letters: "InForMATIon on SPECIFIC ZoonoSES"."""
+_ADDRESS = re.compile(r",[^,]*$")
+"""The country of one: "FAO, Rome, Italy"."""
 _SHORT = {"US", "UK"}
-_OF = frozenset(("of", "de", "du", "del", "da", "do", "von"))
 _RULE = re.compile(r"[|\s:-]*")
 _ROW = re.compile(r"(?:[^:;]+: )?[^;]+; [^:;]+: ")
 _JOINED = re.compile(
@@ -70,13 +71,9 @@ class FirstPages:
 
     @cached_property
     def text(self) -> str:
-        pieces, size = list[str](), 0
-        for section in self.loaded.sections:
-            if size > FIRST_CHARACTERS or (section.page or 0) > FIRST_PAGES:
-                break
-            pieces.append("\n".join((*section.path[-1:], section.text))[:FIRST_CHARACTERS])
-            size += len(pieces[-1])
-        return "\n".join(pieces)
+        first = [one for one in self.loaded.sections[:FIRST_SECTIONS] if (one.page or 0) <= FIRST_PAGES]
+        texts = ("\n".join((*one.path[-1:], one.text[:FIRST_CHARACTERS])) for one in first)
+        return "\n".join(texts)[:FIRST_CHARACTERS]
 
     @cached_property
     def block(self) -> list[str]:
@@ -86,8 +83,8 @@ class FirstPages:
             if (section.page or 1) > 1 or section.metadata or self.loaded.columns:
                 break  # a row of a table says nothing about the whole
             for text in (*section.path, *section.text.split("\n")):
-                is_row = text.startswith("|")
-                line = " ".join((_CELLS.sub(": ", text.strip("| "), 1).replace("|", " ") if is_row else text).split())
+                row = _CELLS.sub(": ", text.strip("| "), 1).replace("|", " ")
+                line = " ".join((row if text.startswith("|") else text).split())
                 words = len(line.split())
                 if words >= BODY_WORDS or (line.endswith(".") and words >= SENTENCE_WORDS) or len(lines) == BLOCK_LINES:
                     return list(lines)
@@ -120,7 +117,8 @@ class FirstPages:
             return stated, "document properties"
         if title != self.stem and not _names_part(title):
             return title, "title"
-        running = (_from_small_capitals(" ".join(_NOT_RUNNING.sub(" ", line).split())) for line in self.loaded.margins)
+        running = (" ".join(_NOT_RUNNING.sub(" ", line).split()).strip(" .,;:") for line in self.loaded.margins)
+        running = (line.capitalize() if len(_SMALL_CAPITALS.findall(line)) > 1 else line for line in running)
         return next(((line, "running head") for line in running if _is_title(line)), None)
 
     def places(self, title: str) -> dict[str, Sequence[str]]:
@@ -156,7 +154,9 @@ class FirstPages:
         body = _mentions(self.text)
         places = self.places(title)
         for place, lines in places.items():
-            named = set(_mentions("\n".join(map(_without_address, lines))))
+            named = set(
+                _mentions("\n".join(line if KINDS & _words(line) else _ADDRESS.sub("", line) for line in lines))
+            )
             if place == "file name":
                 named = named or {code for code in body if code.lower() in _words(self.stem)}
             if len(named) > 1 and place == "title":
@@ -169,9 +169,6 @@ class FirstPages:
                     place,
                     rival <= max(MIN_MENTIONS, 2 * body[code]) and not _namesake(code) & body.keys(),
                 )
-        states = sorted({code for line in (*places["title"], *places["title block"]) for code in _states(line)})
-        for code in states if len(states) == 1 else ():
-            yield usual_name(code), "title block", code in body and body[code] == max(body.values())
         hosts = {country_code(match[1] or "us") for match in _GOVERNMENT_HOST.finditer(self.text)}
         if len(hosts) == 1 and len(body) < 2 and (host := hosts.pop()):
             yield usual_name(host), "web address", host in body or not body
@@ -191,8 +188,8 @@ class FirstPages:
 
     def language(self) -> tuple[str, str, bool] | None:
         """Return the language's English name in lower case, None if the text is too short or in another script."""
-        language = language_of(self.text) if len(LETTERS_PATTERN.findall(self.text)) >= LANGUAGE_WORDS else ""
-        return (language, "first pages", True) if language else None
+        is_long = len(LETTERS_PATTERN.findall(self.text)) >= LANGUAGE_WORDS
+        return (language, "first pages", True) if is_long and (language := language_of(self.text)) else None
 
 
 _NOT_RUNNING = re.compile(r"\bpage\b|[|–—]|(?<!\d)\d{1,3}(?:\s*/\s*\d+)?(?!\d)", re.IGNORECASE)
@@ -222,24 +219,21 @@ def unread_language(proposed: Iterable[Proposal], embedder: Embedder) -> str:
 
 def language_notes(proposed: Iterable[Proposal], embedder: Embedder) -> tuple[str, ...]:
     """Return `LANGUAGE_NOTE` for a document that needs it."""
-    language = unread_language(proposed, embedder)
-    return (LANGUAGE_NOTE.format(language=language.capitalize()),) if language else ()
+    language = unread_language(proposed, embedder).capitalize()
+    return (LANGUAGE_NOTE.format(language=language),) if language else ()
 
 
 def years_in(text: str) -> list[int]:
     """Return the years that a line names: of "2020/21" the second, of longer spans none."""
     newest = datetime.now(UTC).year + 1
-    years = list[int]()
 
     def span(match: re.Match[str]) -> str:
         first, last = int(match[1]), int(match[2])
         last += first // 100 * 100 if last < 100 else 0
         return str(last) if last == first + 1 else " "
 
-    for match in _YEAR.finditer(_PAST.sub(" ", _RANGE.sub(span, text))):
-        if FIRST_LIKELY_YEAR <= int(match[0]) <= newest:
-            years.append(int(match[0]))
-    return years
+    years = map(int, _YEAR.findall(_PAST.sub(" ", _RANGE.sub(span, text))))
+    return [year for year in years if FIRST_LIKELY_YEAR <= year <= newest]
 
 
 def _mentions(text: str) -> Counter[str]:
@@ -253,41 +247,10 @@ def _mentions(text: str) -> Counter[str]:
 
 
 @cache
-def _parts() -> dict[str, set[str]]:
-    """Return the ISO-3 codes of the countries that have a state, a province or the like of a name."""
-    by_name: dict[str, set[str]] = {}
-    for part in pycountry.subdivisions:
-        if (whole := country_code(part.country_code)) and len(part.name) > ISO_CODE_LENGTH:
-            by_name.setdefault(normalise(part.name), set()).add(whole)
-    return by_name
-
-
-@cache
 def _namesake(code: str) -> set[str]:
     """Return the countries that have a part of the same name, as the United States have Georgia."""
-    return set().union(*(wholes for name, wholes in _parts().items() if country_code(name) == code)) - {code}
-
-
-def _states(line: str) -> Iterator[str]:
-    """Yield the country of each state, province or city that a line names as such: "County Government of Turkana"."""
-    words = normalise(line).split()
-    if not REGIONS.isdisjoint(words):
-        for start, end in combinations(range(len(words) + 1), 2):
-            wholes = _parts().get(" ".join(words[start:end]), ())
-            beside = words[end : end + 1] + words[max(start - 1, 0) : start]
-            yield from wholes if len(wholes) == 1 and not (REGIONS | _OF).isdisjoint(beside) else ()
-
-
-def _without_address(line: str) -> str:
-    """Drop the country of an address: "FAO, Rome, Italy"."""
-    before, comma, _ = line.rpartition(",")
-    return before if comma and KINDS.isdisjoint(_words(line)) else line
-
-
-def _from_small_capitals(line: str) -> str:
-    """Return a line in usual letters if its font drew other ones: "InForMATIon on SPECIFIC ZoonoSES"."""
-    line = line.strip(" .,;:")
-    return line.capitalize() if len(_SMALL_CAPITALS.findall(line)) > 1 else line
+    parts = (part for part in pycountry.subdivisions if len(part.name) > ISO_CODE_LENGTH)
+    return {str(country_code(part.country_code)) for part in parts if country_code(part.name) == code} - {code}
 
 
 def _words(text: str) -> set[str]:

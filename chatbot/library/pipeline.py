@@ -271,15 +271,6 @@ def passages(store: Store, record: DocumentRecord, *, offset: int, limit: int) -
     return store.get(record.chunk_ids()[offset : None if last else offset + limit])
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """The result of a dry run."""
-
-    document: Document
-    outcome: str
-    chunking: Chunking
-
-
 @dataclass(frozen=True, kw_only=True)
 class IngestionService:
     """Makes files searchable: one way for uploads, web pages and the command line. ``ingestors(overrides)`` returns
@@ -398,15 +389,15 @@ class IngestionService:
 
     def plan(
         self, source: Source, *, overrides: Mapping[str, Any] | None = None, control: JobControl | None = None
-    ) -> Planned:
-        """Return what `ingest` would do, without doing it. Raises as it does."""
+    ) -> tuple[Document, str]:
+        """Return the document and what `ingest` would do with it: "new", "changed", "unchanged". Raises as it does."""
         old, stated, ingestor = self._known(source, overrides or {})
         document = self._document(source, stated, control or JobControl())
         outcome = "new"
         if old is not None and _is_complete(old):
             version = ingestor.version(document, self.summary.kind, stated.get("collection"))
             outcome = "unchanged" if old.version == version else "changed"
-        return Planned(document, outcome, ingestor.chunking)
+        return document, outcome
 
     def _known(
         self, source: Source, overrides: Mapping[str, Any]

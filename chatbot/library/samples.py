@@ -13,10 +13,10 @@ from ..database.repositories.figures import GlossaryRepository
 from ..domain import Document
 from ..domain.errors import CancelledError, ChatbotError
 from ..domain.figures import SAMPLE_GLOSSARY
-from ..domain.protocols import Loader
 from ..domain.request import Cancellation
 from .control import JobControl, lease
 from .derived import Summary, read_glossary
+from .loaders import FileLoader
 from .pipeline import Ingestor, Registration
 from .sources import SAMPLES, document_id, folder_sources, make_document
 
@@ -32,7 +32,7 @@ class SampleReports:
         folder: Path,
         *,
         ingestor: Callable[[], Ingestor],
-        loader: Callable[[Path], Loader],
+        loader: Callable[[Path], FileLoader],
         leases: CorpusFacts,
         summary: Summary,
         glossary: GlossaryRepository | None = None,

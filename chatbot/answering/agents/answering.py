@@ -35,12 +35,13 @@ from ...library.description import LANGUAGE_NOTE, unread_language
 from ...models.chat.extractive import HEADER
 from ...models.replies import numbers
 from ...models.replies.stream import Reply, completion
+from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
 from ...search.relevance import best_score
 from ...search.scope import describe, nearest_scope, selectable_collections
 from ...search.subjects import missing_figures
 from ..answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for
-from ..context import Neighbourhood, build_context, only
+from ..context import build_context, only
 from .budget import Allowance
 from .run import AgentRun
 from .searches import distinct
@@ -183,7 +184,7 @@ def answer_from(
     hits: Sequence[SearchHit],
     way: WritingPlan,
     *,
-    around: Neighbourhood | None = None,
+    around: Neighbours | None = None,
     tokens: int | None = None,
 ) -> Iterator[Event]:
     """Answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""

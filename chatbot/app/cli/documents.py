@@ -204,7 +204,7 @@ def _ingest(
     try:
         source = work.source()
         if dry_run:
-            document = (planned := service.plan(source, overrides=overrides)).document
+            document, outcome = service.plan(source, overrides=overrides)
             kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
             about = _about({name: value for name, value in document.metadata.items() if name != "type"})
             title = f"{document.title}  ({', '.join(filter(None, [about, kind]))})"
@@ -212,7 +212,7 @@ def _ingest(
                 f"    {one.field}: {one.value} ({one.origin}{'' if one.taken else '; not sure, please confirm'})"
                 for one in document.proposed
             )
-            return planned.outcome, 0, "\n".join((title, *proposed, *(f"    {note}" for note in document.notes)))
+            return outcome, 0, "\n".join((title, *proposed, *(f"    {note}" for note in document.notes)))
         progress = lambda done, total: show(f"{done}/{total}" if done < total else "")  # noqa: E731
         control = replace(control, progress=progress, waiting=waiting, reading=lambda page, _: show(f"page {page}"))
         result = service.ingest(source, overrides=overrides, control=control)

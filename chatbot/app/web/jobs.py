@@ -191,7 +191,7 @@ def preview_documents() -> Response:
 def _look(name: str, fetch: Callable[[], Path], cancel: Cancellation) -> FilePreview:
     try:
         source = Source(fetch(), name if name.startswith("http") else f"{UPLOADS}{name}")
-        document = services().ingesting.service.plan(source, control=JobControl(cancel=cancel)).document
+        document, _ = services().ingesting.service.plan(source, control=JobControl(cancel=cancel))
     except LoadError as error:
         return FilePreview(name, error=error.message)
     except CancelledError:

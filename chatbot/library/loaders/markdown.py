@@ -160,10 +160,8 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     if len(labels) == 1:
         labels = [part.strip() for part in labels[0].split(",")]
     description = texts.get(first("description", "summary", "abstract"), "")
-    front = Loaded(
-        texts.get("title", ""), (), None, metadata, tuple(filter(None, labels)), description,
-        properties={"created": texts["date"]} if "date" in texts else {},
-    )  # fmt: skip
+    dated = {"created": texts["date"]} if "date" in texts else {}
+    front = Loaded(texts.get("title", ""), (), None, metadata, (*filter(None, labels),), description, properties=dated)
     return front, "\n".join(lines[end + 1 :])
 
 

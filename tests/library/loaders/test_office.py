@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.domain.errors import LoadError
-from chatbot.domain.protocols import Loader
+from chatbot.library.loaders import FileLoader
 from chatbot.library.loaders.docx import DocxLoader
 from chatbot.library.loaders.office import MAX_ENTRIES, check_archive
 from chatbot.library.loaders.pptx import PptxLoader
@@ -20,7 +20,7 @@ from chatbot.library.loaders.xlsx import XlsxLoader
 from tests.library.loaders.damage import MAIN_PART, unzipped, with_part, zipped
 from tests.library.loaders.samples import good_files
 
-LOADERS: dict[str, Loader] = {"docx": DocxLoader(), "xlsx": XlsxLoader(), "pptx": PptxLoader()}
+LOADERS: dict[str, FileLoader] = {"docx": DocxLoader(), "xlsx": XlsxLoader(), "pptx": PptxLoader()}
 
 
 @pytest.fixture(scope="module")

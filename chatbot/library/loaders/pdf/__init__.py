@@ -18,7 +18,7 @@ from ....domain import Loaded, Section, lay_out
 from ....domain.errors import LoadError
 from .. import FAULTS, Fit, Sample
 from ..ocr import PIXELS, Ocr
-from ..office import MAX_MARGINS
+from ..office import FILLED_IN, MAX_MARGINS
 from ..text import unreadable
 
 if TYPE_CHECKING:
@@ -33,11 +33,6 @@ _HEAD_BYTES = 1024
 _TAIL_BYTES = 4096  # in which a complete file has its end mark
 _MIN_LETTERS = 25  # a page with fewer has no real text layer
 _SCANNED = 0.3  # of a page: with a picture of this size and few letters it is a scan
-_NO_TITLE = re.compile(
-    r"(?:untitled|microsoft|powerpoint|document|slide|title|\(?unspecified|\(?anonymous|https?:|file:|about:\S)"
-    r"|.*\.(?:docx?|pdf|xlsx?|pptx?|indd|qxd|tex|dvi|ps|rtf|odt|wpd|txt|html?|fm|pub|ai|eps)$",
-    re.IGNORECASE,
-)
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _CODE = re.compile(r"[\d_]")
 PICTURES_NOTE = "{count} of {pages} pages are images. {remedy}."
@@ -87,7 +82,7 @@ class PdfLoader:
             raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
         title = " ".join(_CONTROL.sub(" ", properties["title"]).split())
         no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
-        if len(title) > 200 or no_words or _NO_TITLE.match(title) or title == path.stem:
+        if len(title) > 200 or no_words or FILLED_IN.match(title) or title == path.stem:
             title = ""  # a program filled it in with a file's name or its own
         properties["title"] = title
         title, sections = sections_of(pages, title)
