@@ -152,11 +152,9 @@ class FirstPages:
     def countries(self, title: str) -> Iterator[tuple[str, str, bool]]:
         """Yield names of countries, the likeliest first, with their place and whether they are beyond doubt."""
         body = _mentions(self.text)
-        places = self.places(title)
-        for place, lines in places.items():
-            named = set(
-                _mentions("\n".join(line if KINDS & _words(line) else _ADDRESS.sub("", line) for line in lines))
-            )
+        for place, lines in self.places(title).items():
+            without_address = (line if KINDS & _words(line) else _ADDRESS.sub("", line) for line in lines)
+            named = set(_mentions("\n".join(without_address)))
             if place == "file name":
                 named = named or {code for code in body if code.lower() in _words(self.stem)}
             if len(named) > 1 and place == "title":

@@ -82,8 +82,8 @@ def test_a_plan_writes_nothing(services: Services, settings: Settings, tmp_path:
     before = writes.version()
     outcomes = []
     for text in (passages_of("zebra"), passages_of("lion")):
-        outcomes.append(services.ingesting.service.plan(Source(write(tmp_path, text), IDENTITY)).outcome)
-    outcomes.append(services.ingesting.service.plan(Source(path, "uploads/other.md")).outcome)
+        outcomes.append(services.ingesting.service.plan(Source(write(tmp_path, text), IDENTITY))[1])
+    outcomes.append(services.ingesting.service.plan(Source(path, "uploads/other.md"))[1])
     assert outcomes == ["unchanged", "changed", "new"]
     assert (embedding.taken(), writes.version()) == ([], before)
     writes.close()

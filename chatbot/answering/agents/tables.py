@@ -113,9 +113,9 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
 def sentence_of(figure: ReportedFigure, number: int, say: Say) -> str:
     """Return a figure, its year and the number of its passage as a sentence; without a verb where a label would jar."""
     name = in_a_sentence(figure.heading)
-    text, subject = "{subject}, {name}: {figure}.", figure.subject
-    if not figure.label and not is_plural(name):
-        text, subject = "In {subject}, the {name} was {figure}.", with_article(subject, say)
+    has_verb = not figure.label and not is_plural(name)
+    text = "In {subject}, the {name} was {figure}." if has_verb else "{subject}, {name}: {figure}."
+    subject = with_article(figure.subject, say) if has_verb else figure.subject
     name = escape_markdown(f"{name} ({figure.label})" if figure.label else name)
     return say(text, subject=escape_markdown(subject), name=name, figure=f"{dated_text(figure, say)} [{number}]")
 

@@ -235,8 +235,8 @@ class DatabaseMetrics(Collector):
         yield _gauge("passages", "Passages of all reports.", {"": held.chunks})
         changed = [record.updated_at for record in unready if record.status in {"pending", "deleting"}]
         ages = [(datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds() for at in changed if at]
-        text = "How long the oldest report has waited to be searchable, or gone."
-        yield _gauge("index_lag_seconds", text, {"": max([0.0, *ages])})
+        meaning = "How long the oldest report has waited to be searchable, or gone."
+        yield _gauge("index_lag_seconds", meaning, {"": max([0.0, *ages])})
         yield _gauge("ingestion_files", "Files to be read.", {"": len(self._storage.ingestions.unfinished())})
         day = next(iter(self._storage.usage.days(1)), DayUsage("", 0, Sums(), ()))
         sums = day.sums

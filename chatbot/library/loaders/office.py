@@ -82,7 +82,7 @@ class OfficeLoader(ArchiveLoader):
                 document = open_document(file)
                 stated = document.properties if self.parts == "xl/" else document.core_properties
             title, sections, pages, notes = self.read(document, path)
-            placed = lay_out(sections)
+            placed, margins = lay_out(sections), tuple(islice(self.margins(document), MAX_MARGINS))
         if not placed:
             raise LoadError(f"{path.name} has no {self.nothing}")
         texts = [one_line(getattr(stated, name, None) or "") for name in _PROPERTIES]
@@ -92,8 +92,7 @@ class OfficeLoader(ArchiveLoader):
         about = next(filter(None, described), "")
         return Loaded(
             title or named or path.stem, placed, pages, labels=tuple(labels), description=about, notes=tuple(notes),
-            margins=tuple(islice(self.margins(document), MAX_MARGINS)),
-            properties={"title": named, "subject": described[-1], "created": created},
+            margins=margins, properties={"title": named, "subject": described[-1], "created": created},
         )  # fmt: skip
 
     @abstractmethod

@@ -18,7 +18,7 @@ from tests.library.loaders.test_detection import ole, written
 
 
 def load(tmp_path: Path, name: str, content: bytes) -> Loaded:
-    path = written(tmp_path, name, content)
+    path = written(tmp_path, content, name)
     return loader_for(path).load(path)
 
 
@@ -70,7 +70,7 @@ class TestOldOffice:
         """The arguments are those of `soffice --convert-to` (LibreOffice 7.4 Help, "Starting LibreOffice")."""
         (tmp_path / "made.docx").write_bytes(good_files()["a.docx"])
         script = f'#!/bin/sh\n[ "$2 $4" = "--headless --convert-to" ] && /bin/cp {tmp_path}/made.docx "$7/a.$5"\n'
-        program = written(tmp_path, "soffice", script.encode())
+        program = written(tmp_path, script.encode(), "soffice")
         program.chmod(0o755)
         monkeypatch.setenv("PATH", str(tmp_path))
         assert load(tmp_path, "a.doc", ole("WordDocument")).sections[0].text.startswith("Many people live in Kenya.")
@@ -80,9 +80,8 @@ class TestOldOffice:
 
 class TestArchives:
     def test_members_are_unpacked_inside_of_the_folder(self, tmp_path: Path) -> None:
-        archive = written(
-            tmp_path, "a.zip", zipped({"x/a.md": b"one", "a.md": b"two", "x/.b.md": b"", "__MACOSX/a": b""})
-        )
+        packed = zipped({"x/a.md": b"one", "a.md": b"two", "x/.b.md": b"", "__MACOSX/a": b""})
+        archive = written(tmp_path, packed, "a.zip")
         members = list(unpack(archive, tmp_path / "in", most=2, max_bytes=10))
         assert [(name, path.name, path.read_bytes()) for name, path in members] == [
             ("x/a.md", "a.md", b"one"), ("a.md", "a.md", b"two"),

@@ -56,32 +56,16 @@ def test_a_sample_of_the_shipped_vectors_is_what_the_model_gives(texts: list[str
 def test_a_cache_answers_only_for_its_model_and_the_exact_text(tmp_path: Path) -> None:
     path = tmp_path / "cache.npz"
     vectors = np.eye(3, 4, dtype=np.float32)
-    write_warm_cache(path, "m:1", ["b", "a", "c"], vectors)
+    write_warm_cache(path, "m:1", ["b", "a", "c"], 0.9999 * vectors)
     cache = WarmCache(path)
     assert cache.model_id == "m:1"
     for text, vector in zip(["b", "a", "c"], vectors, strict=True):
         found = cache.get("m:1", text)
         assert found is not None
         assert found.dtype == np.float32
-        assert np.array_equal(found, vector)
+        assert np.array_equal(found, vector)  # of length one again
     assert cache.get("m:2", "a") is None
     assert cache.get("m:1", "a ") is None
-
-
-def test_vectors_come_back_with_length_one(tmp_path: Path) -> None:
-    vector = MiniLMEmbedder().embed_documents(["x"])
-    write_warm_cache(tmp_path / "c.npz", "m", ["x"], vector)
-    found = WarmCache(tmp_path / "c.npz").get("m", "x")
-    assert found is not None
-    assert float(np.linalg.norm(found)) == pytest.approx(1.0, abs=1e-6)
-    assert float(found @ vector[0]) > 0.9999
-
-
-def test_the_same_input_gives_the_same_file(tmp_path: Path) -> None:
-    vectors = np.eye(2, 3, dtype=np.float32)
-    write_warm_cache(tmp_path / "1.npz", "m", ["a", "b"], vectors)
-    write_warm_cache(tmp_path / "2.npz", "m", ["b", "a"], vectors[::-1])
-    assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
 
 
 # The embedder in front of a cache: what is known is not computed (R-B3).
