@@ -38,7 +38,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
 
 # A busy machine is no fault of what is tested. At night there are more examples (.github/workflows/nightly.yml).
 hypothesis_settings.register_profile(
-    "any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=times("EXAMPLES", 30)
+    "any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=times("EXAMPLES", 15)
 )
 hypothesis_settings.load_profile("any_speed")
 

@@ -133,8 +133,15 @@ def problems_of(page: Page) -> list[str]:
     return [f"{one['id']}: {json.dumps([node['html'][:160] for node in one['nodes'][:3]])}" for one in found]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", ["light", "dark"])
+NIGHT = pytest.mark.nightly  # each theme and each size is seen every day, each pair of them at night
+SEEN = [
+    ("light", "wide"),
+    ("dark", "phone"),
+    *(pytest.param(*pair, marks=NIGHT) for pair in (("light", "phone"), ("dark", "wide"))),
+]
+
+
+@pytest.mark.parametrize(("theme", "size"), SEEN)
 @pytest.mark.parametrize("views", [chat_views, library_views])
 def test_nothing_is_wrong_with_any_view(
     launched: Browser, address: str, views: Callable[[Page, str], Iterator[str]], theme: str, size: str

@@ -86,6 +86,9 @@ def server(tmp_path: Path) -> Iterator[NxProcess]:  # type: ignore[override]
         yield running
 
 
+# Half a minute of load. Every day: test_database_faults.py (a server that comes back is asked again) and
+# tests/database/test_mongo.py (a killed server keeps what it acknowledged).
+@pytest.mark.nightly
 def test_a_server_killed_under_load(server: NxProcess, new_site: NewSite, tmp_path: Path) -> None:
     site = new_site(server.uri, mongodb_timeout=5.0)
     add_kenya(site.services, tmp_path)

@@ -18,7 +18,7 @@ from tests.campaigns import times
 from tests.library.helpers import end_leases
 
 ROOT = Path(__file__).parents[2]
-KILLS = times("KILLS", 4)
+KILLS = times("KILLS", 2)
 REPORTS = 12
 
 
@@ -94,8 +94,8 @@ def test_what_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> N
             killed += kill_at(disturbed.data_dir, services, ready, seconds)
             half += bool(services.storage.documents.unsettled())
             leases += end_leases(services.storage.database)
-        assert killed >= KILLS - 2, "the kills came too late to test anything"
-        assert min(leases, half) >= KILLS // 4, "no kill met a report in the middle"
+        assert killed >= max(1, KILLS - 2), "the kills came too late to test anything"
+        assert min(leases, half) >= max(1, KILLS // 4), "no kill met a report in the middle"
         finish(disturbed.data_dir)
         assert count_ready(services) == REPORTS
         assert services.storage.documents.unsettled() == {}

@@ -66,6 +66,7 @@ def finish(source: str | Path, target: str | Path, environment: dict[str, str], 
     assert 0 < int(copied[1]) <= rows - 500
 
 
+@pytest.mark.nightly  # every day an interrupted copy goes on in tests/app/migration/test_copy.py, in one process
 def test_there_and_back_killed_on_both_ways(
     tmp_path: Path, server: NxProcess, process_environment: dict[str, str]
 ) -> None:

@@ -22,6 +22,7 @@ from tests.conftest import KENYA_2023, write_report
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.web_server import Page, WebServer
+from tests.library.helpers import end_leases
 
 CASES = cases(__file__)
 
@@ -261,7 +262,7 @@ def test_many_summaries_by_the_chat_model_are_asked_for(
 
 
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
-    process_environment: dict[str, str], tmp_path: Path
+    process_environment: dict[str, str], tmp_path: Path, services_of: Callable[[], Services]
 ) -> None:
     """Sent to the whole process group, as a terminal does it, while the second file is embedded."""
     folder = write_report(tmp_path / "reports", KENYA_2023, "a-kenya").parent
@@ -282,6 +283,8 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
         assert re.search(r"(?m)^added +3 passages  Kenya", err)
         assert "Traceback" not in err + out
 
+        with services_of() as services:
+            end_leases(services.storage.database)  # as time does, in half a minute
         with started(environment, *command) as process:
             out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err

@@ -39,6 +39,7 @@ def vectors(database: Database, field: str) -> int:
     return database["report_chatting"].count({field: {"$exists": True}})
 
 
+@pytest.mark.nightly  # every day an interrupted change of the model goes on in tests/app/migration/test_reembed.py
 def test_killed_and_run_again(
     run: Run, large: Path, environment: dict[str, str], process_environment: dict[str, str]
 ) -> None:

@@ -64,7 +64,7 @@ def test_every_answer_is_as_it_is_described(app: Flask, tmp_path: Path) -> None:
             year="2023",
         ),
     )
-    options = ["--phases", "examples,fuzzing", "--max-examples", str(times("CONTRACT", 2)), "--seed", "1"]
+    options = ["--phases", "examples,fuzzing", "--max-examples", str(times("CONTRACT", 1)), "--seed", "1"]
     with served(app) as port:
         url = f"http://127.0.0.1:{port}"
         headers = {"Cookie": cookie(url)}
