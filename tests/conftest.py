@@ -10,6 +10,7 @@ import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -22,7 +23,7 @@ from chatbot.config.settings import Settings
 from chatbot.database import embedded
 from chatbot.domain import Value
 from chatbot.library.loaders import loader_for
-from chatbot.library.pipeline import Ingested
+from chatbot.library.pipeline import PLAIN, Ingested, Registration
 from chatbot.library.sources import Source, make_document
 from chatbot.models.caches import WarmCache
 from tests.campaigns import times
@@ -120,16 +121,7 @@ def _opening_services_is_cheap() -> Iterator[None]:
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Deterministic and offline: the hashing embedder, the echo model, an empty folder, no samples."""
-    return Settings(
-        ingestion_workers=1,
-        data_dir=tmp_path / "data",
-        cache_seconds=0,
-        embedding_provider="hashing",
-        chat_model="echo",
-        sample_data="off",
-        summaries="off",
-        threads=2,
-    )
+    return small_settings(tmp_path / "data", chat_model="echo", cache_seconds=0, ingestion_workers=1, threads=2)
 
 
 @pytest.fixture
@@ -150,9 +142,7 @@ def add_report(services: Services, tmp_path: Path) -> AddReport:
     """Write a Markdown report and ingest it; the same ``name`` again is the same report."""
 
     def add(markdown: str, name: str = "report", **metadata: Value) -> Ingested:
-        path = write_report(tmp_path / "reports", markdown, name)
-        source = Source(path, f"test/{name}", metadata=metadata, listed=True)
-        return services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+        return ingest_file(services, write_report(tmp_path / "reports", markdown, name), f"test/{name}", **metadata)
 
     return add
 
@@ -161,6 +151,19 @@ def add_report(services: Services, tmp_path: Path) -> AddReport:
 def kenya(add_report: AddReport) -> Ingested:
     """One small report with a country, a year and a type."""
     return add_report(KENYA_2023, "kenya-2023", country_name="Kenya", year=2023, type="country_report")
+
+
+def ingest_file(
+    services: Services, path: Path, identity: str, about: Registration = PLAIN, **metadata: Value
+) -> Ingested:
+    source = Source(path, identity, metadata=metadata, listed=True)
+    return services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)), about)
+
+
+def small_settings(folder: Path, **changes: Any) -> Settings:
+    """Deterministic and offline: the hashing embedder, no samples, no summaries."""
+    fixed = {"data_dir": folder, "embedding_provider": "hashing", "sample_data": "off", "summaries": "off"}
+    return Settings(**{**fixed, **changes})
 
 
 def write_report(folder: Path, markdown: str, name: str) -> Path:

@@ -11,27 +11,21 @@ from types import ModuleType
 import httpx2
 import pytest
 
-from chatbot.app.factory import close_app, create_app
-from chatbot.config.settings import Settings
 from tests.app.web.knowledge import ended, upload
-from tests.app.web.live import served
-from tests.conftest import KENYA_2023
+from tests.app.web.live import application, served
+from tests.conftest import KENYA_2023, small_settings
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 
 
 @pytest.fixture(autouse=True)
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    app = create_app(
-        Settings(data_dir=tmp_path, embedding_provider="hashing", chat_model="echo", sample_data="off", summaries="off")
-    )
-    client = app.test_client()
-    ended(client, upload(client, ("kenya.md", KENYA_2023), country_name="Kenya", year="2023"))
-    ended(client, upload(client, ("mali.md", KENYA_2023.replace("Kenya", "Mali")), country_name="Mali", year="2023"))
-    with served(app) as port:
+    with application(small_settings(tmp_path, chat_model="echo")) as app, served(app) as port:
+        for country in ("Kenya", "Mali"):
+            file = f"{country}.md", KENYA_2023.replace("Kenya", country)
+            ended(client := app.test_client(), upload(client, file, country_name=country, year="2023"))
         monkeypatch.setenv("REPORT_CHAT", f"http://127.0.0.1:{port}")
         yield
-    close_app(app)
 
 
 def example(name: str) -> ModuleType:

@@ -14,13 +14,11 @@ from pathlib import Path
 import pytest
 from flask import Flask, request
 
-from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.routes import PAGE as PAGES
 from chatbot.app.web.routes import route_of
-from chatbot.config.settings import Settings
 from tests.app.web.knowledge import ended, upload
-from tests.app.web.live import served
-from tests.conftest import KENYA_2023
+from tests.app.web.live import application, served
+from tests.conftest import KENYA_2023, small_settings
 
 SNIPPETS = Path(__file__).parent.parent / "docs" / "snippets.md"
 RUN = {"bash": ["bash", "-eu"], "python": [sys.executable], "javascript": ["node", "--input-type=module"]}
@@ -30,16 +28,10 @@ FRONT = {"monitoring.check_health"}
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    made = create_app(
-        Settings(
-            data_dir=tmp_path_factory.mktemp("data"), embedding_provider="hashing", chat_model="echo",
-            sample_data="off", summaries="off",
-        )
-    )  # fmt: skip
-    made.extensions["asked"] = set()
-    made.before_request_funcs.setdefault(None, []).append(lambda: made.extensions["asked"].add(request.endpoint))
-    yield made
-    close_app(made)
+    with application(small_settings(tmp_path_factory.mktemp("data"), chat_model="echo")) as made:
+        made.extensions["asked"] = set()
+        made.before_request_funcs.setdefault(None, []).append(lambda: made.extensions["asked"].add(request.endpoint))
+        yield made
 
 
 @pytest.mark.parametrize("language", RUN)

@@ -15,13 +15,12 @@ import pytest
 from flask import Flask
 from mcp import Client, MCPError, StdioServerParameters
 
-from chatbot.app.factory import close_app, create_app
 from chatbot.app.mcp import TOOLS, Toolbox
-from chatbot.config.settings import Settings
 from chatbot.domain import Scope
 from chatbot.domain.request import ANYBODY, Cancellation
 from tests.app.web.knowledge import added
-from tests.app.web.live import served
+from tests.app.web.live import application, served
+from tests.conftest import small_settings
 
 RATES = {("Kenya", 2021): 7.6, ("Kenya", 2023): 5.4, ("Somalia", 2021): 3.3, ("Somalia", 2023): 4.2}
 ROOT = Path(__file__).parents[2]
@@ -34,13 +33,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def app(folder: Path) -> Iterator[Flask]:
-    made = create_app(Settings(data_dir=folder, embedding_provider="hashing", sample_data="off", summaries="off"))
-    for country in ("Kenya", "Somalia"):
-        rows = "\n".join(f"{rate}% ({year} est.)\n" for (name, year), rate in RATES.items() if name == country)
-        text = f"# {country}: Country Report 2024\n\n## Economy\n\n### Real GDP growth rate\n\n{rows}"
-        added(made.test_client(), (f"{country}-2024.md", text), country_name=country, year="2024")
-    yield made
-    close_app(made)
+    with application(small_settings(folder)) as made:
+        for country in ("Kenya", "Somalia"):
+            rows = "\n".join(f"{rate}% ({year} est.)\n" for (name, year), rate in RATES.items() if name == country)
+            text = f"# {country}: Country Report 2024\n\n## Economy\n\n### Real GDP growth rate\n\n{rows}"
+            added(made.test_client(), (f"{country}-2024.md", text), country_name=country, year="2024")
+        yield made
 
 
 @pytest.fixture(scope="module", params=["http", "stdio"])

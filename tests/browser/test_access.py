@@ -12,10 +12,9 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from chatbot.app.factory import close_app, create_app
-from chatbot.config.settings import Settings
-from tests.app.web.live import served
+from tests.app.web.live import application, served
 from tests.browser.conftest import ARGUMENTS
+from tests.conftest import small_settings
 
 EVIL = "rebind.example"
 ATTACK = """
@@ -33,10 +32,8 @@ ATTACK = """
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    own = {"embedding_provider": "hashing", "chat_model": "echo", "sample_data": "off", "summaries": "off"}
-    made = create_app(Settings(data_dir=tmp_path_factory.mktemp("data"), access="read", **own))
-    yield made
-    close_app(made)
+    with application(small_settings(tmp_path_factory.mktemp("data"), access="read", chat_model="echo")) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

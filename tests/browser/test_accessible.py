@@ -10,11 +10,9 @@ from axe_playwright_python.sync_playwright import Axe
 from flask import Flask
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from chatbot.app.factory import close_app, create_app
 from chatbot.config import SAMPLE_DATA
-from chatbot.config.settings import Settings
-from chatbot.library.loaders import loader_for
-from chatbot.library.sources import Source, make_document
+from tests.app.web.live import application
+from tests.conftest import ingest_file, small_settings
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
 SIZES: dict[str, ViewportSize] = {"wide": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
@@ -28,16 +26,12 @@ QUESTION = "What was the inflation rate of Kenya in 2023?"
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     with FakeOpenAI() as server:
         server.always(CHAT, REPLY)
-        folder = tmp_path_factory.mktemp("data")
-        own = {**server.as_settings, "embedding_provider": "hashing", "sample_data": "off", "summaries": "off"}
-        made = create_app(Settings(data_dir=folder, **own))
-        for name in ("kenya-2024.pdf", "somalia-2023.md"):
-            path = SAMPLE_DATA / "country_reports" / name
-            about = {"country_name": name.split("-")[0].title(), "year": int(name[-8:].split("-")[-1].split(".")[0])}
-            source = Source(path, path.as_posix(), metadata=about, listed=True)
-            made.extensions["services"].ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
-        yield made
-        close_app(made)
+        changed = {**server.as_settings, "embedding_provider": "hashing"}
+        with application(small_settings(tmp_path_factory.mktemp("data"), **changed)) as made:
+            for name, year in (("kenya-2024.pdf", 2024), ("somalia-2023.md", 2023)):
+                path, country = SAMPLE_DATA / "country_reports" / name, name.split("-")[0].title()
+                ingest_file(made.extensions["services"], path, path.as_posix(), country_name=country, year=year)
+            yield made
 
 
 def ask(page: Page) -> None:

@@ -6,17 +6,14 @@ from pathlib import Path
 
 from playwright.sync_api import expect, sync_playwright
 
-from chatbot.app.factory import close_app, create_app
-from chatbot.config.settings import Settings
-from tests.app.web.live import served
+from tests.app.web.live import application, served
 from tests.browser.conftest import ARGUMENTS
+from tests.conftest import small_settings
 
 
 def test_the_api_can_be_read_and_tried(chromium: str, tmp_path: Path) -> None:
-    app = create_app(
-        Settings(data_dir=tmp_path, embedding_provider="hashing", chat_model="echo", sample_data="off", summaries="off")
-    )
-    with served(app) as port, sync_playwright() as playwright:
+    opened = application(small_settings(tmp_path, chat_model="echo"))
+    with opened as app, served(app) as port, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
         page = browser.new_page()
         wrong: list[str] = []
@@ -36,4 +33,3 @@ def test_the_api_can_be_read_and_tried(chromium: str, tmp_path: Path) -> None:
         expect(page.locator("#question")).to_be_visible()
         assert not wrong
         browser.close()
-    close_app(app)

@@ -12,10 +12,8 @@ from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.library.loaders import loader_for
-from chatbot.library.sources import Source, make_document
 from tests.browser.conftest import serving
-from tests.conftest import KENYA_2023, write_report
+from tests.conftest import KENYA_2023, ingest_file, write_report
 
 TITLE = "Vanilla Report"
 REPORT: FilePayload = {
@@ -48,9 +46,7 @@ def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator
 
 
 def ingest(services: Services, path: Path, year: int) -> None:
-    fields = {"country_name": "Kenya", "year": year, "type": "country_report"}
-    source = Source(path, f"test/{path.stem}", metadata=fields, listed=True)
-    services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+    ingest_file(services, path, f"test/{path.stem}", country_name="Kenya", year=year, type="country_report")
 
 
 MOVED = """() => {

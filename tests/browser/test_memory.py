@@ -8,12 +8,9 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, FilePayload, Locator, Page, Route, ViewportSize, expect
 
-from chatbot.app.factory import close_app, create_app
-from chatbot.config.settings import Settings
-from chatbot.library.loaders import loader_for
-from chatbot.library.sources import Source, make_document
+from tests.app.web.live import application
 from tests.browser.conftest import watched
-from tests.conftest import KENYA_2023, write_report
+from tests.conftest import KENYA_2023, ingest_file, small_settings, write_report
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
 GROWTH, CAPITAL, RATE = "What is the population growth rate?", "What is the capital?", "And the birth rate?"
@@ -32,20 +29,11 @@ def server() -> Iterator[FakeOpenAI]:
 @pytest.fixture(scope="module")
 def app(server: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     folder = tmp_path_factory.mktemp("data")
-    settings = Settings(
-        data_dir=folder,
-        cache_seconds=0,
-        sample_data="off",
-        summaries="off",
-        **{**server.as_settings, "embedding_provider": "hashing"},
-    )
-    created = create_app(settings)
-    path = write_report(folder, KENYA_2023, "kenya")
-    source = Source(path, "test/kenya", metadata={"country_name": "Kenya", "year": 2023}, listed=True)
-    document = make_document(source, loader_for(path).load(path))
-    created.extensions["services"].ingesting.ingestor.ingest(document)
-    yield created
-    close_app(created)
+    changed = {**server.as_settings, "embedding_provider": "hashing", "cache_seconds": 0}
+    with application(small_settings(folder, **changed)) as created:
+        path = write_report(folder, KENYA_2023, "kenya")
+        ingest_file(created.extensions["services"], path, "test/kenya", country_name="Kenya", year=2023)
+        yield created
 
 
 @pytest.fixture

@@ -8,26 +8,19 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from chatbot.app.factory import close_app, create_app
 from chatbot.config import SAMPLE_DATA
-from chatbot.config.settings import Settings
-from chatbot.library.loaders import loader_for
-from chatbot.library.sources import Source, make_document
-from tests.app.web.live import served
+from tests.app.web.live import application, served
 from tests.browser.conftest import watched
+from tests.conftest import ingest_file, small_settings
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("data")
-    app = create_app(Settings(data_dir=folder, embedding_provider="hashing", sample_data="off", summaries="off"))
-    for name, country, year in (("kenya-2024.pdf", "Kenya", 2024), ("somalia-2023.md", "Somalia", 2023)):
-        path = SAMPLE_DATA / "country_reports" / name
-        source = Source(path, path.as_posix(), metadata={"country_name": country, "year": year}, listed=True)
-        app.extensions["services"].ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
-    with served(app) as port:
+    with application(small_settings(tmp_path_factory.mktemp("data"))) as app, served(app) as port:
+        for name, country, year in (("kenya-2024.pdf", "Kenya", 2024), ("somalia-2023.md", "Somalia", 2023)):
+            path = SAMPLE_DATA / "country_reports" / name
+            ingest_file(app.extensions["services"], path, path.as_posix(), country_name=country, year=year)
         yield f"http://127.0.0.1:{port}"
-    close_app(app)
 
 
 @pytest.fixture

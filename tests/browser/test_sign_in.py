@@ -17,10 +17,10 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.access import KEY_COOKIE, PERSON_COOKIE
-from chatbot.config.settings import Settings
 from tests.app.web.conftest import error_of
+from tests.app.web.live import application
+from tests.conftest import small_settings
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the provider, which runs in this process
 with warnings.catch_warnings():
@@ -56,21 +56,10 @@ def provider() -> Iterator[tuple[str, list[dict[str, list[str]]]]]:
 def app(provider: tuple[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     folder: Path = tmp_path_factory.mktemp("data")
     (folder / "groups.toml").write_text(GROUPS, encoding="utf-8")
-    made = create_app(
-        Settings(
-            data_dir=folder,
-            embedding_provider="hashing",
-            chat_model="echo",
-            sample_data="off",
-            summaries="off",
-            sign_in_groups=folder / "groups.toml",
-            oidc_issuer=provider[0],
-            oidc_client_id="reports",
-            oidc_client_secret="s3cret-of-reports",
-        )
-    )
-    yield made
-    close_app(made)
+    identity = {"oidc_issuer": provider[0], "oidc_client_id": "reports", "oidc_client_secret": "s3cret-of-reports"}
+    settings = small_settings(folder, chat_model="echo", sign_in_groups=folder / "groups.toml", **identity)
+    with application(settings) as made:
+        yield made
 
 
 def sign_in(page: Page, sub: str) -> None:

@@ -12,10 +12,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.pages import asset_bytes
-from chatbot.config.settings import Settings
 from tests.app.web.knowledge import added
-from tests.app.web.live import served
+from tests.app.web.live import application, served
 from tests.browser.conftest import watched
+from tests.conftest import small_settings
 
 KNOWLEDGE = {"papers": "Long ones.", "news": "Daily ones."}
 REPORTS = (("Kenya", 2021), ("Kenya", 2023), ("Mali", 2023))
@@ -23,14 +23,12 @@ REPORTS = (("Kenya", 2021), ("Kenya", 2023), ("Mali", 2023))
 
 @contextmanager
 def running(folder: Path, reports: tuple[tuple[str, int], ...]) -> Iterator[str]:
-    made = create_app(Settings(data_dir=folder, embedding_provider="hashing", sample_data="off", summaries="off"))
-    for country, year in reports:
-        text = f"# {country}: Country Report {year}\n\n## Growth\n\n{country} grows by 2.{year - 2020}%.\n"
-        name = f"{country.lower()}-{year}.md"
-        added(made.test_client(), (name, text), country_name=country, year=str(year), type="country_report")
-    with served(made) as port:
+    with application(small_settings(folder)) as made, served(made) as port:
+        for country, year in reports:
+            text = f"# {country}: Country Report {year}\n\n## Growth\n\n{country} grows by 2.{year - 2020}%.\n"
+            name = f"{country.lower()}-{year}.md"
+            added(made.test_client(), (name, text), country_name=country, year=str(year), type="country_report")
         yield f"http://127.0.0.1:{port}"
-    close_app(made)
 
 
 @pytest.fixture(scope="module")
@@ -105,11 +103,7 @@ def test_little_script_is_needed_to_begin(page: Page, address: str) -> None:
 
 
 def test_one_of_several_collections(launched: Browser, tmp_path: Path) -> None:
-    made = create_app(
-        Settings(
-            data_dir=tmp_path, embedding_provider="hashing", sample_data="off", summaries="off", collections=KNOWLEDGE
-        )
-    )
+    made = create_app(small_settings(tmp_path, collections=KNOWLEDGE))
     for collection, country in (("papers", "Kenya"), ("news", "Mali")):
         text = f"# {country}: Country Report 2023\n\n## Growth\n\n{country} grows by 2.3%.\n"
         added(made.test_client(), (f"{country}.md", text), country_name=country, year="2023", collection=collection)

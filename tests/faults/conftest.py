@@ -18,10 +18,8 @@ from flask import Flask
 from chatbot.app.factory import create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.library.loaders import loader_for
-from chatbot.library.sources import Source, make_document
 from tests.app.web.live import served
-from tests.conftest import KENYA_2023, write_report
+from tests.conftest import KENYA_2023, ingest_file, write_report
 from tests.fakes.nx_server import NxThread, wait_until
 from tests.fakes.wire_proxy import WireProxy
 
@@ -147,9 +145,7 @@ def settings_for(uri: str, folder: Path, **values: Any) -> Settings:
 
 def add_kenya(services: Services, folder: Path) -> None:
     path = write_report(folder / "reports", KENYA_2023, "kenya-2023")
-    metadata = {"country_name": "Kenya", "year": 2023, "type": "country_report"}
-    source = Source(path, "test/kenya-2023", metadata=metadata)
-    services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+    ingest_file(services, path, "test/kenya-2023", country_name="Kenya", year=2023, type="country_report")
 
 
 @pytest.fixture

@@ -10,12 +10,10 @@ from flask import Flask
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration
-from chatbot.library.sources import Source, make_document
 from tests.answering.agents.conftest import MALI_2021
 from tests.app.web.live import ask, served
-from tests.conftest import write_report
+from tests.conftest import ingest_file, write_report
 from tests.real_llm.conftest import MARKS
 
 pytestmark = [*MARKS, pytest.mark.usefixtures("kenya")]
@@ -96,8 +94,7 @@ class TestCollections:
     @pytest.fixture(autouse=True)
     def _news(self, services: Services, tmp_path: Path) -> None:
         path = write_report(tmp_path / "news", MALI_2021, "mali-2021")
-        source = Source(path, "test/mali", metadata={"country_name": "Mali", "year": 2021}, listed=True)
-        services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)), Registration("news"))
+        ingest_file(services, path, "test/mali", Registration("news"), country_name="Mali", year=2021)
 
     def test_the_model_chooses_where_to_search(self, app: Flask) -> None:
         """R-C5."""

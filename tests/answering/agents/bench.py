@@ -15,10 +15,8 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, Event, Message, Question, Scope, SourcesEvent, StepEvent, TokenEvent
 from chatbot.domain.request import Cancellation
-from chatbot.library.loaders import loader_for
-from chatbot.library.sources import Source, make_document
 from tests.answering.agents.conftest import MALI_2021
-from tests.conftest import KENYA_2023, write_report
+from tests.conftest import KENYA_2023, ingest_file, write_report
 from tests.fakes.openai_replies import Recorded, Reply
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
@@ -130,8 +128,7 @@ def bench(folder: Path, **overrides: Any) -> Iterator[Bench]:
 
 def add(services: Services, folder: Path, markdown: str, name: str, **metadata: Any) -> None:
     path = write_report(folder / "reports", markdown, name)
-    source = Source(path, f"test/{name}", metadata=metadata, listed=True)
-    services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+    ingest_file(services, path, f"test/{name}", **metadata)
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from chatbot.domain import Scope, Values
-from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration
-from chatbot.library.sources import Source, make_document
 from tests.answering.agents.bench import COLLECTIONS, Bench, Told, add, bench
-from tests.conftest import KENYA_2023, write_report
+from tests.conftest import KENYA_2023, ingest_file, write_report
 from tests.fakes.scripted_model import ScriptedModel
 
 QUESTION = "What is the population of Kenya?"
@@ -24,9 +22,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     folder = tmp_path_factory.mktemp("two")
     with bench(folder, collections=COLLECTIONS) as opened:
         path = write_report(folder / "old", ARCHIVE, "kenya-2009")
-        source = Source(path, "test/kenya-2009", metadata={"country_name": "Kenya", "year": 2009}, listed=True)
-        document = make_document(source, loader_for(path).load(path))
-        opened.services.ingesting.ingestor.ingest(document, Registration(collection="archive"))
+        about = Registration(collection="archive")
+        ingest_file(opened.services, path, "test/kenya-2009", about, country_name="Kenya", year=2009)
         yield opened
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from chatbot.app.factory import close_app, create_app
+from chatbot.app.factory import close_app
 from chatbot.app.services import Services
-from chatbot.config.settings import Settings
 from tests.app.cli.conftest import Run
 from tests.app.web.knowledge import added
+from tests.app.web.live import application
+from tests.conftest import small_settings
 
 SECRET = "quincemarmalade"
 
@@ -51,13 +52,8 @@ def test_a_key_cannot_be_limited_to_what_is_not_there(run: Run) -> None:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Flask]:
-    made = create_app(
-        Settings(
-            data_dir=tmp_path / "data", embedding_provider="hashing", chat_model="echo", sample_data="off", threads=2
-        )
-    )
-    yield made
-    close_app(made)
+    with application(small_settings(tmp_path / "data", chat_model="echo", threads=2)) as made:
+        yield made
 
 
 def places_of(word: str, folder: Path) -> list[str]:

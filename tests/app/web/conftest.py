@@ -10,13 +10,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.library.pipeline import Ingested
 from tests.answering.agents.conftest import MALI_2021
 from tests.app.web.contract import ERROR
-from tests.app.web.live import served
+from tests.app.web.live import application, served
 
 QUESTION = "What is the population growth rate?"
 Post = Callable[..., TestResponse]
@@ -24,9 +23,8 @@ Post = Callable[..., TestResponse]
 
 @pytest.fixture
 def app(settings: Settings) -> Iterator[Flask]:
-    created = create_app(settings)
-    yield created
-    close_app(created)
+    with application(settings) as created:
+        yield created
 
 
 @pytest.fixture

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.server import Server, listen
+from chatbot.config.settings import Settings
 
 
 @dataclass
@@ -25,6 +27,14 @@ class Event:
     name: str
     data: Any
     at: float
+
+
+@contextmanager
+def application(settings: Settings) -> Iterator[Flask]:
+    """Closed at the end."""
+    made = create_app(settings)
+    yield made
+    close_app(made)
 
 
 @contextmanager

@@ -10,11 +10,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.library.pipeline import Ingested
 from tests.app.web.conftest import error_of
+from tests.app.web.live import application
 
 REPORT = """# {country}: Country Report {edition}
 
@@ -88,9 +88,8 @@ def test_a_replaced_report_is_held_against_its_former_version(client: FlaskClien
 class TestLimits:
     @pytest.fixture
     def closed(self, settings: Settings, services: Services, editions: None) -> Iterator[Flask]:
-        made = create_app(settings.override(access="keys"))
-        yield made
-        close_app(made)
+        with application(settings.override(access="keys")) as made:
+            yield made
 
     def test_a_limited_key_and_its_feed_see_nothing_of_others(self, closed: Flask, services: Services) -> None:
         keys, client = services.storage.keys, closed.test_client()

@@ -12,12 +12,10 @@ from flask.testing import FlaskClient
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Ingested, Registration
-from chatbot.library.sources import Source, make_document
 from tests.answering.agents.conftest import MALI_2021
 from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
-from tests.conftest import write_report
+from tests.conftest import ingest_file, write_report
 
 SEARCHED = ["chatbot_data", "report_chatting", "news"]
 
@@ -32,8 +30,7 @@ def settings(settings: Settings) -> Settings:
 def reports(kenya: Ingested, services: Services, tmp_path: Path) -> None:
     """Kenya's report among the reports, Mali's in the news."""
     path = write_report(tmp_path / "news", MALI_2021, "mali-2021")
-    source = Source(path, "test/mali", metadata={"country_name": "Mali", "year": 2021}, listed=True)
-    services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)), Registration("news"))
+    ingest_file(services, path, "test/mali", Registration("news"), country_name="Mali", year=2021)
 
 
 def countries(hits: list[dict[str, Any]]) -> set[str]:

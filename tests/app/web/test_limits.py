@@ -11,10 +11,10 @@ import pytest
 from flask import Flask
 
 from chatbot.answering.conversation import ChatService
-from chatbot.app.factory import close_app, create_app
 from chatbot.config.settings import Settings
 from chatbot.database.repositories import usage as counters
 from tests.app.web.conftest import error_of
+from tests.app.web.live import application
 from tests.app.web.test_access import key_holder
 
 
@@ -26,9 +26,8 @@ def settings(settings: Settings) -> Settings:
 @pytest.fixture
 def other(app: Flask, settings: Settings) -> Iterator[Flask]:
     """A second worker."""
-    made = create_app(settings)
-    yield made
-    close_app(made)
+    with application(settings) as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

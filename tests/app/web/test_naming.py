@@ -9,12 +9,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from chatbot.app.factory import close_app, create_app
 from chatbot.app.web import jobs
 from chatbot.config.settings import Settings
 from chatbot.domain.request import KeyRole
 from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.knowledge import ended, upload
+from tests.app.web.live import application
 from tests.fakes.web_server import Page, WebServer
 
 NAME = "notes.md"
@@ -110,9 +110,8 @@ def test_a_limited_key_adds_only_within_its_limit(app: Flask) -> None:
 
 @pytest.fixture
 def opened(settings: Settings) -> Iterator[Flask]:
-    made = create_app(settings.override(access="open"))
-    yield made
-    close_app(made)
+    with application(settings.override(access="open")) as made:
+        yield made
 
 
 def test_where_access_is_open_everybody_is_asked(opened: Flask) -> None:

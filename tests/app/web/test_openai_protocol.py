@@ -18,10 +18,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from chatbot.app.factory import close_app, create_app
-from chatbot.config.settings import Settings
 from tests.app.web.knowledge import added
-from tests.app.web.live import served
+from tests.app.web.live import application, served
+from tests.conftest import small_settings
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
 QUESTION = [{"role": "user", "content": "What is the growth rate of Kenya?"}]
@@ -36,13 +35,12 @@ def server() -> Iterator[FakeOpenAI]:
 
 @pytest.fixture(scope="module")
 def app(server: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    own = {**server.as_settings, "embedding_provider": "hashing", "sample_data": "off", "summaries": "off"}
-    made = create_app(Settings(data_dir=tmp_path_factory.mktemp("data"), cache_seconds=0, **own))
-    for country, year, rate in (("Kenya", 2021, 1.9), ("Kenya", 2023, 2.1), ("Mali", 2023, 2.9)):
-        text = REPORT.format(country=country, year=year, rate=rate)
-        added(made.test_client(), (f"{country}-{year}.md", text), country_name=country, year=str(year))
-    yield made
-    close_app(made)
+    changed = {**server.as_settings, "embedding_provider": "hashing", "cache_seconds": 0}
+    with application(small_settings(tmp_path_factory.mktemp("data"), **changed)) as made:
+        for country, year, rate in (("Kenya", 2021, 1.9), ("Kenya", 2023, 2.1), ("Mali", 2023, 2.9)):
+            text = REPORT.format(country=country, year=year, rate=rate)
+            added(made.test_client(), (f"{country}-{year}.md", text), country_name=country, year=str(year))
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -11,14 +11,11 @@ from flask.testing import FlaskClient
 
 from chatbot.answering.agents import AGENTS
 from chatbot.app.factory import create_app
-from chatbot.config.settings import Settings
 from chatbot.domain.json import MAX_PROBLEMS
-from chatbot.library.loaders import loader_for
-from chatbot.library.sources import Source, make_document
 from chatbot.search import RETRIEVAL_METHODS
 from tests.answering.agents.conftest import MALI_2021
 from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
-from tests.conftest import KENYA_2023, write_report
+from tests.conftest import KENYA_2023, ingest_file, small_settings, write_report
 from tests.data import cases
 
 CASES = cases(__file__)
@@ -30,14 +27,11 @@ HUGE = 10**30
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     """One application for the whole table: nothing here is to change anything."""
     folder = tmp_path_factory.mktemp("validation")
-    app = create_app(
-        Settings(data_dir=folder / "data", embedding_provider="hashing", chat_model="echo", sample_data="off")
-    )
+    app = create_app(small_settings(folder / "data", chat_model="echo"))
     services = app.extensions["services"]
     for text, country, year in ((KENYA_2023, "Kenya", 2023), (MALI_2021, "Mali", 2021)):
         path = write_report(folder, text, country)
-        source = Source(path, country, metadata={"country_name": country, "year": year, "type": "country_report"})
-        services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+        ingest_file(services, path, country, country_name=country, year=year, type="country_report")
     yield app.test_client()
     services.close()
 

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.app.web import streaming
 from chatbot.config.settings import Settings
 from chatbot.domain import TokenEvent
 from tests.app.web.conftest import QUESTION, error_of
-from tests.app.web.live import Connection, Event, served
+from tests.app.web.live import Connection, Event, application, served
 from tests.fakes.openai_server import FakeOpenAI, Reply
 
 pytestmark = pytest.mark.usefixtures("kenya")
@@ -38,9 +37,8 @@ def cookie(app: Flask) -> dict[str, str]:
 @pytest.fixture
 def other(settings: Settings) -> Iterator[Flask]:
     """A second worker."""
-    created = create_app(settings)
-    yield created
-    close_app(created)
+    with application(settings) as created:
+        yield created
 
 
 def begun(connection: Connection) -> tuple[Event, Iterator[Event]]:
