@@ -232,11 +232,6 @@ class Collection:
         with self._driver() as raw:
             return int(raw.estimated_document_count())
 
-    def write_marker(self) -> int:
-        """Return a number that changes with writes by other programs, which bypass the change log; 0 for the embedded
-        file, which no other program writes."""
-        return 0 if self._database.embedded else self.estimated_count()
-
     def distinct(self, field: str, filter: Mapping[str, Any] | None = None) -> list[Any]:
         """Return the different values of a field among the matches, unordered."""
         with self._driver() as raw:

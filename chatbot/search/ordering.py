@@ -116,10 +116,6 @@ class Refiner:
         self.index = index
         self._weight = weight
 
-    def embedded(self, text: SearchText) -> tuple[str, ...]:
-        """Return the texts to embed for a question; their vectors are kept until its passages are in order."""
-        return (text.question, self.index.compared_text(text.topic)) if self.index else (text.question,)
-
     def by_heading(
         self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None
     ) -> list[SearchHit]:

@@ -130,7 +130,9 @@ class Retriever:
             ]
         with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
             if refiner and isinstance(self._embedder, CachedEmbedder):
-                self._embedder.prefetch([each for _, text in texts for each in refiner.embedded(text)], request=request)
+                needed = [text.question for _, text in texts]
+                needed += [refiner.index.compared_text(text.topic) for _, text in texts if refiner.index]
+                self._embedder.prefetch(needed, request=request)
             hits, threshold = search.hits(*texts[0])
             for untagged in texts[1:]:
                 hits = merge_untagged(hits, search.hits(*untagged)[0], scope)[:fetched]

@@ -34,16 +34,18 @@ class Missing:
 def missing_subject(reading: Reading, scope: Scope, catalog: Catalog, say: Say = in_english) -> Missing | None:
     """The subject's country or edition without a report in the data, or outside the scope that was chosen. Data without
     any country lacks none, and the same for years. Of years of figures see `missing_figures`."""
-    countries = _missing_countries(reading, scope, catalog, say)
+    countries = _missing_countries(reading, scope, catalog, say) if reading.about else None
     if countries is not None and countries.everything:
         return countries
-    years = _missing_years(reading, scope, catalog, say)
+    years = _missing_years(reading, scope, catalog, say) if reading.editions else None
     return Missing(f"{countries.text} {years.text}", years.everything) if countries and years else countries or years
 
 
 def everything_asked(reading: Reading, scope: Scope, catalog: Catalog) -> Reading:
     """Return the reading with what the question compares its countries and editions with among what it is about. "What
     is new in the 2025 report?" needs the edition before it."""
+    if not (reading.countries or reading.editions):
+        return reading
     countries = compared_countries(reading)
     years = list(reading.editions)
     if len(years) == 1 and COMPARES.search(reading.text):
@@ -113,6 +115,8 @@ def _says(years: Condition, hit: SearchHit) -> bool:
 def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | None:
     """``scope`` narrowed to the countries and editions that the question is about; None where that changes nothing.
     Reports without a country or year stay, unless somebody chose values of it: one may be about this country."""
+    if not (reading.about or reading.editions or reading.document):
+        return None
     narrowed = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog, or_none=True)
     years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in reading.editions)]
     narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
@@ -214,7 +218,7 @@ def _shown(country: NamedCountry) -> str:
 
 def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
     """The editions asked about that have no report, of any of its countries or of one."""
-    if not reading.editions or scope.get(YEAR) is not None or scope.get(DOCUMENT) is not None:
+    if scope.get(YEAR) is not None or scope.get(DOCUMENT) is not None:
         return None
     countries = values_of(reading.about, catalog)
     base = _narrowed(scope, COUNTRY, countries, catalog)

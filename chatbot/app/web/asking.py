@@ -148,7 +148,7 @@ class SearchRequest(Body):
         scope = services.storage.scopes.inside(limit).resolve(self.filters, context, self.collections)
         return Question(
             query=self.query, scope=scope, top_k=self.limit or settings.top_k, retrieval_method=method, mode=mode,
-            preset=self.preset, settings=QuerySettings.of(settings), page=self.page,
+            preset=self.preset, settings=QuerySettings.of(settings) if self.preset else None, page=self.page,
         )  # fmt: skip
 
 

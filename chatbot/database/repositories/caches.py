@@ -19,7 +19,7 @@ from ..core import Database
 T = TypeVar("T")
 Level = Literal["embedding", "response", "query"]
 MARKERS = "markers"
-"""Changes by other programs are read once in a request (`write_marker`)."""
+"""Changes by other programs are read once in a request (`estimated_count`)."""
 KEPT_RESULTS = 256
 PRUNE_EVERY = 50
 """Writes between two counts of the entries: counting costs more than writing."""

@@ -321,12 +321,13 @@ class OlderReports:
         self._position = -1
         self._markers: list[int] = []
         self._records: Records = {}
-        database.reads[MARKERS] = lambda: database.at_once([one.write_marker for one in self._collections])
+        database.reads[MARKERS] = lambda: database.at_once([one.estimated_count for one in self._collections])
 
     def records(self) -> Records:
         """Return the reports by id; empty where every row belongs to a registered report."""
         position = self._changes.position()
-        markers = cached(self._database, MARKERS, self._database.reads[MARKERS])
+        # Other programs, which bypass the change log, write to a server, but never to the embedded file.
+        markers = [] if self._database.embedded else cached(self._database, MARKERS, self._database.reads[MARKERS])
         with self._lock:
             if (position, markers) != (self._position, self._markers):
                 position, changed = self._changes.since(self._position)

@@ -145,7 +145,8 @@ class FaissStore(MongoChunks):
 
     def _marks(self) -> tuple[int, int]:
         """Return the marker and the position of the change log, which say whether anything was written."""
-        return sum(collection.write_marker() for collection in self._collections()), self._changes.position()
+        marker = 0 if self._database.embedded else sum(one.estimated_count() for one in self._collections())
+        return marker, self._changes.position()
 
     def _load_all(self) -> None:
         epoch, index = self._changes.epoch(), ChunkIndex()

@@ -57,7 +57,7 @@ Key = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An index as of ``position`` and ``epoch`` of the change log. ``marker`` is `Collection.write_marker` of all
+    """An index as of ``position`` and ``epoch`` of the change log. ``marker`` is `Collection.estimated_count` of all
     collections."""
 
     index: ChunkIndex
