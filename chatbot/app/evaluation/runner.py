@@ -81,8 +81,7 @@ def reciprocal_rank(ranking: Sequence[T | None], relevant: Collection[T], k: int
 def ndcg(ranking: Sequence[T | None], relevant: Collection[T], k: int) -> float:
     """Return the normalised discounted cumulative gain over the first ``k`` (Järvelin and Kekäläinen, 2002)."""
     gain = sum(1 / log2(rank + 1) for rank, id in enumerate(ranking[:k], start=1) if id in relevant)
-    ideal = sum(1 / log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
-    return gain / ideal
+    return gain / sum(1 / log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
 
 
 METRICS: Mapping[str, Callable[..., float]] = {

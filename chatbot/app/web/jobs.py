@@ -284,8 +284,7 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     somebody else."""
     storage, names = services().storage, {name for name, _ in files}
     storage.ingestions.require_room(len(files), caller().owner)  # before anything is stored
-    unfinished = storage.ingestions.unfinished()
-    queued = [_queued_record(file) for file in unfinished if not file.cancel]
+    queued = [_queued_record(file) for file in storage.ingestions.unfinished() if not file.cancel]
     same: dict[str, list[DocumentRecord]] = {name: [] for name in names}
     for record in (*storage.documents.all(), *queued):
         if (name := uploaded_name(record.source)) in names:

@@ -250,8 +250,7 @@ def _pieces(parent: _Element, *, place: str = "") -> Iterator[tuple[str, str]]:
             code = child.get(w("char"), "")[-2:].lower()
             yield (SYMBOLS.get(code, "") if child.get(w("font")) == "Symbol" else ""), ""
         elif not _is_hidden(child):
-            properties = child.find(w("rPr")) if child.tag == w("r") else None
-            align = value_of(properties, "vertAlign")
+            align = value_of(child.find(w("rPr")) if child.tag == w("r") else None, "vertAlign")
             yield from _pieces(child, place=align if align in _SCRIPTS else "")
 
 
