@@ -145,7 +145,9 @@ class Understanding:
             if (text := f"Tell me about {of}") != question.search_text:
                 question, reading = replace(question, standalone=text), read_names(text, catalog, scope)
         question = replace(question, reading=reading)
-        page = question.page or page_in(question.search_text, catalog)
+        page, pages = question.page, set(map(int, _PAGE.findall(question.search_text)))
+        if page is None and len(pages) == 1 and any(0 < min(pages) <= (one.pages or 0) for one in catalog.all()):
+            page = min(pages)  # "on page 4", where there are reports that long
         if question.auto_scope:
             inferred = suggestion.beyond(scope) if suggestion else inferred
             question = replace(question, scope=scope.and_(inferred), chosen_scope=scope, page=page)
@@ -171,14 +173,6 @@ def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
     text = "({name}: taken as {taken})"
     notes = (say(text, name=escape_markdown(one.text), taken=one.taken_as) for one in reading.about if one.taken_as)
     return list(dict.fromkeys(notes))
-
-
-def page_in(text: str, catalog: Catalog) -> int | None:
-    """The one page a question names ("on page 4"), where there are reports that long."""
-    pages = set(map(int, _PAGE.findall(text)))
-    page = pages.pop() if len(pages) == 1 else 0
-    longest = max((record.pages or 0 for record in catalog.all()), default=0) if page else 0
-    return page if 1 <= page <= longest else None
 
 
 def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:
