@@ -50,11 +50,8 @@ SMALLEST = {
     "contract": "--examples 1 --who unknown",
     "clients": "",
 }
-QUICK = {
-    "approximate_search", "citation_check", "citation_clauses", "figures_held", "growth", "ingest_throughput",
-    "inprocess_search", "small_files", "table_structure",
-}  # fmt: skip
-"""Those that need at most four seconds of processor time: the tests run them always, and all at night."""
+QUICK = {"approximate_search", "citation_check", "ingest_throughput", "table_structure"}
+"""Those that need at most 2.5 seconds of processor time: the tests run them always, and all at night."""
 NEEDS = {"page": "playwright", "contract": "schemathesis", "connections": "gunicorn"}
 """The package of requirements-dev.txt that a measurement cannot do without."""
 
