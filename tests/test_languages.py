@@ -12,29 +12,11 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Question, Scope
 from chatbot.language import LANGUAGES, Analyzer, language_of
 from tests.checking.conftest import context
+from tests.data import cases
 
-INFLECTED = {
-    "danish": ("Landets største havne ligger ved kysten.", "havn"),
-    "dutch": ("De verkiezingen waren in het voorjaar.", "verkiezing"),
-    "english": ("Elections were held in the spring.", "election"),
-    "french": ("Les élections présidentielles ont eu lieu.", "Élection présidentielle"),
-    "german": ("Die Häuser stehen am Fluss.", "Haus"),
-    "italian": ("Le esportazioni di vino sono cresciute.", "esportazione"),
-    "norwegian": ("Landets største havner ligger ved kysten.", "havn"),
-    "portuguese": ("As exportações de café cresceram.", "exportação"),
-    "russian": ("Выборы президентов прошли весной.", "президент"),
-    "spanish": ("Las exportaciones de cobre crecieron.", "exportación"),
-    "swedish": ("Landets största hamnar ligger vid kusten.", "hamn"),
-    "turkish": ("İhracatlar ve ISPARTA limanları büyüdü.", "ihracat"),
-}
-OTHER = {
-    "danish": "Skovene dækker halvdelen.", "dutch": "De bossen bedekken de helft.",
-    "english": "Forests cover half of it.", "french": "Les forêts couvrent la moitié.",
-    "german": "Wälder bedecken die Hälfte.", "italian": "I boschi coprono la metà.",
-    "norwegian": "Skogene dekker halvparten.", "portuguese": "As florestas cobrem metade.",
-    "russian": "Леса покрывают половину.", "spanish": "Los bosques cubren la mitad.",
-    "swedish": "Skogarna täcker hälften.", "turkish": "Ormanlar yarısını kaplar.",
-}  # fmt: skip
+CASES = cases(__file__)
+INFLECTED = CASES["inflected"]
+OTHER = CASES["other"]
 
 
 class TestKeywordSearch:

@@ -12,6 +12,9 @@ from chatbot.answering.context import render_passage
 from chatbot.domain import ATTACHMENTS, Passage, SearchHit
 from chatbot.models.prompts import unmarked
 from tests.checking.conftest import chunk
+from tests.data import cases
+
+CASES = cases(__file__)
 
 
 def rendered(text: str, **fields: object) -> str:
@@ -19,10 +22,7 @@ def rendered(text: str, **fields: object) -> str:
     return unmarked(render_passage(Passage(1, SearchHit(found), text)))
 
 
-UNSEEN = (
-    "\U000e0020", "\U000e0061", "\U000e0100", "\u20dd", "\uffa0", "\ufff9", "\u2800", "\U0001d173", "\U0001bca0",
-    "\x1b", "\x9f", "\ufdd0", "\u061c",
-)  # fmt: skip
+UNSEEN = CASES["unseen"]
 """What a reader does not see, and what passed for no delimiter once."""
 
 

@@ -21,7 +21,9 @@ from chatbot.domain.request import ANYBODY, Cancellation
 from tests.app.web.knowledge import added
 from tests.app.web.live import application, served
 from tests.conftest import small_settings
+from tests.data import cases
 
+CASES = cases(__file__)
 RATES = {("Kenya", 2021): 7.6, ("Kenya", 2023): 5.4, ("Somalia", 2021): 3.3, ("Somalia", 2023): 4.2}
 ROOT = Path(__file__).parents[2]
 
@@ -77,12 +79,7 @@ async def all_that_there_is(client: Client) -> None:
 
 async def what_is_wrong_is_said_so_that_an_agent_can_mend_it(client: Client) -> None:
     said = []
-    for name, arguments in (
-        ("ask", {"question": "How fast?", "country_name": ["Atlantis"]}),
-        ("search", {"query": "growth", "country": ["Kenya"]}),
-        ("read_passage", {"chunk_id": "none"}),
-        ("ask", {"question": "  "}),
-    ):
+    for name, arguments in CASES["what is wrong is said"]:
         found = await client.call_tool(name, arguments)
         assert found.is_error
         said.append(found.content[0].text)  # type: ignore[union-attr]

@@ -6,8 +6,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_steps import QUESTION, ask, finished
+from tests.data import cases
 from tests.fakes.scripted_chat import Json, ScriptedChat, done, source, step
 
+CASES = cases(__file__)
 TOO_LONG = "A question can have up to 4,000 characters. Shorten it, or attach the text as a file."
 PASTED = "Background about the region. " * 160
 ASKED = "Which of it is true?"
@@ -152,17 +154,7 @@ class TestError:
 
 
 class TestWords:
-    @pytest.mark.parametrize(
-        ("mode", "words"),
-        [
-            ("direct", "Searching the reports"),
-            ("auto", "Choosing how to answer"),
-            ("deep", "Planning the searches"),
-            ("chain", "Thinking of the first question"),
-            ("compare", "Searching the reports"),
-            ("report", "Planning the report"),
-        ],
-    )
+    @pytest.mark.parametrize(("mode", "words"), CASES["what it begins with"])
     def test_what_it_begins_with(self, browser: Page, chat: ScriptedChat, mode: str, words: str) -> None:
         turn = ask(browser, mode=mode)
         expect(turn.locator(".progress-line")).to_have_text(words)

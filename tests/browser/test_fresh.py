@@ -9,6 +9,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ROOT, SAMPLE_REPORTS, serving
+from tests.data import cases
+
+CASES = cases(__file__)
 
 
 @pytest.fixture(scope="module")
@@ -140,11 +143,7 @@ def test_without_the_scope_of_the_question_what_was_chosen_for_it_stays(
     assert problems == []
 
 
-ON_DEMAND = (
-    "chat/actions.js", "chat/after.js", "chat/coverage.js", "chat/evidence.js", "chat/figures.js", "chat/formulas.js",
-    "chat/inferred.js", "chat/map.js", "chat/marks.js", "chat/terms.js", "chat/trace.js", "original/original.js",
-    "original/pages.js",
-)  # fmt: skip
+ON_DEMAND = CASES["on demand"]
 """What the pages load when it is wanted; other tests press the buttons."""
 
 

@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from tests.data import cases
+
+CASES = cases(__file__)
 LINES = """
 import logging
 from chatbot.config.log import begin_log
@@ -18,14 +21,7 @@ for name in ("chatbot.app.web", "httpx2", "pymongo.command"):
 """
 
 
-@pytest.mark.parametrize(
-    ("level", "ours", "theirs"),
-    [
-        ("DEBUG", ["DEBUG", "INFO", "WARNING", "ERROR"], ["WARNING", "ERROR"]),
-        ("INFO", ["INFO", "WARNING", "ERROR"], ["WARNING", "ERROR"]),
-        ("ERROR", ["ERROR"], ["ERROR"]),
-    ],
-)
+@pytest.mark.parametrize(("level", "ours", "theirs"), CASES["libraries tell no content whatever the level"])
 def test_libraries_tell_no_content_whatever_the_level(level: str, ours: list[str], theirs: list[str]) -> None:
     names = {"chatbot.app.web": ours, "httpx2": theirs, "pymongo.command": theirs}
     expected = [(shown, name) for name, levels in names.items() for shown in levels]

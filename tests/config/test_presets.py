@@ -10,13 +10,12 @@ from chatbot.domain.errors import SettingsError
 from tests.data import cases
 
 CASES = cases(__file__)
-FIGURES = CASES["figures"]
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_sets_its_seeds_figures(name: str) -> None:
     settings = Settings(preset=name)
-    assert {field: getattr(settings, field) for field in FIGURES[name]} == FIGURES[name]
+    assert {field: getattr(settings, field) for field in CASES["figures"][name]} == CASES["figures"][name]
 
 
 def test_a_single_setting_wins() -> None:

@@ -22,7 +22,9 @@ from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.embedded import EmbeddedDatabase
 from chatbot.domain.errors import DatabaseError
+from tests.data import cases
 
+CASES = cases(__file__)
 PROCESSES, THREADS, ROUNDS = 3, 8, 8
 
 
@@ -249,13 +251,7 @@ def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
     database.close()
 
 
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        ("CREATE TABLE accounts (x)", "not a database of this program"),
-        ("PRAGMA user_version = 99", "A newer version of report-chat"),
-    ],
-)
+@pytest.mark.parametrize(("written", "words"), CASES["a file of another program is left alone"])
 def test_a_file_of_another_program_is_left_alone(tmp_path: Path, written: str, words: str) -> None:
     path = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(path)) as connection:

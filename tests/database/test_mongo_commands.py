@@ -24,7 +24,6 @@ VECTOR = np.asarray([0.5, 0.25], dtype=np.float32)
 SCOPE = Scope.of({"country_name": Values(("Kenya", "Chad")), "year": Range(2020, 2023)})
 FILTER = {"country_name": {"$in": ["Kenya", "Chad"]}, "year": {"$gte": 2020, "$lte": 2023}}
 CASES = cases(__file__)
-CLAUSES = CASES["clauses"]
 QUERY = {"index": "vector_index", "path": "data_embedding", "queryVector": [0.5, 0.25]}
 TEXT = {"text": {"query": "maize harvest", "path": ["data", "report_title", "document_title"]}}
 FOUND = {"_id": "c1", "document_id": "d1", "document_name": "d1.pdf", "data": "Maize.", "score": 0.75}
@@ -113,7 +112,7 @@ def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> No
     and `in` take token and number fields, `range` number fields."""
     (match,) = store.keyword_search("maize harvest", top_k=LIMIT - 1, scope=scope)
     assert match.chunk_id == "c1"
-    compound = {"must": [TEXT], **({"filter": CLAUSES} if scope else {})}
+    compound = {"must": [TEXT], **({"filter": CASES["clauses"]} if scope else {})}
     assert pipeline_of(only(proxy, "$search"), at_most_ms=4000) == [
         {"$search": {"index": "text_index", "compound": compound}},
         {"$limit": LIMIT},
@@ -131,7 +130,7 @@ def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
     legs = {
         "vector": [{"$vectorSearch": {**QUERY, "filter": FILTER, "numCandidates": 1000, "limit": LIMIT}}],
         "keyword": [
-            {"$search": {"index": "text_index", "compound": {"must": [TEXT], "filter": CLAUSES}}},
+            {"$search": {"index": "text_index", "compound": {"must": [TEXT], "filter": CASES["clauses"]}}},
             {"$limit": LIMIT},
         ],
     }

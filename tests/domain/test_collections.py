@@ -35,11 +35,10 @@ def test_a_mapping_in_python_means_the_same() -> None:
 
 
 CASES = cases(__file__)
-WRONG = CASES["wrong"]
 
 
 @pytest.mark.parametrize("of_the_database", [{}, MONGODB], ids=["embedded", "mongodb"])
-@pytest.mark.parametrize(("value", "part"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("value", "part"), CASES["wrong"].values(), ids=CASES["wrong"])
 def test_a_name_that_cannot_be_stops_the_start(value: str, part: str, of_the_database: dict[str, str]) -> None:
     with pytest.raises(SettingsError, match=re.escape(part)):
         Settings.from_env({"COLLECTIONS": value, **of_the_database})

@@ -22,10 +22,7 @@ def check(**values: Any) -> Mapping[str, Any]:
     return check_overrides(parse(Overrides, values), countries=KNOWN)
 
 
-ACCEPTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = CASES["accepted"]
-
-
-@pytest.mark.parametrize(("values", "expected"), ACCEPTED.values(), ids=ACCEPTED)
+@pytest.mark.parametrize(("values", "expected"), CASES["accepted"].values(), ids=CASES["accepted"])
 def test_what_is_accepted(values: dict[str, Any], expected: dict[str, Any]) -> None:
     assert check(**values) == expected
 

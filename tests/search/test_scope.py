@@ -27,7 +27,6 @@ from tests.questions.reports import scope_of
 
 CASES = cases(__file__)
 
-REPORTS = CASES["reports"]
 Resolve = Callable[..., Scope]
 
 
@@ -40,7 +39,7 @@ def register(documents: DocumentRepository, reports: list[tuple[str, dict[str, A
 
 @pytest.fixture
 def catalog(services: Services) -> DocumentRepository:
-    return register(services.storage.documents, REPORTS)
+    return register(services.storage.documents, CASES["reports"])
 
 
 @pytest.fixture
@@ -71,10 +70,7 @@ def test_a_range_of_years(resolve: Resolve, sent: dict[str, Any], years: dict[st
     assert resolve({"year": sent}).to_json() == {"year": years}
 
 
-WRONG: dict[str, tuple[str, tuple[Any, ...], str, list[Any] | None]] = CASES["wrong"]
-
-
-@pytest.mark.parametrize(("field", "arguments", "part", "valid"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("field", "arguments", "part", "valid"), CASES["wrong"].values(), ids=CASES["wrong"])
 def test_what_cannot_be_meant_is_an_error_with_the_valid_values(
     resolve: Resolve, field: str, arguments: tuple[Any, ...], part: str, valid: list[Any] | None
 ) -> None:

@@ -15,9 +15,11 @@ from chatbot.domain import Chunk, Scope, Values, Vector
 from chatbot.domain.errors import EmbedderMismatchError, SearchEngineError
 from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes, index_plans
 from chatbot.stores.atlas.pipelines import text_stage
+from tests.data import cases
 from tests.fakes.search_engine import failure
 from tests.stores.atlas_setup import COLLECTIONS, DIMENSIONS, SETTINGS, Setup
 
+CASES = cases(__file__)
 QUERY = np.asarray([1, 0, 0, 0], dtype=np.float32)
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
 
@@ -268,13 +270,7 @@ class TestHybridSearch:
         assert sorted(shown, key=repr) == sorted(sent, key=repr)  # of both collections at once
         assert len(shown) == len(COLLECTIONS) * (1 if fused else 2)
 
-    @pytest.mark.parametrize(
-        ("code", "message"),
-        [
-            (224, "featureFlagRankFusionFull must be enabled to use scoreDetails"),
-            (9, "$meta scoreDetails is not supported"),
-        ],
-    )
+    @pytest.mark.parametrize(("code", "message"), CASES["a refusal of the whole pipeline means two searches"])
     @pytest.mark.parametrize("later", [False, True], ids=["at the probe", "later"])
     def test_a_refusal_of_the_whole_pipeline_means_two_searches(
         self, setup: Setup, caplog: pytest.LogCaptureFixture, code: int, message: str, later: bool

@@ -22,8 +22,11 @@ from chatbot.stores.atlas.indexes import (
 )
 from chatbot.stores.atlas.pipelines import PROBE_INDEX, probe_search
 from chatbot.stores.chunks import ensure_ordinary_indexes
+from tests.data import cases
 from tests.fakes.search_engine import failure, location
 from tests.stores.atlas_setup import SETTINGS, Clock, Setup
+
+CASES = cases(__file__)
 
 
 @pytest.fixture
@@ -67,17 +70,7 @@ def test_text_index_definition() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "vectors", "texts"),
-    [
-        ({}, ("chatbot_data", "report_chatting"), ("report_chatting", "chatbot_data")),
-        ({"report_collection": "chatbot_data"}, ("chatbot_data",), ("chatbot_data",)),
-        (
-            {"collections": {"news": "Daily."}},
-            ("chatbot_data", "report_chatting", "news"),
-            ("report_chatting", "news", "chatbot_data"),
-        ),
-    ],
-    ids=["two", "one", "more"],
+    ("changed", "vectors", "texts"), CASES["plans put what is needed most first"], ids=["two", "one", "more"]
 )
 def test_plans_put_what_is_needed_most_first(changed: Any, vectors: tuple[str, ...], texts: tuple[str, ...]) -> None:
     plans = index_plans(Settings(mongodb_uri="mongodb://localhost", **changed), {"": 4})
@@ -332,18 +325,11 @@ def test_the_embedded_database_has_no_search_indexes(tmp_path: Path) -> None:
     database.close()
 
 
-@pytest.mark.parametrize(
-    ("enabled", "fusion", "expected", "detail"),
-    [
-        (True, True, (True, True), "$vectorSearch, $search, $rankFusion"),
-        (True, False, (True, False), "$vectorSearch, $search"),
-        (False, True, (False, False), "no search engine beside this server"),
-    ],
-)
-def test_probe(setup: Setup, enabled: bool, fusion: bool, expected: tuple[bool, ...], detail: str) -> None:
+@pytest.mark.parametrize(("enabled", "fusion", "expected", "detail"), CASES["probe"])
+def test_probe(setup: Setup, enabled: bool, fusion: bool, expected: list[bool], detail: str) -> None:
     setup.engine.enabled, setup.engine.rank_fusion = enabled, fusion
     probed = probe_search(setup.database, "general")
-    assert (probed.vector, probed.rank_fusion) == expected
+    assert [probed.vector, probed.rank_fusion] == expected
     assert probed.detail == detail or (not enabled and probed.detail.startswith(detail))
     assert setup.engine.asked[0][1][0]["$vectorSearch"]["index"] == PROBE_INDEX
     assert len(setup.engine.asked) == (3 if enabled else 1)

@@ -15,10 +15,12 @@ from chatbot.app.factory import close_app, create_app
 from tests.answering.agents.bench import COLLECTIONS, QUESTION, Bench, bench
 from tests.answering.agents.nonsense import nonsense
 from tests.campaigns import times
+from tests.data import cases
 from tests.fakes.openai_replies import Recorded, Reply
 from tests.fakes.openai_server import CHAT
 from tests.fakes.scripted_model import ScriptedModel, ideal, pieces, stage_of
 
+CASES = cases(__file__)
 WAYS = ("direct", "deep", "chain", "compare")
 MODES = (*WAYS, "auto", "report")
 QUESTIONS = times("REPLIES", 3)
@@ -47,10 +49,7 @@ def raving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 @pytest.mark.parametrize(
     ("mode", "stage", "line"),
-    [
-        ("report", "section", "- x\n"), ("report", "section", "| a | [1] |\n"), ("report", "section", "It is 5 [1]. "),
-        ("deep", "answer", "1. What is it?\n"), ("deep", "answer", "<think>"), ("chain", "intermediate", "[1]"),
-    ],
+    CASES["a model that says one line for ever"],
 )  # fmt: skip
 def test_a_model_that_says_one_line_for_ever(raving: Bench, mode: str, stage: str, line: str) -> None:
     """Seconds, not minutes: what is done with a reply does not grow with the square of it."""

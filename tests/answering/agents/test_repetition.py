@@ -39,16 +39,12 @@ def second(said: WrittenSentences, first: str, then: str) -> str:
     return said.without_repetition(then)
 
 
-REPEATED = CASES["repeated"]
-NEW = CASES["new"]
-
-
-@pytest.mark.parametrize(("first", "then"), REPEATED)
+@pytest.mark.parametrize(("first", "then"), CASES["repeated"])
 def test_the_same_in_other_words_is_taken_out(said: WrittenSentences, first: str, then: str) -> None:
     assert second(said, first, then) == ""
 
 
-@pytest.mark.parametrize(("first", "then"), NEW)
+@pytest.mark.parametrize(("first", "then"), CASES["new"])
 def test_what_differs_in_what_it_says_stays(said: WrittenSentences, first: str, then: str) -> None:
     assert second(said, first, then) == then
 
@@ -58,10 +54,7 @@ def test_a_quotation_goes_as_one(said: WrittenSentences) -> None:
     assert second(said, quoted, f"{quoted} {DROUGHT}") == ""
 
 
-LAYOUT = CASES["layout"]
-
-
-@pytest.mark.parametrize(("text", "left"), LAYOUT.values(), ids=LAYOUT)
+@pytest.mark.parametrize(("text", "left"), CASES["layout"].values(), ids=CASES["layout"])
 def test_what_stays_keeps_its_layout(said: WrittenSentences, text: str, left: str) -> None:
     assert second(said, DROUGHT, text) == left
 

@@ -11,9 +11,11 @@ import pytest
 from chatbot.answering.agents.report import NOTHING, NOTHING_NEW
 from chatbot.checking.wording import without_numbers
 from tests.answering.agents.bench import Bench, Told, bench
+from tests.data import cases
 from tests.fakes.openai_replies import Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel, asked, passages
 
+CASES = cases(__file__)
 TASK = "Write a report on the population of Kenya and Mali"
 PLAN = {"People of Kenya": "What is the population of Kenya?", "Growth": "What is the population growth rate of Kenya?",
         "People of Mali": "What is the population of Mali?"}  # fmt: skip
@@ -45,11 +47,7 @@ def written(**texts: str | Reply) -> Section:
     return say
 
 
-IDEAL = {
-    "People of Kenya": "The population of Kenya is 52,428,290 (2023 est.) {}.",
-    "Growth": "Their number grows by 2.09% (2023 est.) a year {}.",
-    "People of Mali": "Mali has 20,137,527 (July 2021 est.) people {}.",
-}
+IDEAL = CASES["ideal"]
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,10 @@ from chatbot.domain import (
 )
 from chatbot.domain.request import RequestContext
 from tests.answering.agents.conftest import question, scope
+from tests.data import cases
 from tests.fakes.openai_server import CHAT, Reply
 
+CASES = cases(__file__)
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
 
 
@@ -174,15 +176,7 @@ class TestScope:
         understood = answer(run(services, agent, asked)).trace.understood
         assert understood == Subjects(countries=("Kenya", "France"), figure_years=(Values((2022,)),))
 
-    @pytest.mark.parametrize(
-        ("query", "asked"),
-        [
-            ("Kenya", "Tell me about Kenya"),
-            ("Kenya and Mali, please!", "Tell me about Kenya and Mali"),
-            ("Kenya 2021", "Kenya 2021"),
-            ("Kenya exports", "Kenya exports"),
-        ],
-    )
+    @pytest.mark.parametrize(("query", "asked"), CASES["it is searched for as reports say it"])
     def test_it_is_searched_for_as_reports_say_it(self, services, server, agent, query: str, asked: str) -> None:
         run(services, agent, question(query))
         assert [one.search_text for one in agent.asked] == [asked]

@@ -13,9 +13,11 @@ from chatbot.answering.agents import AGENTS
 from chatbot.search import RETRIEVAL_METHODS
 from tests.app.cli.conftest import Run
 from tests.app.web.contract import ANSWER, TRACE
+from tests.data import cases
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
+CASES = cases(__file__)
 QUESTION = "What is the population growth rate?"
 
 
@@ -99,12 +101,7 @@ def test_an_empty_database_says_so_and_how_to_add_reports(run: Run) -> None:
 
 def test_the_scope_of_the_question_is_applied_when_asked_for(loaded: Run) -> None:
     question = "What is the population growth rate of Kenya in 2023?"
-    for flags, setting, filters in (
-        ((), "off", {}),
-        (("--auto-scope",), "off", {"country_name": ["Kenya"]}),
-        ((), "on", {"country_name": ["Kenya"]}),
-        (("--no-auto-scope",), "on", {}),
-    ):
+    for flags, setting, filters in CASES["the scope of the question is applied when asked for"]:
         result = loaded("ask", question, "--json", *flags, AUTO_SCOPE=setting)
         assert json.loads(result.out)["scope"]["filters"] == filters
 
@@ -150,14 +147,7 @@ def test_json_is_the_answer_with_its_path_alone(loaded: Run, model: dict[str, st
 
 
 def test_the_setting_and_the_preset_say_the_mode(loaded: Run) -> None:
-    for arguments, settings, mode in (
-        ((), {}, "compare"),
-        ((), {"MODE": "direct"}, "direct"),
-        (("--preset", "hybrid"), {}, "direct"),
-        ((), {"PRESET": "deep"}, "deep"),
-        (("--preset", "deep"), {}, "deep"),
-        (("--preset", "deep", "--mode", "compare"), {}, "compare"),
-    ):
+    for arguments, settings, mode in CASES["the setting and the preset say the mode"]:
         result = loaded("ask", COMPARED, "--json", *arguments, **KEYLESS, **settings)
         assert json.loads(result.out)["trace"]["mode"] == mode, (arguments, settings)
 

@@ -11,7 +11,9 @@ import pytest
 
 from chatbot.app.cli import ask as bulk
 from tests.app.cli.conftest import Run
+from tests.data import cases
 
+CASES = cases(__file__)
 TABLE = """question,country_name,note
 What is the population growth rate?,Kenya,first
 =What is the capital?,Kenya,second
@@ -75,12 +77,7 @@ def test_what_was_answered_stays_when_it_is_broken_off(
 
 
 def test_what_is_no_table(run: Run, tmp_path: Path) -> None:
-    for content, arguments, said in [
-        ("words\nWhat?\n", ["--to", "answers.csv"], "the column question is missing"),
-        ("question,note\nWhat?,Kenya,more\n", ["--to", "answers.csv"], "line 2: more cells"),
-        ("question\nWhat?\n", ["--to", "answers.pdf"], "should end in .csv or .jsonl"),
-        ("question\nWhat?\n", [], "Give a QUESTION, or --from and --to"),
-    ]:
+    for content, arguments, said in CASES["what is no table"]:
         questions = tmp_path / "questions.csv"
         questions.write_text(content, "utf-8")
         given = [str(tmp_path / one) if one.startswith("answers") else one for one in arguments]

@@ -16,8 +16,10 @@ from chatbot.app.migration.copy import OTHERS
 from chatbot.database.core import Database, Json
 from tests.app.cli.conftest import Run, opened
 from tests.app.migration.corpora import COLLECTIONS, contents, write_corpus
+from tests.data import cases
 from tests.fakes.nx_server import NxProcess
 
+CASES = cases(__file__)
 EVERYTHING = (*COLLECTIONS, *OTHERS)
 
 
@@ -100,12 +102,7 @@ def test_a_small_copy_lists_counts_and_digests(run: Run, tmp_path: Path) -> None
 
 
 def test_mistakes(run: Run, tmp_path: Path) -> None:
-    for source, target, status, message in [
-        ("nowhere", "target", 2, "There is no database at sqlite:"),
-        ("empty", "empty", 2, "the same database"),
-        ("empty", "target", 1, "nothing to copy"),
-        ("redis://x", "target", 2, "mongodb://HOST"),
-    ]:
+    for source, target, status, message in CASES["mistakes"]:
         empty = opened(tmp_path / "empty")
         empty.ping()
         empty.close()

@@ -69,12 +69,11 @@ def test_what_was_asked_for_is_compared(run: Run, tmp_path: Path) -> None:
 
 
 CASES = cases(__file__)
-WRONG = CASES["wrong"]
 
 
 def test_wrong_options_are_exit_status_2(run: Run, tmp_path: Path) -> None:
     folder = str(beir.write(tmp_path / "tiny"))
-    for options, message in WRONG.values():
+    for options, message in CASES["wrong"].values():
         result = run("evaluate", folder, *options)
         assert result.status == 2
         assert message in result.err

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.app.cli.conftest import Run
+from tests.data import cases
 
+CASES = cases(__file__)
 HEADER = "term,meaning,other_words,heading,label\n"
 ROWS = """GDP,Value of all goods made in a year.,output | PIB,GDP (official exchange rate),
 men's age,"How old men are, on average.",,Median age,male
@@ -31,12 +33,7 @@ def test_what_is_imported_is_exported_until_it_is_cleared(run: Run, tmp_path: Pa
 
 
 def test_an_error_names_the_row_and_the_column(run: Run, tmp_path: Path) -> None:
-    for text, problem in [
-        ("term,heading\nGDP,GDP\n", "row 1, column meaning: is missing"),
-        ("term,meaning,words\nGDP,Value,output\n", "row 1, column words: is unknown"),
-        ("term,meaning\nGDP,Value\n\nPPP,\n", "row 4, column meaning: is empty"),
-        ("term,meaning\nGDP,Value\ngdp,Output\n", "row 3, column term: 'gdp' is in row 2 too"),
-    ]:
+    for text, problem in CASES["an error names the row and the column"]:
         result = run("glossary", "import", table(tmp_path, text))
         assert (result.status, problem in result.err) == (2, True), result.err
         assert run("glossary", "export").out == HEADER

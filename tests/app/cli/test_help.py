@@ -63,11 +63,10 @@ def test_the_list_is_shown_without_loading_a_command() -> None:
 
 
 CASES = cases(__file__)
-USAGE = CASES["usage"]
 
 
 def test_wrong_usage_is_exit_status_2(run: Run) -> None:
-    for arguments in USAGE.values():
+    for arguments in CASES["usage"].values():
         result = run(*arguments)
         assert result.status == 2
         assert "Error: " in result.err

@@ -15,7 +15,9 @@ from chatbot.config.settings import Settings
 from chatbot.database.core import Database
 from tests.app.cli.conftest import Run
 from tests.conftest import write_report
+from tests.data import cases
 
+CASES = cases(__file__)
 PASSAGES = 3000
 COMMAND = ("reembed", "--provider", "hashing", "--model", "128", "--grace", "0")
 
@@ -85,10 +87,6 @@ def test_settings_that_contradict_are_named(loaded: Run) -> None:
 
 
 def test_mistakes(run: Run) -> None:
-    for options, status, message in [
-        (("--provider", "nobody"), 2, "Valid: azure_openai, bedrock"),
-        (("--provider", "hashing", "--model", "x"), 1, "number of dimensions"),
-        ((), 2, "--provider"),
-    ]:
+    for options, status, message in CASES["mistakes"]:
         result = run("reembed", *options)
         assert (result.status, message in result.err) == (status, True), result.err

@@ -16,8 +16,10 @@ from chatbot.config.settings import Settings
 from tests.app.cli.conftest import Result, Run, opened
 from tests.app.cli.processes import started
 from tests.conftest import write_report
+from tests.data import cases
 from tests.library.helpers import end_leases
 
+CASES = cases(__file__)
 FOLDER = '[reports]\nkind = "folder"\npath = "{}"\ncountry_name = "KE"\nyear = 2024\nlabels = ["kept"]\nprune = {}\n'
 
 
@@ -99,18 +101,7 @@ def test_a_failure_stops_nothing(run: Run, place: Path, environment: dict[str, s
     assert (len(second.changes), bool(second.finished_at)) == (9, True)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('[a]\nkind = "floder"', "'floder' is not a valid kind of source. Valid: folder"),
-        ('[a]\nkind = "folder"\npath = "x"\ncountry = "Kenya"', "country: unknown field. Valid: collection, c"),
-        ('[a]\nkind = "folder"', "path: is required."),
-        ('[a]\nkind = "folder"\npath = "x"\ncountry_name = "Kenia"', "Did you mean Kenya?"),
-        ('[a]\nkind = "folder"\npath = "x"\ncollection = "none"', "'none' is not searched. Valid: chatbot_data"),
-        ("a = 1", "it should be a table, [a], with a kind: folder"),
-        ("a =", "is not TOML"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), CASES["a wrong file names what is valid"])
 def test_a_wrong_file_names_what_is_valid(
     run: Run, environment: dict[str, str], tmp_path: Path, text: str, message: str
 ) -> None:

@@ -162,10 +162,7 @@ def test_the_scope_tells_reports_of_one_title_apart(services: Services, path: Pa
     assert read(services, path, text).queries[0].targets == (Expectation(reports["mali-2022"]),)
 
 
-WRONG_ROWS = CASES["wrong_rows"]
-
-
-@pytest.mark.parametrize(("text", "message"), WRONG_ROWS.values(), ids=WRONG_ROWS)
+@pytest.mark.parametrize(("text", "message"), CASES["wrong_rows"].values(), ids=CASES["wrong_rows"])
 def test_what_is_wrong_is_named_with_file_and_line(services, path, reports, text: str, message: str) -> None:
     with pytest.raises(LoadError) as raised:
         read(services, path, text)

@@ -248,9 +248,8 @@ def test_collections_that_only_the_source_names_are_copied(embedded: Database, o
 
 
 CASES = cases(__file__)
-LOCATIONS = CASES["locations"]
 
 
-@pytest.mark.parametrize(("uri", "name"), LOCATIONS.items())
+@pytest.mark.parametrize(("uri", "name"), CASES["locations"].items())
 def test_a_location_is_named_without_its_password(uri: str, name: str, settings: Settings) -> None:
     assert Location.parse(uri, settings).name == name

@@ -17,7 +17,9 @@ from werkzeug.serving import make_server
 from chatbot.app.services.identity import IdentityProvider
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import ForbiddenError, IdentityProviderError
+from tests.data import cases
 
+CASES = cases(__file__)
 pytest.importorskip("authlib", reason="needs the extra oidc (requirements-oidc.txt)")
 STARTED = {"state": "s", "nonce": "n", "code_verifier": "v" * 48}
 
@@ -73,14 +75,7 @@ def provider(said: Said, tmp_path: Path) -> IdentityProvider:
     return IdentityProvider(Settings(**own, oidc_groups_claim="realm_access.roles"))
 
 
-WRONG: dict[str, dict[str, Any]] = {
-    "another server's": {"aud": "other"}, "another issuer's": {"iss": "https://evil.example"},
-    "another sign-in's": {"nonce": "x"}, "without nonce": {"nonce": None}, "expired": {"exp": 1_000_000},
-    "of nobody": {"sub": None},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("change", CASES["wrong"].values(), ids=CASES["wrong"])
 def test_a_wrong_token_is_refused(provider: IdentityProvider, said: Said, change: dict[str, Any]) -> None:
     said.claims = {name: value for name, value in (said.claims | change).items() if value is not None}
     with pytest.raises(ForbiddenError):

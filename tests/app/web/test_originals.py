@@ -17,7 +17,9 @@ from tests.app.web.conftest import error_of
 from tests.app.web.knowledge import KENYA, added
 from tests.app.web.live import served
 from tests.conftest import KENYA_2023, write_report
+from tests.data import cases
 
+CASES = cases(__file__)
 PDF = (SAMPLE_DATA / "country_reports/kenya-2024.pdf").read_bytes()
 LONG = "# Ghana: Country Report 2022\n\n" + "\n\n".join(
     f"## Part {part}\n\n" + " ".join(f"Sentence {part}-{number} speaks of cocoa." for number in range(60))
@@ -44,10 +46,7 @@ class TestOriginal:
 
     def test_a_name_in_another_script_over_a_real_socket(self, app: Flask, client: FlaskClient) -> None:
         """WSGI headers are Latin-1, which Flask's client does not mind."""
-        for name, disposition in [
-            ("中国 1.md", "attachment; filename=\" 1.md\"; filename*=UTF-8''%E4%B8%AD%E5%9B%BD%201.md"),
-            ("länder.md", "attachment; filename=\"lander.md\"; filename*=UTF-8''l%C3%A4nder.md"),
-        ]:
+        for name, disposition in CASES["a name in another script over a real socket"]:
             (document_id,) = added(client, (name, "# China\n\ntext"))
             with served(app) as port, urlopen(f"http://127.0.0.1:{port}/api/documents/{document_id}/file") as response:
                 assert response.headers["Content-Disposition"] == disposition

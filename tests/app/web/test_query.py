@@ -10,7 +10,9 @@ from flask.testing import FlaskClient
 from chatbot.library.pipeline import Ingested
 from tests.app.web.conftest import QUESTION, Post, error_of
 from tests.app.web.contract import ANSWER, CITATION, HIT, TRACE, USAGE
+from tests.data import cases
 
+CASES = cases(__file__)
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
 
 
@@ -120,12 +122,7 @@ class TestConversation:
 
 def test_what_older_clients_send_is_accepted(query: Post) -> None:
     """R-D8."""
-    for fields in [
-        {"chatbot_type": "report", "version": "2", "filters": {}, "mode": "direct"},
-        {"version": 2, "previous_messages": [], "limit": 50},
-        {"chatbot_type": None, "version": None, "report_context": None, "filters": None, "limit": None},
-        {"retrieval_method": None},
-    ]:
+    for fields in CASES["what older clients send is accepted"]:
         assert query(**fields).status_code == 200
 
 

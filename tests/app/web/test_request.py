@@ -16,11 +16,9 @@ from tests.data import cases
 
 CASES = cases(__file__)
 
-NAMES = CASES["names"]
-
 
 def test_a_name_is_made_safe_and_stays_readable() -> None:
-    for given, expected in NAMES:
+    for given, expected in CASES["names"]:
         assert safe_name(given) == expected
 
 

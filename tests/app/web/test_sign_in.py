@@ -14,7 +14,9 @@ from chatbot.domain.errors import SettingsError
 from tests.app.web.conftest import error_of
 from tests.app.web.knowledge import ended, upload
 from tests.app.web.test_access import Person, key_holder
+from tests.data import cases
 
+CASES = cases(__file__)
 GROUPS = """
 [readers]
 role = "read"
@@ -28,16 +30,6 @@ countries = ["Somalia"]
 role = "write"
 collections = ["report_chatting"]
 """
-WRONG = {
-    '[a]\nrole = "boss"': "role 'boss' is unknown. Valid: feed, read, write, admin.",
-    '[a]\nroles = "read"': "role is missing. Valid: feed, read, write, admin.",
-    '[a]\nrole = "read"\ncountry = ["Kenya"]': "unknown key country. Valid: role, countries, collections, daily_tokens",
-    '[a]\nrole = "read"\ncollections = ["x"]': "unknown collection x. Valid: chatbot_data, report_chatting.",
-    '[a]\nrole = "read"\ncountries = []': "countries: ",
-    'a = "read"': "it should be a table with role, ",
-    "a =": "is not TOML",
-    "": "has no group",
-}
 
 
 @pytest.fixture
@@ -58,7 +50,7 @@ def person(app: Flask, user: str, groups: str, peer: str = "10.1.2.3", **headers
     return Person(client, {"Remote-User": user, "Remote-Groups": groups, **headers})
 
 
-@pytest.mark.parametrize(("text", "problem"), WRONG.items(), ids=[repr(text) for text in WRONG])
+@pytest.mark.parametrize(("text", "problem"), CASES["wrong"].items(), ids=[repr(text) for text in CASES["wrong"]])
 def test_a_wrong_table_stops_the_start(settings: Settings, table: Path, text: str, problem: str) -> None:
     table.write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError, match="SIGN_IN_GROUPS") as raised:

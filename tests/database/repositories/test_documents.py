@@ -12,8 +12,10 @@ from chatbot.app.services import Services
 from chatbot.database.core import Collection
 from chatbot.database.repositories.documents import DocumentRepository
 from chatbot.domain import Chunking, DocumentRecord, Holdings, Part, Scope, Values
+from tests.data import cases
 from tests.library.helpers import running
 
+CASES = cases(__file__)
 FIELDS = ("country_name", "year", "document_name", "type")
 
 REPORTS: list[tuple[str, dict[str, Any], int]] = [
@@ -138,13 +140,7 @@ def test_a_table_counts_once_and_only_with_its_rows_inside(
 
 def test_unsettled_reports_are_named_with_the_version_to_be_seen(documents: DocumentRepository) -> None:
     assert documents.unsettled() == {}
-    for name, status, replacing in (
-        ("A", "pending", ""),
-        ("B", "failed", ""),
-        ("C", "deleting", ""),
-        ("D", "ready", "v2"),
-        ("E", "pending", "v0"),
-    ):
+    for name, status, replacing in CASES["unsettled reports are named with the version to be seen"]:
         documents.put(replace(record(name, {}, 1), status=status, version="v1", replacing=replacing))
     assert documents.unsettled() == {"a": "", "b": "", "c": "", "d": "v1", "e": ""}
 

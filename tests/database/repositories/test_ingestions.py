@@ -11,6 +11,9 @@ from chatbot.database.core import Database
 from chatbot.domain.errors import NotFoundError
 from chatbot.jobs import queue as module
 from chatbot.jobs.queue import Ingestion, IngestionFile, IngestionQueue
+from tests.data import cases
+
+CASES = cases(__file__)
 
 
 @pytest.fixture
@@ -69,18 +72,7 @@ def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionQueue) -> None:
     assert jobs.claim("third") is None
 
 
-ENDS: dict[str, tuple[list[str], str]] = {
-    "all done": (["done", "done"], "done"),
-    "one failed": (["done", "failed"], "done"),
-    "all failed": (["failed", "failed"], "failed"),
-    "one cancelled": (["done", "cancelled"], "cancelled"),
-    "one waiting": (["done", "waiting"], "running"),
-    "one queued": (["done", "queued"], "running"),
-    "none begun": (["queued", "queued"], "queued"),
-}
-
-
-@pytest.mark.parametrize(("of_files", "expected"), ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize(("of_files", "expected"), CASES["ends"].values(), ids=CASES["ends"])
 def test_the_state_of_a_job_is_that_of_its_files(of_files: list[str], expected: str) -> None:
     made = [IngestionFile(str(n), "j", "n", "i", state=state) for n, state in enumerate(of_files)]  # type: ignore[arg-type]
     assert Ingestion("j", "", tuple(made)).state == expected

@@ -56,11 +56,10 @@ class TestTheAddressThatWasCheckedIsTheOneConnectedTo:
 
 
 CASES = cases(__file__)
-ADDRESSES = CASES["addresses"]
 
 
 @pytest.mark.parametrize(
-    ("address", "public"), [(each, said) for row, said in ADDRESSES.items() for each in row.split()]
+    ("address", "public"), [(each, said) for row, said in CASES["addresses"].items() for each in row.split()]
 )
 def test_public_addresses(address: str, public: bool) -> None:
     assert is_public(address) is public

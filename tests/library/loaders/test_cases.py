@@ -13,6 +13,7 @@ import pytest
 from chatbot.domain import Loaded, document_text
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import loader_for
+from tests.data import cases
 from tests.library.loaders.samples import CASES
 
 pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="REPORT_CHAT_TEST_DATA names no folder with loader_cases")
@@ -55,22 +56,7 @@ def test_words_from_right_to_left_are_found(name: str, least: float) -> None:
     assert round(found, 2) >= least
 
 
-CONTAINED = {
-    "c-arabic.pdf": ["من اين انت؟", "عندي 47 قطط", "Jeremy is جرمي in Arabic"],
-    "d-right_to_left_01.pdf": ["تعزز الإنتاجية وتساعد في إيجاد حلول فعالة للمشكلات"],
-    "d-Strict.docx": ["Some text"],
-    "d-pptx_chart.pptx": ["2019; Freshwater Ducks: 120; Saltwater Ducks: 80", "Q1; 2026: 10"],
-    "u-fake-bold-sample.pdf": ["BOLD TEXT SAMPLE"],
-    "p-issue-71-duplicate-chars.pdf": ["项目名称一1", "青岛理工大学"],
-    "p-issue-842-example.pdf": ["安徽安利合成革股份有限公司", "2011年年度报告"],
-    "p-WARN-Report-for-7-1-2015-to-03-25-2016.pdf": ["Effective: 03/25/2016; Received: 07/01/2015"],
-    "d-html_rich_table_cells.html": ["Name: Teal; Habitat: Pond, Marsh, Riverbank; Comment: Fly south in winter, "],
-    "d-word_tables.docx": ["Empty columns: Header 0.2"],
-    "icdar/us-009.pdf": ["Cost Category: Staff Travel; Total Costs All Funds: 94,000; "],
-    "icdar/us-034.pdf": ["0.95; 1.0: 160; 1.1: 176; 1.2: 192"],
-    "icdar/eu-008.pdf": ["Country/Heading: Czech Republic; Cohesion Fund EURbn: 8.8; "],
-    "icdar/eu-016.pdf": ["Country: Austria; domestic (%): 86.2; "],
-}
+CONTAINED = cases(__file__)["contained"]
 
 
 @pytest.mark.slow

@@ -72,10 +72,7 @@ def test_quoted_tables_come_back_whatever_is_in_them(delimiter: str, rows: list[
     assert choose_delimiter(buffer.getvalue()) == delimiter
 
 
-BROKEN = CASES["broken"]
-
-
-@pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize(("content", "message"), CASES["broken"].values(), ids=CASES["broken"])
 def test_what_is_no_table_is_refused_by_name(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(LoadError) as raised:
         load(tmp_path, content)

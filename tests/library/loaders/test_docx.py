@@ -125,10 +125,9 @@ def test_a_frame_around_text_is_no_table(tmp_path: Path) -> None:
 
 
 CASES = cases(__file__)
-SEEN = CASES["seen"]
 
 
-@pytest.mark.parametrize("xml", SEEN.values(), ids=SEEN)
+@pytest.mark.parametrize("xml", CASES["seen"].values(), ids=CASES["seen"])
 def test_what_a_reader_sees_arrives_once(tmp_path: Path, xml: str) -> None:
     assert sections(load(tmp_path, lambda document: raw(document, xml))) == [((), "seen")]
 

@@ -106,10 +106,7 @@ def test_blocks(html: str, text: str) -> None:
     assert read(f"<body>{html}</body>") == [((), text)]
 
 
-TABLES = CASES["tables"]
-
-
-@pytest.mark.parametrize(("html", "text"), TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize(("html", "text"), CASES["tables"].values(), ids=CASES["tables"])
 def test_tables(html: str, text: str | None) -> None:
     expected = [((), text)] if text else [(("no path",), "x\n\ny")]
     assert read(f"<body><table>{html}</table></body>") == expected
@@ -126,10 +123,7 @@ def test_a_heading_that_is_not_closed_does_not_swallow_the_page() -> None:
     assert text.count("word") == 200
 
 
-HEADS = CASES["heads"]
-
-
-@pytest.mark.parametrize(("head", "body", "title"), HEADS.values(), ids=HEADS)
+@pytest.mark.parametrize(("head", "body", "title"), CASES["heads"].values(), ids=CASES["heads"])
 def test_titles(head: str, body: str, title: str) -> None:
     html = f"<html><head>{head}</head><body>{body}<p>text</p></body></html>"
     assert page_sections(html.encode(), name="page.html").title == title
@@ -141,10 +135,7 @@ def test_the_page_says_what_it_is_about() -> None:
     assert (loaded.description, loaded.labels) == ("All of it", ("a", "b"))
 
 
-CHARSETS = CASES["charsets"]
-
-
-@pytest.mark.parametrize(("text", "encoding", "head"), CHARSETS.values(), ids=CHARSETS)
+@pytest.mark.parametrize(("text", "encoding", "head"), CASES["charsets"].values(), ids=CASES["charsets"])
 def test_charsets(text: str, encoding: str, head: str) -> None:
     html = f"{head}<html><body><p>{text}</p></body></html>".encode(encoding)
     assert page_sections(html, name="page.html").sections[0].text == text

@@ -92,11 +92,10 @@ def test_small_texts_need_no_child_and_large_ones_get_one(loader: LoaderPool, tm
 
 
 CASES = cases(__file__)
-FAILURES = CASES["failures"]
 
 
 def test_a_failure_names_the_file_and_the_next_one_is_read(loader: LoaderPool, page: Page) -> None:
-    for deed, message in FAILURES.items():
+    for deed, message in CASES["failures"].items():
         with pytest.raises(LoadError) as raised:
             loader.load(page(deed))
         assert raised.value.message.startswith(message)

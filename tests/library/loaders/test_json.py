@@ -26,10 +26,7 @@ def found(loaded: Loaded) -> list[tuple[tuple[str, ...], str]]:
     return [(section.path, section.text) for section in loaded.sections]
 
 
-RECORDS = CASES["records"]
-
-
-@pytest.mark.parametrize(("content", "sections"), RECORDS.values(), ids=RECORDS)
+@pytest.mark.parametrize(("content", "sections"), CASES["records"].values(), ids=CASES["records"])
 def test_lists(tmp_path: Path, content: Any, sections: list[tuple[list[str], str]]) -> None:
     loaded = load(tmp_path, content)
     assert found(loaded) == [(tuple(path), text) for path, text in sections]
@@ -51,10 +48,7 @@ def test_a_document_has_headings_lines_and_rows(tmp_path: Path) -> None:
     assert all(text[s.start : s.start + len(s.text)] == s.text for s in loaded.sections)
 
 
-LINES = CASES["lines"]
-
-
-@pytest.mark.parametrize(("name", "content"), LINES.values(), ids=LINES)
+@pytest.mark.parametrize(("name", "content"), CASES["lines"].values(), ids=CASES["lines"])
 def test_json_lines(tmp_path: Path, name: str, content: str) -> None:
     assert found(load(tmp_path, content, name)) == [(("x",), "a: x"), (("y",), "a: y")]
 

@@ -23,10 +23,8 @@ from tests.data import cases
 
 CASES = cases(__file__)
 
-ROWS = CASES["rows"]
 
-
-@pytest.mark.parametrize(("header", "cells", "text"), ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize(("header", "cells", "text"), CASES["rows"].values(), ids=CASES["rows"])
 def test_a_row_names_its_columns(header: list[str], cells: list[str], text: str) -> None:
     assert row_text(header, cells) == text
 
@@ -67,11 +65,8 @@ def sections(header: list[str], *rows: list[str]) -> list[Section]:
     return record_sections(header, rows)
 
 
-RECORDS = CASES["records"]
-
-
 @pytest.mark.parametrize("path", [(), ("Sheet 1",)], ids=["", "of a sheet"])
-@pytest.mark.parametrize(("header", "rows", "expected"), RECORDS.values(), ids=RECORDS)
+@pytest.mark.parametrize(("header", "rows", "expected"), CASES["records"].values(), ids=CASES["records"])
 def test_rows_are_passages(path: tuple[str, ...], header: list[str], rows: Rows, expected: list[Any]) -> None:
     """R-B1: Text is required, Title and Source are optional, the row's number is the source id. R-A1: raw pages."""
     found = row_sections(header, rows, path)
@@ -93,10 +88,7 @@ def test_headers_are_completed_and_told_apart() -> None:
     assert column_key(" Country-Name\t") == column_key("COUNTRY  name") == "country_name"
 
 
-METADATA = CASES["metadata"]
-
-
-@pytest.mark.parametrize(("values", "metadata"), METADATA.values(), ids=METADATA)
+@pytest.mark.parametrize(("values", "metadata"), CASES["metadata"].values(), ids=CASES["metadata"])
 def test_metadata_is_checked(values: dict[str, str], metadata: dict[str, str | int]) -> None:
     assert row_metadata(values) == metadata
 

@@ -20,6 +20,7 @@ from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded,
 from tests.fakes.web_server import WebServer, certificate_for
 from tests.models.chat.conftest import embedder, prompt
 
+CASES = cases(__file__)
 KEY = "sk-secret-4711"
 AT_ONCE = 10.0
 """Seconds, at most, for what does not wait for a server that is silent."""
@@ -85,7 +86,6 @@ class TestStreaming:
         assert (request.body["model"], request.headers["authorization"]) == ("gpt-4o", "Bearer not-needed")
 
 
-CASES = cases(__file__)
 SCHEMA = CASES["schema"]
 
 
@@ -182,12 +182,7 @@ class TestLimit:
 class TestFailures:
     @pytest.mark.parametrize(
         ("status", "calls", "finding", "remedy", "retry_after"),
-        [
-            (401, 1, "refused the key.", "Check OPENAI_API_KEY.", None),  # a wrong key does not become right
-            (404, 1, "does not know the model openai:gpt-test.", "Check the model's name.", None),
-            (429, 3, "limits the rate, or the quota is used up.", "Wait 20 s, or raise the quota.", 20),
-            (500, 3, "failed with status 500.", "Try again.", 5),
-        ],
+        CASES["a status is retried where that may help and named"],
     )
     def test_a_status_is_retried_where_that_may_help_and_named(
         self, model, server, status, calls, finding, remedy, retry_after
@@ -199,13 +194,7 @@ class TestFailures:
         assert (error.finding.endswith(finding), error.remedy, error.retry_after) == (True, remedy, retry_after)
 
     @pytest.mark.parametrize(
-        "answer",
-        [
-            {"message": "too many tokens", "code": "context_length_exceeded"},
-            {"message": "This model's maximum context length is 8192 tokens."},
-            {"message": "the request exceeds the available context size. try increasing it"},
-        ],
-        ids=["openai", "vllm", "llama.cpp"],
+        "answer", CASES["a prompt that is too long is an error of its own"], ids=["openai", "vllm", "llama.cpp"]
     )
     def test_a_prompt_that_is_too_long_is_an_error_of_its_own(self, model, server, answer) -> None:
         server.chat(Reply(status=400, error=answer))

@@ -14,9 +14,11 @@ from chatbot.config.settings import Settings
 from chatbot.domain.errors import EmbeddingError
 from chatbot.models.embed.providers import PROVIDERS
 from chatbot.models.embed.remote import MAX_REQUESTS, OpenAIEmbedder, build
+from tests.data import cases
 from tests.fakes.openai_replies import embedding_row, word_hashes
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 
+CASES = cases(__file__)
 KEY, BATCH = "sk-secret-4711", PROVIDERS["openai"].batch
 Build = Callable[..., OpenAIEmbedder]
 
@@ -155,15 +157,7 @@ class TestFailures:
         assert "openai:some-model" in message
         assert says in message
 
-    @pytest.mark.parametrize(
-        ("status", "calls", "says"),
-        [
-            (401, 1, "refused the key. Check OPENAI_API_KEY."),
-            (400, 1, "refused the request."),
-            (429, 3, "limits the rate"),
-            (500, 3, "failed with status 500"),
-        ],
-    )
+    @pytest.mark.parametrize(("status", "calls", "says"), CASES["a status is a typed error"])
     def test_a_status_is_a_typed_error(self, embedder, server, status, calls, says) -> None:
         server.always(
             EMBEDDINGS, Reply(status=status, headers={"Retry-After": "0"}, error={"message": "too many tokens"})

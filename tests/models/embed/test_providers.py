@@ -11,10 +11,9 @@ from tests.models.embed.conftest import BuildProvider
 from tests.models.embed.providers_server import ProvidersServer
 
 CASES = cases(__file__)
-PREFIXED = CASES["prefixed"]
 
 
-@pytest.mark.parametrize(("model", "prefixes"), PREFIXED.items(), ids=PREFIXED)
+@pytest.mark.parametrize(("model", "prefixes"), CASES["prefixed"].items(), ids=CASES["prefixed"])
 def test_open_models_get_the_prefixes_they_were_trained_with(
     build_provider: BuildProvider, providers_server: ProvidersServer, model: str, prefixes: tuple[str, str]
 ) -> None:

@@ -13,9 +13,12 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import EmbedderMismatchError, EmbeddingError, SettingsError
 from chatbot.models.embed import EMBEDDERS
+from tests.data import cases
 from tests.library.helpers import until
 from tests.models.embed.conftest import KEY
 from tests.models.embed.providers_server import ProvidersServer
+
+CASES = cases(__file__)
 
 
 @pytest.fixture
@@ -39,15 +42,7 @@ def test_what_waiting_does_not_mend_stops_it(settings: Settings, providers_serve
         create_app(settings)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"embedding_api_key": None}, "EMBEDDING_API_KEY is not set"),
-        ({"embedding_base_url": "voyage"}, "EMBEDDING_BASE_URL='voyage'"),
-        ({"embedding_provider": "custom", "embedding_base_url": None}, "EMBEDDING_BASE_URL is not set"),
-        ({"embedding_provider": "together", "embedding_model": None}, "EMBEDDING_MODEL is not set"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "says"), CASES["what is missing stops it"])
 def test_what_is_missing_stops_it(settings: Settings, wrong: dict[str, object], says: str) -> None:
     with pytest.raises(SettingsError, match=says):
         create_app(settings.override(**wrong))
@@ -94,12 +89,7 @@ def test_the_doctor_asks_the_endpoint_and_not_the_cache(settings: Settings, prov
 
 
 @pytest.mark.parametrize(
-    ("providers", "keys", "address", "sent"),
-    [
-        ("openai custom", {"openai": "sk-o"}, "openai_base_url", "sk-o"),
-        ("openai custom", {"openai": "sk-o", "embedding": "sk-e"}, "openai_base_url", "sk-e"),
-        ("custom ollama huggingface", {"openai": "sk-o"}, "embedding_base_url", "not-needed"),
-    ],
+    ("providers", "keys", "address", "sent"), CASES["a key is sent to the address it was set for and to no other"]
 )
 def test_a_key_is_sent_to_the_address_it_was_set_for_and_to_no_other(
     providers_server: ProvidersServer, providers: str, keys: dict[str, str], address: str, sent: str

@@ -23,10 +23,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-PATHS = CASES["paths"]
-QUERY = CASES["query"]
-DOCUMENT = CASES["document"]
-
 
 def authorisation(headers: dict[str, str]) -> str:
     return headers.get("api-key") or headers.get("x-goog-api-key") or headers["authorization"].removeprefix("Bearer ")
@@ -39,7 +35,7 @@ class TestOnTheWire:
         assert providers_server.requests == [], "nothing is sent before the first text"
         embedder.embed_query("growth")
         (sent,) = providers_server.embeddings()
-        assert sent.path == PATHS.get(provider, "/v1/embeddings")
+        assert sent.path == CASES["paths"].get(provider, "/v1/embeddings")
         key = authorisation(sent.headers)
         if provider == "bedrock":
             assert key.startswith("AWS4-HMAC-SHA256 Credential=AKIATEST/")
@@ -53,8 +49,8 @@ class TestOnTheWire:
         embedder.embed_query("growth")
         embedder.embed_documents(["growth"])
         query, document = (sent.body for sent in providers_server.embeddings())
-        assert query.items() >= QUERY.get(provider, {}).items()
-        assert document.items() >= DOCUMENT.get(provider, {}).items()
+        assert query.items() >= CASES["query"].get(provider, {}).items()
+        assert document.items() >= CASES["document"].get(provider, {}).items()
         if provider.startswith("google"):
             assert "RETRIEVAL_QUERY" in str(query)
             assert "RETRIEVAL_DOCUMENT" in str(document)

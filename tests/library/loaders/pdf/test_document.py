@@ -15,6 +15,8 @@ from chatbot.library.loaders.pdf import PdfLoader
 from tests.data import cases
 from tests.library.loaders.pdfs import Page, prose, write
 
+CASES = cases(__file__)
+
 
 def load(path: Path) -> Loaded:
     return PdfLoader().load(path)
@@ -51,14 +53,7 @@ def test_short_bold_lines_are_headings_and_bold_words_in_a_line_are_none(tmp_pat
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "rest", "heading"),
-    [
-        ("ARTICLE 5. THE PLAN", "FOR WATER. It begins.", "ARTICLE 5. THE PLAN FOR WATER"),
-        ("The plan 2023-", "2026. It begins.", "The plan 2023-2026"),
-        ("GENERAL PART", "It begins.", "GENERAL PART"),
-    ],
-)
+@pytest.mark.parametrize(("line", "rest", "heading"), CASES["a heading goes on in the line below"])
 def test_a_heading_goes_on_in_the_line_below(tmp_path: Path, line: str, rest: str, heading: str) -> None:
     page = Page().text(72, 100, line, bold=True).text(72, 115, rest)
     [(path, _, text)] = sections(load(write(tmp_path / "r.pdf", body(page))))
@@ -75,11 +70,7 @@ def test_a_heading_with_nothing_below_it_is_kept_as_text(tmp_path: Path) -> None
     ]
 
 
-CASES = cases(__file__)
-TITLES = CASES["titles"]
-
-
-@pytest.mark.parametrize(("said", "title"), TITLES.items())
+@pytest.mark.parametrize(("said", "title"), CASES["titles"].items())
 def test_the_title_is_what_the_file_says_if_that_is_a_title(tmp_path: Path, said: str, title: str) -> None:
     pages = body(Page().text(72, 80, "The Heading", size=20))
     assert load(write(tmp_path / "kenya-2024.pdf", pages, title=said)).title == title

@@ -8,7 +8,10 @@ import pytest
 
 from chatbot.library.loaders.pdf import PdfLoader
 from chatbot.library.loaders.pdf.words import compounds, join_lines, logical, mend_word
+from tests.data import cases
 from tests.library.loaders.pdfs import HEIGHT, WIDTH, Page, prose, write
+
+CASES = cases(__file__)
 
 
 def text_of(tmp_path: Path, *pages: Page) -> str:
@@ -191,16 +194,7 @@ def test_pictures_alone_beside_each_other_are_no_obstacle(tmp_path: Path) -> Non
     assert text_of(tmp_path, page)
 
 
-@pytest.mark.parametrize(
-    ("printed", "read"),
-    [
-        ("\u0645\u0627\u0644\u0633", "\u0633\u0644\u0627\u0645"),
-        ("2024 \u05d4\u05e0\u05e9", "\u05e9\u05e0\u05d4 2024"),
-        ("\ufe94\ufee8\ufeb3", "\u0633\u0646\u0629"),  # in the shapes of print
-        ("Jeremy is \u05dd\u05dc\u05e9 here", "Jeremy is \u05e9\u05dc\u05dd here"),
-        ("Population: 5 million", "Population: 5 million"),
-    ],
-)
+@pytest.mark.parametrize(("printed", "read"), CASES["a line is turned into the order of reading"])
 def test_a_line_is_turned_into_the_order_of_reading(printed: str, read: str) -> None:
     assert logical(printed) == read
 

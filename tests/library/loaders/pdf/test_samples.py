@@ -8,8 +8,9 @@ import pytest
 
 from chatbot.domain import Loaded, Section
 from chatbot.library.loaders.pdf import PdfLoader
-from tests.data import data_set, needs
+from tests.data import cases, data_set, needs
 
+CASES = cases(__file__)
 FORMATS = data_set("sample_corpus", "formats")
 pytestmark = needs(FORMATS)
 
@@ -28,21 +29,13 @@ def page_text(name: str, page: int) -> str:
     return "\n\n".join(s.text for s in load(name).sections if s.page == page)
 
 
-TITLES = {
-    "kenya-2024.pdf": ("Kenya: Country Report 2024", 17),
-    "colombia-2022.pdf": ("Colombia: Country Report 2022", 18),
-    "factbook-archive-summary-2026.pdf": ("CIA World Factbook Archive Executive Summary", 3),
-    "federal-register-2020.pdf": ("Proposed Rules", 15),
-    "us-018.pdf": ("us-018", 7),
-    "us-024.pdf": ("Inadequate and Unhealthy Housing, 2007 and 2009", 6),
-    "us-025.pdf": ("Coronary Heart Disease and Stroke Deaths — United States, 2006", 4),
-}
+TITLES = CASES["titles"]
 
 
 @pytest.mark.parametrize("name", TITLES)
 def test_title_pages_and_page_numbers(name: str) -> None:
     loaded = load(name)
-    assert (loaded.title, loaded.pages) == TITLES[name]
+    assert [loaded.title, loaded.pages] == TITLES[name]
     pages = [section.page for section in loaded.sections]
     assert pages == sorted(page for page in pages if page is not None)
     assert set(pages) <= set(range(1, TITLES[name][1] + 1))
