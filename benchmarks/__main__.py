@@ -28,6 +28,7 @@ COMMANDS = {
     "approximate_search": "clusters against the exact scan",
     "ingest_throughput": "ingestion against the bare embedder",
     "small_files": "many small files with an embedding endpoint that takes its time",
+    "pdf_speed": "pages of PDFs a second beside another checkout, and the peak memory",
     "large_pdf": "a PDF of 600 pages until it can be asked about, and the server's memory afterwards",
     "growth": "100 and 10,000 reports",
     "figures_held": "memory and time of a million figures",

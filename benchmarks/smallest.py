@@ -35,6 +35,7 @@ SMALLEST = {
     "approximate_search": "{sentences} 50",
     "ingest_throughput": "{file}",
     "small_files": "--files 2 --delay 0 --rounds 1",
+    "pdf_speed": "{root} {loader_cases} --rounds 1",
     "large_pdf": "--pages 7 --rounds 1",
     "growth": "--large 110 --rounds 1",
     "figures_held": "--figures 2000",

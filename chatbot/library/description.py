@@ -24,7 +24,8 @@ from ..questions.names import find_countries
 
 _TABLE = tomllib.loads(files(__package__).joinpath("description.toml").read_text("utf-8"))
 TYPES: dict[str, str] = {phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases}
-KINDS, BODIES, PARTS, LABELS = map(frozenset, _TABLE["words"].values())
+KINDS, BODIES, PARTS, LABELS, GOVERNMENTS = map(frozenset, _TABLE["words"].values())
+NATIONAL = KINDS | GOVERNMENTS
 LANGUAGE_NOTE = (
     "The text is in {language}, which the search does not know: only equal words are found. Use words of the text, or "
     "ask an administrator for a search in many languages."
@@ -109,7 +110,7 @@ class FirstPages:
                 return f"{country}: {line}" if country and not _mentions(line) else line, "title block"
         heading = next((line for line in lines if _is_title(line) and not _SERIES.search(line)), "")
         names = [word[0].isupper() for word in LETTERS_PATTERN.findall(heading) if len(word) > 3]
-        is_heading = len(names) > 1 and sum(names) >= 0.6 * len(names)
+        is_heading = (len(names) > 1 and sum(names) >= 0.6 * len(names)) or (len(names) > 2 and _mentions(heading))
         if is_heading and (self.loaded.pages is not None or len(lines) > 1):
             return heading, "title block"
         stated = self.loaded.properties.get("title", "")
@@ -153,8 +154,8 @@ class FirstPages:
         """Yield names of countries, the likeliest first, with their place and whether they are beyond doubt."""
         body = _mentions(self.text)
         for place, lines in self.places(title).items():
-            without_address = (line if KINDS & _words(line) else _ADDRESS.sub("", line) for line in lines)
-            named = set(_mentions("\n".join(without_address)))
+            national = (line if NATIONAL & _words(line) else _ADDRESS.sub("", line) for line in lines)
+            named = set(_mentions("\n".join(national)))
             if place == "file name":
                 named = named or {code for code in body if code.lower() in _words(self.stem)}
             if len(named) > 1 and place == "title":
@@ -173,7 +174,8 @@ class FirstPages:
         if body:
             (code, count), *_ = body.most_common(1)
             clear = count >= MIN_MENTIONS and count >= MIN_SHARE * body.total() and not _namesake(code) & body.keys()
-            if count >= MIN_MENTIONS and 2 * count > body.total():
+            is_sole = len(body) == 1 and code not in _mentions("\n".join(self.block))  # there it is an address
+            if is_sole or (count >= MIN_MENTIONS and 2 * count > body.total()):
                 yield usual_name(code), "first pages", clear
 
     def type(self, title: str) -> tuple[str, str, bool] | None:
@@ -256,9 +258,9 @@ def _words(text: str) -> set[str]:
 
 
 def _names_part(line: str) -> bool:
-    plain = normalise(line)
-    words = plain.split()
-    return not words or bool(_NUMBERED.match(line)) or plain in PARTS or (words[0] in PARTS and words[-1].isdigit())
+    words = normalise(line).split() or [""]
+    is_numbered = words[0] in PARTS and len(words) == 2 and words[1].isdigit()
+    return " ".join(words) in {"", *PARTS} or bool(_NUMBERED.match(line)) or is_numbered
 
 
 def _is_title(line: str) -> bool:

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from math import inf
 from operator import attrgetter
 
@@ -194,14 +194,12 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
         alike[char.text].append(char)
     repeated: set[int] = set()
     for group in alike.values():
-        for at, (char, after) in enumerate(pairwise(group), start=1):
-            near = max(_DOUBLED * char.size, 0.1)
-            if after.x0 >= char.x0 + near or id(char) in repeated:
-                continue
-            for other in islice(group, at, None):
-                if other.x0 >= char.x0 + near:
-                    break
-                if abs(char.top - other.top) < near and abs(char.size - other.size) < near:
+        for at, char in enumerate(group, start=1):
+            near, top = max(_DOUBLED * char.size, 0.1), char.top
+            end = char.x0 + near
+            while at < len(group) and (other := group[at]).x0 < end:
+                at += 1  # noqa: PLW2901
+                if -near < other.top - top < near and abs(char.size - other.size) < near and id(char) not in repeated:
                     repeated.add(id(other))
     return [char for char in chars if id(char) not in repeated]
 
