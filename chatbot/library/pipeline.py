@@ -54,7 +54,7 @@ EDIT_WAIT = 3.0
 """Seconds that a request waits for another edit of the report."""
 EDIT_PATIENCE = 60.0
 """Seconds that a request waits for the searches to follow."""
-READING = "7"
+READING = "8"
 """Raise it when files are read or passages are made differently: then every known file is read again, and a passage is
 embedded only if its text changed."""
 
