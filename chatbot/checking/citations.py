@@ -295,7 +295,10 @@ class _ClauseChecker:
             return False
         following = [self._evidence[number] for number in clause.following if number in self._evidence]
         claimed = [one for one in amounts(words, comma=self._comma) if _is_claim(one, words)]
-        claimed = [one for one in claimed if not one.figure.values & self._given_numbers]
+        # What follows from the figures before it ("a rise of 3 points in two years") needs no source of its own.
+        claimed = [one for one in claimed if not (one.figure.word and one.measure == "time")]
+        lower, given, recent = lowered(words), self._given_numbers, self._recent
+        claimed = [a for a in claimed if not (a.figure.values & given or is_calculated(a, recent, lower))]
         if not re.search(r"[^\W\d_]{2}", words) and not any(one.measure for one in claimed):
             return False
         is_label = len(clause.text) < MAX_LABEL_CHARACTERS and not words.endswith(_STOPS)
@@ -304,10 +307,9 @@ class _ClauseChecker:
         if any(not following or not is_supported(one, following) for one in claimed):
             return True
         sentence = Sentence(words, claimed)
-        if any(self._foreign.names(sentence, following)):
-            return True
         countries = self._foreign.countries(sentence, [*self._evidence.values()])
-        return not _ADDRESSES.search(lowered(words)) and (any(countries) or self._foreign.is_all(sentence))
+        is_own = _ADDRESSES.search(lower) or not (any(countries) or self._foreign.is_all(sentence))
+        return not is_own or any(self._foreign.names(sentence, following))
 
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:

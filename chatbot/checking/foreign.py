@@ -21,6 +21,7 @@ _ATTRIBUTES, _NAMED_BEHIND = pattern("{attributes} "), re.compile(_SPEAKER)
 _SAYS = re.compile(rf"(?:^|[,;] ){_SPEAKER} {pattern('{says}').pattern} that\b")
 _NO_NAMES, _NO_SPEAKERS = stems("no_name"), stems("no_speaker") | stems("stand_in")
 _ASIDE = re.compile(r"\([^()]*\)")
+_NO_TOPIC = GENERAL | stems("rises") | stems("falls")
 _NO_HEADINGS = stems("small") | stems("no_heading")
 MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 0.75
 """Telling words of a sentence that no passage has; their share of all."""
@@ -57,10 +58,8 @@ def _name_keys(phrase: str) -> frozenset[str]:
     return frozenset(key for key in map(stem, WORD.findall(_ASIDE.sub("", phrase))) if key not in _NO_HEADINGS)
 
 
-@lru_cache(maxsize=4)
-def headings_of(glossary: tuple[GlossaryEntry, ...]) -> Headings:
-    """Return the headings of a glossary, made once."""
-    return Headings(glossary)
+headings_of = lru_cache(maxsize=4)(Headings)
+"""Returns the headings of a glossary, made once."""
 
 
 class Foreign:
@@ -110,7 +109,7 @@ class Foreign:
         if not self._is_english or is_other_script or QUOTATION.search(sentence.text):
             return False
         countries = {stem(word) for country in sentence.countries for word in WORD.findall(country.text)}
-        keys = {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()} - GENERAL - countries
+        keys = {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()} - _NO_TOPIC - countries
         least = max(MIN_FOREIGN_WORDS, FOREIGN_SHARE * len(keys))
         foreign = [key[:BEGINNING] for key in keys if key[:BEGINNING] not in self._all]
         return len(foreign) >= least and sum(key not in self.words_of_headings for key in foreign) >= least

@@ -122,12 +122,10 @@ def sentence_of(figure: ReportedFigure, number: int, say: Say) -> str:
 
 def key_figures(run: AgentRun, scope: Scope, subjects: Sequence[str]) -> Rendered | None:
     """Return a table of the figures that say most of these subjects; None where they share none."""
-    store = run.resources.store
-
-    def chapters(chunk_ids: Sequence[str]) -> dict[str, str]:
-        return {chunk.id: chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in store.get(chunk_ids)}
-
-    measured = run.resources.tables.key_figures(scope, subjects, chapters)
+    passages = run.resources.store.get
+    measured = run.resources.tables.key_figures(
+        scope, subjects, lambda ids: {one.id: one.section.partition(SECTION_SEPARATOR)[0] for one in passages(ids)}
+    )
     return render(Request("comparison", ""), measured, subjects, (), run.say) if measured else None
 
 
