@@ -110,8 +110,8 @@ class FirstPages:
                 return f"{country}: {line}" if country and not _mentions(line) else line, "title block"
         heading = next((line for line in lines if _is_title(line) and not _SERIES.search(line)), "")
         names = [word[0].isupper() for word in LETTERS_PATTERN.findall(heading) if len(word) > 3]
-        is_heading = (len(names) > 1 and sum(names) >= 0.6 * len(names)) or (len(names) > 2 and _mentions(heading))
-        if is_heading and (self.loaded.pages is not None or len(lines) > 1):
+        about = len(names) > 2 and (years_in(heading) or _mentions(heading))
+        if (about or sum(names) >= max(1.2, 0.6 * len(names))) and (self.loaded.pages is not None or len(lines) > 1):
             return heading, "title block"
         stated = self.loaded.properties.get("title", "")
         if stated != self.stem and _is_title(stated):
@@ -181,8 +181,7 @@ class FirstPages:
     def type(self, title: str) -> tuple[str, str, bool] | None:
         for place, text in (("title", title), *(("title block", line) for line in self.block[:6])):
             plain = f" {normalise(text)} "
-            phrases = [phrase for phrase in TYPES if f" {phrase} " in plain]
-            if phrases:
+            if phrases := [phrase for phrase in TYPES if f" {phrase} " in plain]:
                 return TYPES[max(phrases, key=len)], place, True
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -27,7 +27,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
-from ..domain import YEAR_IN_REVIEW, Document, Loaded, Value
+from ..domain import YEAR_IN_REVIEW, Document, Loaded, Proposal, Value
 from ..domain.errors import InvalidRequestError, LoadError
 from ..domain.json import NOT_BLANK, parse
 from ..language.countries import resolve_country
@@ -228,7 +228,7 @@ def make_document(
         name=title,
         title=title,
         source=source.identity,
-        metadata=typed(metadata, stated)
+        metadata=typed(metadata, stated, proposed)
         if "year" in {**of_file, **stated} and not of_parts & set(METADATA)
         else metadata,
         sections=tuple(
@@ -248,9 +248,10 @@ def make_document(
     )
 
 
-def typed(metadata: Mapping[str, Value], stated: Mapping[str, Any]) -> dict[str, Value]:
-    """Mark a report of a year without country and type as a yearly review, unless a person removed its type."""
-    review = "year" in metadata and "country_name" not in metadata and "type" not in {*metadata, *stated}
+def typed(metadata: Mapping[str, Value], stated: Mapping[str, Any], proposed: Iterable[Proposal]) -> dict[str, Value]:
+    """Mark a report of a year without country and type as a yearly review. A year that its text proposes is none."""
+    year = metadata.get("year") not in {None, *(one.value for one in proposed if one.field == "year" and not one.taken)}
+    review = year and "country_name" not in metadata and "type" not in {*metadata, *stated}
     return {**metadata, **({"type": YEAR_IN_REVIEW} if review else {})}
 
 

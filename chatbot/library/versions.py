@@ -247,7 +247,7 @@ class VersionWriter:
             was_review = old.metadata.get("type") == YEAR_IN_REVIEW and "country_name" not in old.metadata
             if was_review and "type" not in overrides:
                 del metadata["type"]  # set because it had no country; it may have one now
-            metadata = typed(metadata, overrides)
+            metadata = typed(metadata, overrides, old.proposed)
         title = stated.get("title", old.title)
         labels = tuple(stated["labels"] or ()) if "labels" in stated else old.labels
         description = (stated["description"] or "") if "description" in stated else old.description

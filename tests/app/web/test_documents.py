@@ -181,7 +181,7 @@ class TestEdit:
         assert proposed["year"] == {"field": "year", "value": 2019, "origin": "first pages", "taken": False}
         assert (get(client, document_id)["year"], get(client, document_id)["collection"]) == (None, "chatbot_data")
         edited = self.edit(client, document_id, year=2019)
-        assert (edited["year"], edited["collection"]) == (2019, "report_chatting")
+        assert (edited["year"], edited["type"], edited["collection"]) == (2019, None, "report_chatting")
         assert "year" not in {one["field"] for one in edited["proposed"]}
 
     def test_what_was_left_out_of_a_file_is_said_by_its_job_and_its_document(self, client: FlaskClient) -> None:
