@@ -172,7 +172,6 @@ def question(times: int) -> None:
 
 def facets(times: int, reports: int) -> None:
     with tempfile.TemporaryDirectory() as folder, library(Path(folder), reports) as made:
-        begin()
         made.request("/api/facets", None)
 
         def change(number: int) -> float:
@@ -180,8 +179,8 @@ def facets(times: int, reports: int) -> None:
             return made.request("/api/facets", None)[1]
 
         middle = sorted(map(change, range(times)))[times // 2]
-        print(f"/api/facets, median of {times}: {middle:.1f} ms of processor (load {os.getloadavg()[0]:.0f})")
-        show(f"a changed report and /api/facets, {reports:,} reports", times, lambda: list(map(change, range(times))))
+        print(f"/api/facets after a change, {reports:,} reports, median of {times}: {middle:.1f} ms of processor "
+              f"(load {os.getloadavg()[0]:.0f})")  # fmt: skip
 
 
 def figures(times: int) -> None:
