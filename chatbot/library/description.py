@@ -118,7 +118,7 @@ class FirstPages:
             return stated, "document properties"
         if title != self.stem and not _names_part(title):
             return title, "title"
-        running = (" ".join(_NOT_RUNNING.sub(" ", line).split()).strip(" .,;:") for line in self.loaded.margins)
+        running = (" ".join(_NOT_RUNNING.sub(" ", line).split()).strip(" .,;:–—-") for line in self.loaded.margins)
         running = (line.capitalize() if len(_SMALL_CAPITALS.findall(line)) > 1 else line for line in running)
         return next(((line, "running head") for line in running if _is_title(line)), None)
 
