@@ -57,6 +57,7 @@ _ADDRESS = re.compile(r",[^,]*$")
 """The country of one: "FAO, Rome, Italy"."""
 _SHORT = {"US", "UK"}
 _RULE = re.compile(r"[|\s:-]*")
+_PAIRS = re.compile(r"([^:;]+): ([^:;]+); ([^:;]+): (.+)")
 _ROW = re.compile(r"(?:[^:;]+: )?[^;]+; [^:;]+: ")
 _JOINED = re.compile(
     r"(?:\b(?:of|the|and|in|on|for|to|de|du|des|la|le|les|et|del|y|e|do|da|und|der)|[:,–—-])$", re.IGNORECASE
@@ -98,8 +99,9 @@ class FirstPages:
         if title != self.stem and _is_title(title):
             return title, "title"
         lines = self.block
-        labelled = (line.partition(": ") for line in lines)
-        if stated := next((value for name, _, value in labelled if normalise(name) in LABELS and _is_title(value)), ""):
+        rows = [match.groups() if (match := _PAIRS.fullmatch(line)) else line.split(": ", 1) for line in lines]
+        labelled = (pair for row in rows for pair in zip(row, row[len(row) // 2 :], strict=False))
+        if stated := next((value for name, value in labelled if normalise(name) in LABELS and _is_title(value)), ""):
             return stated, "title block"
         country = next((line for line in (title, *lines) if line != self.stem and country_code(line)), "")
         for number, line in enumerate(lines):
@@ -144,9 +146,8 @@ class FirstPages:
             likely = likely or [(year, place) for year in next(filter(None, map(years_in, lines)), [])]
         if likely:
             yield *likely[-1], False
-        counts = Counter(years_in(self.text))
-        if counts:
-            yield counts.most_common(1)[0][0], "first pages", False
+        for year, _ in Counter(years_in(self.text)).most_common(1):
+            yield year, "first pages", False
         for year in years_in(self.loaded.properties.get("created", "")):
             yield year, "document properties", False
 
@@ -171,8 +172,7 @@ class FirstPages:
         hosts = {country_code(match[1] or "us") for match in _GOVERNMENT_HOST.finditer(self.text)}
         if len(hosts) == 1 and len(body) < 2 and (host := hosts.pop()):
             yield usual_name(host), "web address", host in body or not body
-        if body:
-            (code, count), *_ = body.most_common(1)
+        for code, count in body.most_common(1):
             clear = count >= MIN_MENTIONS and count >= MIN_SHARE * body.total() and not _namesake(code) & body.keys()
             is_sole = len(body) == 1 and code not in _mentions("\n".join(self.block))  # there it is an address
             if is_sole or (count >= MIN_MENTIONS and 2 * count > body.total()):
