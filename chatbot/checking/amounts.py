@@ -95,7 +95,7 @@ class Amount(NamedTuple):
         if not claimed or not true or self.figure.year or (claimed > 0) != (true > 0):
             return False
         error, digits = abs(true - claimed) / abs(true), len(claimed.normalize().as_tuple().digits)
-        is_count = self.figure.bare and abs(claimed) < SMALL_COUNT and not self.measure
+        is_count = self.figure.bare and abs(claimed) < SMALL_COUNT and not (self.measure or claimed % 1)
         if is_count and not self.rounding and not converted:
             return False
         if error > (ROUGHLY if self.rounding or digits > 1 else CLOSELY):

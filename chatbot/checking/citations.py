@@ -20,7 +20,7 @@ from ..language import analyzer, lowered
 from ..language.figures import Date, comma_decimals, date_stands, dates, figures, unify_signs
 from ..models.chat.extractive import Statement, statements
 from .amounts import MAX_TERMS, Amount, amounts, is_calculated
-from .clauses import Clause, clauses, marks_in
+from .clauses import STOPS, Clause, clauses, marks_in
 from .contradictions import Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .foreign import Foreign, Headings, foreign_speakers, headings_of
@@ -35,7 +35,6 @@ _REPORT_YEAR = re.compile(r"\b(1\d{3}|20\d{2})(?: (?:report|edition)\b)", re.IGN
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
 NO_WORD = Defect("no_source", "")
 _ADDRESSES = pattern(r"\b{addresses}\b")
-_STOPS = (".", "!", "。", "！")
 _LABEL_WORDS = stems("small") | {stem("page")}
 """Words before a quotation that are of neither title nor heading: "page 7", "in 2021"."""
 SNIPPET_CHARACTERS = 400
@@ -301,7 +300,7 @@ class _ClauseChecker:
         claimed = [a for a in claimed if not (a.figure.values & given or is_calculated(a, recent, lower))]
         if not re.search(r"[^\W\d_]{2}", words) and not any(one.measure for one in claimed):
             return False
-        is_label = len(clause.text) < MAX_LABEL_CHARACTERS and not words.endswith(_STOPS)
+        is_label = len(clause.text) < MAX_LABEL_CHARACTERS and not words.endswith(STOPS)
         if is_label and all(one.figure.year for one in claimed):
             return False
         if any(not following or not is_supported(one, following) for one in claimed):

@@ -40,13 +40,14 @@ MAX_TRIES = 50
 _BEGINS = re.compile(r"(?<![^\W_])(?<!\d[.,](?=\d))")
 _ENDS = re.compile(r"(?![^\W_])(?!(?<=\d)[.,]\d)")
 """Places at which no word and no number goes on."""
+STOPS = (".", "!", "。", "！")
 
 
 class Clause(NamedTuple):
     """``text`` includes the numbers, ``words`` does not.
 
     ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there. ``following``: the numbers that
-    the next sentence of its line cites. ``is_cell``: it is a cell of a table."""
+    the next sentence of its line cites, or the line after a list. ``is_cell``: it is a cell of a table."""
 
     text: str
     words: str
@@ -73,16 +74,17 @@ def clauses(response: str) -> Iterator[Clause]:
         ),
         text,
     )
-    for line in text.split("\n"):
-        following, of_line = tuple[int, ...](), list[Clause]()
+    below, upwards = tuple[int, ...](), list[Clause]()
+    for line in filter(str.strip, reversed(text.split("\n"))):
+        following = () if line.rstrip().endswith(STOPS) else below  # a list may have its source in the line after it
         for sentence in reversed(sentences(line)):
             parts = list(_clauses(sentence.replace(_KEPT, " ")))
-            of_line += [one._replace(following=following) for one in reversed(parts)]
+            upwards += [one._replace(following=following) for one in reversed(parts)]
             following = parts[0].numbers or following
-        yield from reversed(of_line)
+        below = following
+    yield from reversed(upwards)
     for cell in cells:
-        names = [name for name in (cell.column, cell.row) if name]
-        names.sort(key=lambda name: _YEAR_HEADING.fullmatch(name) is None)
+        names = sorted(filter(None, (cell.column, cell.row)), key=lambda name: not _YEAR_HEADING.fullmatch(name))
         words = f"{', '.join(names)}: {_words(cell.text)}"
         yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers, is_cell=True)
 

@@ -50,6 +50,7 @@ _LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40}|[\"“„«‘]
 """Before prose or a quotation: "Economic overview: Iraq's growth slowed …"."""
 _SMALL_WORDS = word_list("small")
 _LABELS = {key: label for label, words in LABELS.items() for key in (label, *map(stem, words.split()))}
+_OPPOSITES = {"male": "female", "female": "male", "urban": "rural", "rural": "urban"}
 GENERAL = stems("general") | stems("small") | frozenset(map(stem, STOP_WORDS["english"]))
 _NO_LABELS = GENERAL | stems("no_label")
 
@@ -300,6 +301,7 @@ def _rows(statements: Sequence[Sentence], text: str, passage_heading: str) -> It
     for heading, labelled in under.items():
         labels = {label for label, _ in labelled[:MAX_SIBLINGS]}
         common = frozenset.intersection(*labels) if len(labels) > 1 else frozenset()
+        labels |= {frozenset([_OPPOSITES[key]]) for label in labels for key in label & _OPPOSITES.keys()}
         for label, amount in labelled:
             yield Row(heading, label - common, frozenset(one - common for one in labels if one != label), amount)
 

@@ -68,12 +68,9 @@ def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _V
     starts = [0, *(one.end for one in shown)] if is_before else [one.end for one in shown]
     ends = [one.end for one in shown] if is_before else [*(one.figure.start for one in shown[1:]), 1 << 30]
     for start, end in zip(starts, ends, strict=False):
-        inside = [(place, value) for place, value in at if start <= place < end]
-        if not is_before and end < len(text):  # behind a comma, and before a bracket, it is of the next amount
-            inside = [
-                (p, value) for p, value in inside if not re.search("[,;]", text[start:p]) and text[end - 1] != "("
-            ]
-        yield frozenset(value for _, value in inside)
+        is_next = not is_before and end < len(text)  # behind a comma, and before a bracket, it is of the next amount
+        length = (text[end - 1] != "(") * len(re.split("[,;]", text[start:end])[0]) if is_next else end - start
+        yield frozenset(value for place, value in at if 0 <= place - start < length)
 
 
 def _of_other_countries(clause: Sentence, shown: Sequence[Amount], matches: Sequence[_Found]) -> Iterator[Defect]:
