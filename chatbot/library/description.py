@@ -155,8 +155,8 @@ class FirstPages:
         """Yield names of countries, the likeliest first, with their place and whether they are beyond doubt."""
         body = _mentions(self.text)
         for place, lines in self.places(title).items():
-            national = (line if NATIONAL & _words(line) else _ADDRESS.sub("", line) for line in lines)
-            named = set(_mentions("\n".join(national)))
+            texts = (line if place == "title" or NATIONAL & _words(line) else _ADDRESS.sub("", line) for line in lines)
+            named = set(_mentions("\n".join(texts)))
             if place == "file name":
                 named = named or {code for code in body if code.lower() in _words(self.stem)}
             if len(named) > 1 and place == "title":
