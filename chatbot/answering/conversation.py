@@ -386,5 +386,4 @@ class Condenser:
         written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
         terms = set(self.analyzer.terms(f"{question.query} {conversation}"))
         shares_words = not terms.isdisjoint(self.analyzer.terms(written))
-        is_usable = shares_words and len(written) <= MAX_REWRITTEN_CHARACTERS
-        return written if is_usable else "", fields, done.usage
+        return written if shares_words and len(written) <= MAX_REWRITTEN_CHARACTERS else "", fields, done.usage

@@ -297,7 +297,9 @@ class _ClauseChecker:
         # What follows from the figures before it ("a rise of 3 points in two years") needs no source of its own.
         claimed = [one for one in claimed if not (one.figure.word and one.measure == "time")]
         lower, given, recent = lowered(words), self._given_numbers, self._recent
-        claimed = [a for a in claimed if not (a.figure.values & given or is_calculated(a, recent, lower))]
+        if claimed and all(is_calculated(one, recent, lower) for one in claimed):
+            return False
+        claimed = [one for one in claimed if not (one.figure.values & given or is_calculated(one, recent, lower))]
         if not re.search(r"[^\W\d_]{2}", words) and not any(one.measure for one in claimed):
             return False
         is_label = len(clause.text) < MAX_LABEL_CHARACTERS and not words.endswith(STOPS)

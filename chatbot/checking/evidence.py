@@ -301,7 +301,7 @@ def _rows(statements: Sequence[Sentence], text: str, passage_heading: str) -> It
     for heading, labelled in under.items():
         labels = {label for label, _ in labelled[:MAX_SIBLINGS]}
         common = frozenset.intersection(*labels) if len(labels) > 1 else frozenset()
-        labels |= {frozenset([_OPPOSITES[key]]) for label in labels for key in label & _OPPOSITES.keys()}
+        labels |= {frozenset([_OPPOSITES[key]]) for label in labels for key in (label - common) & _OPPOSITES.keys()}
         for label, amount in labelled:
             yield Row(heading, label - common, frozenset(one - common for one in labels if one != label), amount)
 

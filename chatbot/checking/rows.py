@@ -171,8 +171,8 @@ def _orders(
         return _sign(between) or _sign(before), {(two, one), by_year if is_dated else (two, one)}
     if "than" in links:
         return _sign([*before, *between], ABOVE, BELOW), {(two, one)}
-    # "It grew by 5 % in 2022 and by 4 % in 2023": the figures are the changes themselves.
-    is_change = bool(before) and (before[-1].key == "by" or _sign(before[-1:]) != 0)
+    # "It grew by 5 % in 2022 and by 4 % in 2023": the figures are the changes, or the second has its verb.
+    is_change = _sign(between) != 0 or (bool(before) and (before[-1].key == "by" or _sign(before[-1:]) != 0))
     return _sign(before), {by_year} if is_dated and not is_change else set()
 
 

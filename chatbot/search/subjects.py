@@ -108,8 +108,7 @@ def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer)
 
 def _says(years: Condition, hit: SearchHit) -> bool:
     """Return whether a passage has a figure of these years, or mentions one of them."""
-    written = map(int, YEAR_PATTERN.findall(hit.chunk.text))
-    return any(map(years.matches, (*hit.chunk.figure_years, *written)))
+    return any(map(years.matches, (*hit.chunk.figure_years, *map(int, YEAR_PATTERN.findall(hit.chunk.text)))))
 
 
 def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | None:

@@ -231,7 +231,7 @@ def test_what_cannot_be_read_is_refused_in_the_page(library: Opened) -> None:
     year.fill("")
     browser.locator("#upload-submit").click()
     guide = browser.locator(".guide-row .guide")
-    expect(guide.locator(".guide-about")).to_have_text(TITLE, timeout=SLOW)
+    expect(guide.locator(".guide-about")).to_have_text(f"{TITLE} · Fiji", timeout=SLOW)
     guide.get_by_role("link", name=f"What is “{TITLE}” about?").click()
     expect(browser.locator(".question")).to_have_text(f"What is “{TITLE}” about?")
     expect(browser.locator(".answer-body")).to_contain_text("vanilla", timeout=SLOW)

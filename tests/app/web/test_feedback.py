@@ -8,7 +8,6 @@ import pytest
 from flask.testing import FlaskClient
 
 from chatbot.app.services import Services
-from chatbot.config.settings import Settings
 from tests.app.web.conftest import error_of, fields_of
 
 pytestmark = pytest.mark.usefixtures("kenya")
@@ -94,8 +93,8 @@ def test_what_was_not_answered(client: FlaskClient, monkeypatch: pytest.MonkeyPa
     assert (found["question"], found["answered"], found["message_id"]) == (UNKNOWN, False, asked["message_id"])
     stranger = client.application.test_client()
     assert stranger.get("/api/unanswered").get_json() == {"questions": [found]}
-    monkeypatch.setattr(Settings, "is_local", False)
-    monkeypatch.setattr(Settings, "rule", "open")
+    for name, value in {"is_local": False, "rule": "open"}.items():
+        monkeypatch.setitem(vars(client.application.extensions["services"].settings), name, value)
     assert stranger.get("/api/unanswered").get_json() == {"questions": []}
     client.delete(f"/api/conversations/{asked['conversation_id']}")
     assert client.get("/api/unanswered").get_json() == {"questions": []}
