@@ -296,10 +296,11 @@ class _ClauseChecker:
         claimed = [one for one in amounts(words, comma=self._comma) if _is_claim(one, words)]
         # What follows from the figures before it ("a rise of 3 points in two years") needs no source of its own.
         claimed = [one for one in claimed if not (one.figure.word and one.measure == "time")]
-        lower, given, recent = lowered(words), self._given_numbers, self._recent
-        if claimed and all(is_calculated(one, recent, lower) for one in claimed):
+        lower = lowered(words)
+        stated = [one for one in claimed if not is_calculated(one, self._recent, lower)]
+        if claimed and not stated:
             return False
-        claimed = [one for one in claimed if not (one.figure.values & given or is_calculated(one, recent, lower))]
+        claimed = [one for one in stated if not one.figure.values & self._given_numbers]
         if not re.search(r"[^\W\d_]{2}", words) and not any(one.measure for one in claimed):
             return False
         is_label = len(clause.text) < MAX_LABEL_CHARACTERS and not words.endswith(STOPS)
@@ -308,9 +309,10 @@ class _ClauseChecker:
         if any(not following or not is_supported(one, following) for one in claimed):
             return True
         sentence = Sentence(words, claimed)
+        if any(self._foreign.names(sentence, following)):
+            return True
         countries = self._foreign.countries(sentence, [*self._evidence.values()])
-        is_own = _ADDRESSES.search(lower) or not (any(countries) or self._foreign.is_all(sentence))
-        return not is_own or any(self._foreign.names(sentence, following))
+        return not _ADDRESSES.search(lower) and (any(countries) or self._foreign.is_all(sentence))
 
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:

@@ -164,11 +164,8 @@ class FirstPages:
             if len(named) == 1:
                 (code,) = named
                 rival = max((count for other, count in body.items() if other != code), default=0)
-                yield (
-                    usual_name(code),
-                    place,
-                    rival <= max(MIN_MENTIONS, 2 * body[code]) and not _namesake(code) & body.keys(),
-                )
+                clear = rival <= max(MIN_MENTIONS, 2 * body[code]) and not _namesake(code) & body.keys()
+                yield usual_name(code), place, clear
         hosts = {country_code(match[1] or "us") for match in _GOVERNMENT_HOST.finditer(self.text)}
         if len(hosts) == 1 and len(body) < 2 and (host := hosts.pop()):
             yield usual_name(host), "web address", host in body or not body

@@ -127,8 +127,7 @@ class Judge:
         is_wordy = asks_for_amount(question.text) and _NUMBER.search(hits[0].chunk.text) is None
         # In its own language it says none of the words, however near it is.
         is_near_only = bool(needed) and needed.isdisjoint(first) and language_of(hits[0].chunk.text) == language
-        is_answer = closeness - DOUBT * doubts >= ANSWERS and not (is_wordy or is_near_only)
-        return "answers" if is_answer else "closest"
+        return "closest" if is_wordy or is_near_only or closeness - DOUBT * doubts < ANSWERS else "answers"
 
     def said_first(self, question: Reading, hits: Sequence[SearchHit]) -> list[SearchHit]:
         """Return the hits; of a question with a name, first those with a sentence or line that says all it asks."""

@@ -106,7 +106,8 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
     figures = meant.get("") or (meant[labels[0]] if len(labels) == 1 else [])
     for year in reading.figure_years:
         figures = [figure for figure in figures if year.condition.matches(year_of(figure))]
-    figures = [figure for figure in figures if year_of(figure) == max(map(year_of, figures))]
+    newest = max(map(year_of, figures), default=0)
+    figures = [figure for figure in figures if year_of(figure) == newest]
     return sentence_of(figures[0], passage.number, run.say) if words and len(figures) == 1 else ""
 
 
