@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, g, jsonify, request, url_for
+from flask import Response, g, jsonify, request, url_for
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from pydantic import StrictStr, StringConstraints
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -35,10 +35,10 @@ from ...domain.json import NOT_BLANK
 from ...domain.request import KEY_ROLES, NEEDS, PERSON, ApiKey, Caller, KeyRole, Need
 from ..services import AFTER_BUDGET_SECONDS, Services
 from ..services.library import Library
-from .routes import COLLECTIONS, Body, ScopeQuery, current_route, query_filters, route, services
+from .routes import COLLECTIONS, Body, ScopeQuery, Views, current_route, query_filters, services
 
 log = logging.getLogger(__name__)
-sessions = Blueprint("sessions", __name__)
+sessions = Views("sessions", __name__)
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
 """The role of callers without a key, by ACCESS."""
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
@@ -297,8 +297,7 @@ class Session(TypedDict):
     """After a person signed out: the address that ends their session at the provider; "" if there is none."""
 
 
-@sessions.get("/api/session")
-@route(need="nothing", returns=Session)
+@sessions.get("/api/session", need="nothing", returns=Session)
 def get_session() -> Response:
     """Get the caller, and what it may do. A revoked key is signed out."""
     try:
@@ -307,8 +306,7 @@ def get_session() -> Response:
         return _signed_out(KEY_COOKIE)
 
 
-@sessions.post("/api/session")
-@route(need="nothing", returns=Session, errors=(401,))
+@sessions.post("/api/session", need="nothing", returns=Session, errors=(401,))
 def create_session(body: SignIn) -> Response:
     """Sign in to the page with a key, which is kept in a cookie."""
     response = jsonify(_session(caller_with(find_key(body.key))))
@@ -316,8 +314,7 @@ def create_session(body: SignIn) -> Response:
     return response
 
 
-@sessions.delete("/api/session")
-@route(need="nothing", returns=Session)
+@sessions.delete("/api/session", need="nothing", returns=Session)
 def delete_session() -> Response:
     """Sign out in this browser; the key stays valid."""
     address, provider = "", services().identity

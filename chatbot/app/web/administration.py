@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from flask import Blueprint
 from pydantic import Field, SecretStr, StrictInt, StrictStr, StringConstraints
 from typing_extensions import TypedDict
 
@@ -14,9 +13,9 @@ from ...domain.request import ApiKey, KeyRole
 from ..doctor import Finding, diagnose
 from .access import caller, library
 from .asking import Filter
-from .routes import Body, answer_type, route, services
+from .routes import Body, Views, answer_type, services
 
-administration = Blueprint("administration", __name__)
+administration = Views("administration", __name__)
 HIDDEN = "**********"
 """Stands for a secret, as pydantic shows it."""
 
@@ -40,15 +39,16 @@ class Setting(TypedDict):
     is_default: bool
 
 
-@administration.get("/api/keys")
-@route(need="admin", returns=answer_type("Keys", keys=list[ApiKey]))
+@administration.get("/api/keys", need="admin", returns=answer_type("Keys", keys=list[ApiKey]))
 def list_keys() -> Json:
     """List the API keys without their secrets, the newest first; revoked ones, too."""
     return {"keys": services().storage.keys.all()[::-1]}
 
 
-@administration.post("/api/keys")
-@route(need="admin", returns=answer_type("CreatedKey", key=ApiKey, secret=str), example={"name": "Nairobi office"})
+@administration.post(
+    "/api/keys", need="admin", returns=answer_type("CreatedKey", key=ApiKey, secret=str),
+    example={"name": "Nairobi office"},
+)  # fmt: skip
 def create_key(body: NewKey) -> Json:
     """Create an API key. This answer alone has its secret: only a digest is stored."""
     who, storage = caller(), services().storage
@@ -67,23 +67,20 @@ def _least(limit: int | None, most: int | None) -> int | None:
     return min((each for each in (limit, most) if each is not None), default=None)
 
 
-@administration.delete("/api/keys/<key_id>")
-@route(need="admin", status=204)
+@administration.delete("/api/keys/<key_id>", need="admin", status=204)
 def revoke_key(key_id: str) -> None:
     """Revoke an API key at once; what was made with it stays."""
     who, storage = caller(), services().storage
     storage.audit.record("keys revoke", storage.keys.revoke(key_id).id, who.owner or who.account)
 
 
-@administration.get("/api/doctor")
-@route(need="admin", returns=answer_type("Findings", findings=list[Finding]))
+@administration.get("/api/doctor", need="admin", returns=answer_type("Findings", findings=list[Finding]))
 def run_doctor() -> Json:
     """Check the installation, as `python -m chatbot doctor` does. It asks the models, and may take some seconds."""
     return {"findings": list(diagnose(services()))}
 
 
-@administration.get("/api/settings")
-@route(need="admin", returns=answer_type("SettingsInForce", settings=list[Setting]))
+@administration.get("/api/settings", need="admin", returns=answer_type("SettingsInForce", settings=list[Setting]))
 def list_settings() -> Json:
     """List the settings as they are. They are changed in the environment or in `.env`."""
     settings, shown = services().settings, list[Setting]()

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, g, request
+from flask import Response, g, request
 from pydantic import (
     AfterValidator,
     AliasChoices,
@@ -54,10 +54,10 @@ from ..services import Services
 from .access import caller, question_slot
 from .files import accept_files, form_json, is_form, last_part
 from .monitoring import Error
-from .routes import EVENTS, Body, json_body, require_samples, route, services
+from .routes import EVENTS, Body, Views, json_body, require_samples, services
 from .streaming import NAMES, EventStream, Item, ResumableStream, active_streams, connection, refuse_more, write_event
 
-asking = Blueprint("asking", __name__)
+asking = Views("asking", __name__)
 Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 MOST_ATTACHMENTS = 5
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -193,8 +193,7 @@ STREAM: dict[str, Any] = {"begun": Begun, **{name: type_ for type_, name in NAME
 QUESTION_ERRORS = (404, 409, 422, 507)
 
 
-@asking.post("/query")
-@route(need="read", body=ChatRequest, form=ChatRequest, errors=QUESTION_ERRORS, example=QUESTION)
+@asking.post("/query", need="read", body=ChatRequest, form=ChatRequest, errors=QUESTION_ERRORS, example=QUESTION)
 def answer_question() -> Saved:
     """Answer a question with citations, sources, scope and trace.
 
@@ -202,10 +201,9 @@ def answer_question() -> Saved:
     return _answer(may_resume=False).whole()
 
 
-@asking.post("/api/chat")
-@route(
-    need="read", body=ChatRequest, form=ChatRequest, returns=STREAM, media=(EVENTS,), errors=QUESTION_ERRORS,
-    example=QUESTION,
+@asking.post(
+    "/api/chat", need="read", body=ChatRequest, form=ChatRequest, returns=STREAM, media=(EVENTS,),
+    errors=QUESTION_ERRORS, example=QUESTION,
 )  # fmt: skip
 def stream_answer() -> Response:
     """Answer a question as server-sent events while the answer is written.
@@ -225,8 +223,7 @@ class SearchResult:
     trace: SearchTrace
 
 
-@asking.post("/api/search")
-@route(need="read", example=QUESTION)
+@asking.post("/api/search", need="read", example=QUESTION)
 def search_passages(body: SearchRequest) -> SearchResult:
     """Find passages, without an answer."""
     require_samples()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
-from flask import Blueprint, Response
+from flask import Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -36,16 +36,16 @@ from .routes import (
     Number,
     Page,
     ScopeQuery,
+    Views,
     answer_type,
     language,
     listing,
     page_size,
     require_samples,
-    route,
     services,
 )
 
-catalog = Blueprint("catalog", __name__)
+catalog = Views("catalog", __name__)
 MOST_LISTED = 1_000
 MOST_IN_FILE = 200_000
 """Figures of a file."""
@@ -63,8 +63,7 @@ class ReportPage(Page, ScopeQuery):
     limit: Number = page_size(MOST_LISTED, MOST_LISTED)
 
 
-@catalog.get("/api/reports")
-@route(need="read", returns=listing("Reports", "reports", Report))
+@catalog.get("/api/reports", need="read", returns=listing("Reports", "reports", Report))
 def list_reports(query: ReportPage) -> Json:
     """List the reports in a scope by title."""
     return query.of("reports", services().storage.documents.index().inside(query_scope(query)), Report.of)
@@ -76,8 +75,7 @@ class FacetQuery(Page, ScopeQuery):
     q: Annotated[str, Field(description="Only values that contain this text.")] = ""
 
 
-@catalog.get("/api/facets")
-@route(need="read", returns=Json)
+@catalog.get("/api/facets", need="read", returns=Json)
 def list_facets(query: FacetQuery) -> Json:
     """List the values of each filter field with the number of their reports.
 
@@ -101,8 +99,7 @@ def list_facets(query: FacetQuery) -> Json:
     return facets
 
 
-@catalog.get("/api/topics")
-@route(need="read", returns=answer_type("Topics", topics=list[str]))
+@catalog.get("/api/topics", need="read", returns=answer_type("Topics", topics=list[str]))
 def list_topics(query: ScopeQuery) -> Json:
     """List what the reports of a scope are about: the chapters that most of them have, else the titles of a few."""
     records = services().storage.documents.index().inside(query_scope(query))
@@ -117,8 +114,7 @@ class CoverageCell(TypedDict):
     documents: int
 
 
-@catalog.get("/api/coverage")
-@route(need="read", returns=answer_type("Coverage", cells=list[CoverageCell]))
+@catalog.get("/api/coverage", need="read", returns=answer_type("Coverage", cells=list[CoverageCell]))
 def get_coverage(query: ScopeQuery) -> Json:
     """Count the reports of each country and edition; null stands for reports without one."""
     pairs = services().storage.documents.index().pairs(COUNTRY, YEAR, query_scope(query))
@@ -137,8 +133,9 @@ class FigureQuery(ScopeQuery):
     ] = "long"
 
 
-@catalog.get("/api/figures")
-@route(need="read", returns=listing("Figures", "figures", ReportedFigure), media=(JSON, "text/csv", XLSX))
+@catalog.get(
+    "/api/figures", need="read", returns=listing("Figures", "figures", ReportedFigure), media=(JSON, "text/csv", XLSX)
+)
 def list_figures(query: FigureQuery) -> Json | Response:
     """List the figures of the reports as data, of all editions, by indicator and year.
 
@@ -175,8 +172,7 @@ class GlossaryQuery(Page):
     labels: Annotated[bool, Field(description="Also the entries for the parts of a heading.")] = True
 
 
-@catalog.get("/api/glossary")
-@route(need="read", returns=listing("Glossary", "entries", GlossaryEntry))
+@catalog.get("/api/glossary", need="read", returns=listing("Glossary", "entries", GlossaryEntry))
 def list_glossary(query: GlossaryQuery) -> Json:
     """List the terms of the library with their meanings, the other words for them, and the figures they stand for."""
     entries = services().answering.glossary.entries(caller().limit)
@@ -193,8 +189,7 @@ class CollectionSize:
     chunks: int
 
 
-@catalog.get("/api/collections")
-@route(need="read", returns=answer_type("Collections", collections=list[CollectionSize]))
+@catalog.get("/api/collections", need="read", returns=answer_type("Collections", collections=list[CollectionSize]))
 def list_collections() -> Json:
     """List the knowledge collections with their searchable reports and passages."""
     storage, limit = services().storage, caller().limit
@@ -206,9 +201,8 @@ def list_collections() -> Json:
     return {"collections": sizes}
 
 
-@catalog.get("/api/formats")
-@route(
-    need="read",
+@catalog.get(
+    "/api/formats", need="read",
     returns=answer_type(
         "Formats", suffixes=list[str], max_bytes=int, chunk_strategies=list[str], chunk_strategy=str, chunk_size=int,
         chunk_overlap=int, types=list[Value],
@@ -236,8 +230,7 @@ class QuestionQuery(ScopeQuery):
         return evenly_spaced(self.q.strip())
 
 
-@catalog.get("/api/scope")
-@route(need="read")
+@catalog.get("/api/scope", need="read")
 def get_scope(query: QuestionQuery) -> ScopeSummary:
     """Count what is in a scope, and find the scope that a question would add to it."""
     scope, product = query_scope(query), services()
@@ -257,8 +250,7 @@ class OpenedPassage(Inlines):
     file: str | None
 
 
-@catalog.get("/api/chunks/<path:chunk_id>")
-@route(need="read")
+@catalog.get("/api/chunks/<path:chunk_id>", need="read")
 def get_passage(chunk_id: str) -> OpenedPassage:
     """Get a passage with the text around it, and the name of its file where that is kept."""
     chunk = library().passage(chunk_id)
@@ -274,8 +266,10 @@ class SuggestedQuestion(TypedDict):
     filters: Scope
 
 
-@catalog.get("/api/chunks/<path:chunk_id>/further")
-@route(need="read", returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]))
+@catalog.get(
+    "/api/chunks/<path:chunk_id>/further", need="read",
+    returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]),
+)  # fmt: skip
 def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     """Suggest questions to ask after an answer that cites this passage. They are names and headings alone where the
     language of the page or of Accept-Language is not English."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from flask import Blueprint, Response, make_response, render_template, request, url_for
+from flask import Response, make_response, render_template, request, url_for
 from pydantic import Field
 
 from ...database.core import Json
@@ -16,9 +16,9 @@ from ...language import count_of
 from ...library.changes import ChangeLog, ReportChanges
 from ...questions.reading import COUNTRY
 from .access import caller, may_read, query_scope, with_owner
-from .routes import PAGE, Number, Page, ScopeQuery, answer_type, listing, page_size, route, services
+from .routes import PAGE, Number, Page, ScopeQuery, Views, answer_type, listing, page_size, services
 
-changes = Blueprint("changes", __name__)
+changes = Views("changes", __name__)
 ATOM = "application/atom+xml"
 SHOWN = 12
 """Figures of a report that the page shows before it is unfolded."""
@@ -39,8 +39,7 @@ class ChangesQuery(Page, ScopeQuery):
         return ChangeLog(index.inside(scope.widest()), services().storage.figures, scope.widest()), records
 
 
-@changes.get("/api/changes")
-@route(need="read", returns=listing("Changes", "changes", ReportChanges))
+@changes.get("/api/changes", need="read", returns=listing("Changes", "changes", ReportChanges))
 def list_changes(query: ChangesQuery) -> Json:
     """List the reports that arrived, the latest first, with the figures that differ from the edition before.
 
@@ -53,8 +52,7 @@ class FeedQuery(ChangesQuery):
     token: Annotated[str, Field(description="Of `POST /api/feeds`, where reading needs a key.")] = ""
 
 
-@changes.get("/api/changes.atom")
-@route(need="feed", media=(ATOM,))
+@changes.get("/api/changes.atom", need="feed", media=(ATOM,))
 def get_feed(query: FeedQuery) -> Response:
     """Get the same as an Atom feed, for mail, Teams, Slack or a feed reader."""
     log, records = query.arrivals()
@@ -86,8 +84,7 @@ def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
     SubElement(parent, name, attributes).text = "".join(one for one in text if one.isprintable() or one in "\n\t")
 
 
-@changes.post("/api/feeds")
-@route(need="read", returns=answer_type("Feed", address=str))
+@changes.post("/api/feeds", need="read", returns=answer_type("Feed", address=str))
 def create_feed() -> Json:
     """Get the address of the caller's feed, with a token where the caller has a key.
 
@@ -105,8 +102,7 @@ class ChangesPage(ChangesQuery):
     limit: Number = page_size(10, 50)
 
 
-@changes.route("/changes", methods=["GET", "POST"])
-@PAGE
+@changes.route("/changes", methods=["GET", "POST"], about=PAGE)
 def show_changes(query: ChangesPage) -> Response:
     """Show what changed. Its form, without a script, asks for the address of the feed."""
     about: Json = {"may": may_read(), "shown": SHOWN, "listed": None, "countries": (), "address": ""}

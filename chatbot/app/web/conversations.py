@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify, request, url_for
+from flask import Response, jsonify, request, url_for
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr, StringConstraints
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
@@ -28,10 +28,10 @@ from .access import caller, library, whose
 from .asking import STREAM, stream_response, with_passages
 from .catalog import FIGURE_COLUMNS
 from .files import DOCX, XLSX, disposition, xlsx_bytes
-from .routes import EVENTS, JSON, Body, Cursor, Number, Query, answer_type, page_size, route, services
+from .routes import EVENTS, JSON, Body, Cursor, Number, Query, Views, answer_type, page_size, services
 from .streaming import EventStream, active_streams, connection, encode, refuse_ended, refuse_more, replay
 
-conversations = Blueprint("conversations", __name__)
+conversations = Views("conversations", __name__)
 FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", JSON), "docx": ("docx", DOCX), "xlsx": ("xlsx", XLSX)}
 NO_ANSWER = "(no answer)"
 LAST_EVENT = "Last-Event-ID"
@@ -157,8 +157,10 @@ class ConversationQuery(Query):
     cursor: Cursor = ""
 
 
-@conversations.get("/api/conversations")
-@route(need="read", returns=answer_type("Conversations", conversations=list[Conversation], next=str | None))
+@conversations.get(
+    "/api/conversations", need="read",
+    returns=answer_type("Conversations", conversations=list[Conversation], next=str | None),
+)  # fmt: skip
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
     records, following = _history().page(
@@ -172,8 +174,7 @@ class MessageQuery(Query):
     cursor: Annotated[str, Field(description="The `next` of the page after this one.")] = ""
 
 
-@conversations.get("/api/conversations/<conversation_id>")
-@route(need="read", returns=OpenedConversation)
+@conversations.get("/api/conversations/<conversation_id>", need="read", returns=OpenedConversation)
 def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
     """Get the last messages of a conversation; `next` leads to those before them."""
     record = _history().get(conversation_id, caller().owner)
@@ -181,8 +182,7 @@ def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
     return jsonify({**to_json(record), "messages": _own_messages(rows), "next": following})
 
 
-@conversations.patch("/api/conversations/<conversation_id>")
-@route(need="read", example={"title": "Growth in Kenya"})
+@conversations.patch("/api/conversations/<conversation_id>", need="read", example={"title": "Growth in Kenya"})
 def update_conversation(conversation_id: str, body: Rename) -> Conversation:
     """Rename a conversation, or restore it after its deletion."""
     owner, history = caller().owner, _history()
@@ -195,8 +195,7 @@ def update_conversation(conversation_id: str, body: Rename) -> Conversation:
     return record
 
 
-@conversations.delete("/api/conversations/<conversation_id>")
-@route(need="read", status=204)
+@conversations.delete("/api/conversations/<conversation_id>", need="read", status=204)
 def delete_conversation(conversation_id: str) -> None:
     """Delete a conversation; `PATCH` restores it within the hour."""
     _history().delete(conversation_id, caller().owner)
@@ -207,8 +206,10 @@ class ExportQuery(Query):
     message_id: Annotated[str, Field(max_length=64, description="Only this answer, with its question.")] = ""
 
 
-@conversations.get("/api/conversations/<conversation_id>/export")
-@route(need="read", returns=ExportedConversation, media=(JSON, "text/markdown", DOCX, XLSX))
+@conversations.get(
+    "/api/conversations/<conversation_id>/export", need="read", returns=ExportedConversation,
+    media=(JSON, "text/markdown", DOCX, XLSX),
+)  # fmt: skip
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     """Download a conversation, or one answer of it, as a file; `xlsx` has the tables and figures."""
     record = _history().get(conversation_id, caller().owner)
@@ -227,23 +228,22 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     return Response(data, mimetype=mimetype, headers=headers)
 
 
-@conversations.post("/api/conversations/<conversation_id>/share")
-@route(need="read", body_needed=False, example={"later": True})
+@conversations.post(
+    "/api/conversations/<conversation_id>/share", need="read", body_needed=False, example={"later": True}
+)
 def share_conversation(conversation_id: str, body: Share) -> Conversation:
     """Create a link with which anybody can read a conversation as it is now; it stays the same until it is revoked."""
     later = body.later if "later" in body.model_fields_set else None
     return _history().share(conversation_id, caller().owner, later=later)
 
 
-@conversations.delete("/api/conversations/<conversation_id>/share")
-@route(need="read", status=204)
+@conversations.delete("/api/conversations/<conversation_id>/share", need="read", status=204)
 def unshare_conversation(conversation_id: str) -> None:
     """Revoke the link of a conversation."""
     _history().revoke(conversation_id, caller().owner)
 
 
-@conversations.get("/api/shared/<token>")
-@route(need="nothing", returns=SharedConversation)
+@conversations.get("/api/shared/<token>", need="nothing", returns=SharedConversation)
 def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     """Get a shared conversation: its questions, its answers and the passages they cite."""
     record = _history().shared(token)
@@ -262,9 +262,8 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     return jsonify({"title": record.title, "updated_at": shown_at, "messages": messages, "next": following})
 
 
-@conversations.get("/api/messages/<message_id>/stream")
-@route(
-    need="read", returns=STREAM, media=(EVENTS,), errors=(400, 409),
+@conversations.get(
+    "/api/messages/<message_id>/stream", need="read", returns=STREAM, media=(EVENTS,), errors=(400, 409),
     headers=({"name": LAST_EVENT, "in": "header", "description": "Only the events after this one.",
               "schema": {"type": "integer", "minimum": 0, "maximum": 999_999_999}},),
 )  # fmt: skip
@@ -291,8 +290,7 @@ def resume_answer(message_id: str) -> Response:
     return stream_response(EventStream(events, connection()))
 
 
-@conversations.post("/api/messages/<message_id>/stop")
-@route(need="read", status=204)
+@conversations.post("/api/messages/<message_id>/stop", need="read", status=204)
 def stop_answer(message_id: str) -> None:
     """Stop an answer that is being written; the text so far stays."""
     unfinished = services().storage.unfinished
@@ -301,9 +299,8 @@ def stop_answer(message_id: str) -> None:
     active_streams().stop(message_id)
 
 
-@conversations.post("/api/messages/<message_id>/feedback")
-@route(
-    need="read",
+@conversations.post(
+    "/api/messages/<message_id>/feedback", need="read",
     returns=answer_type("RatedMessage", message_id=str, rating=Rating | None, reason=Reason | None, comment=str),
     example={"rating": "down", "reason": "incomplete", "comment": "Only 2023."},
 )  # fmt: skip
@@ -325,15 +322,13 @@ class FeedbackQuery(UnansweredQuery):
     rating: Annotated[Rating | None, Field(description="Only feedback with this rating.")] = None
 
 
-@conversations.get("/api/feedback")
-@route(need="admin", returns=answer_type("AllFeedback", feedback=list[Feedback]))
+@conversations.get("/api/feedback", need="admin", returns=answer_type("AllFeedback", feedback=list[Feedback]))
 def list_feedback(query: FeedbackQuery) -> Json:
     """List the newest feedback: everybody's for an administrator's key, else the caller's own."""
     return {"feedback": list(services().storage.feedback.latest(query.rating, query.limit, whose()))}
 
 
-@conversations.get("/api/unanswered")
-@route(need="admin", returns=answer_type("Unanswered", questions=list[Asked]))
+@conversations.get("/api/unanswered", need="admin", returns=answer_type("Unanswered", questions=list[Asked]))
 def list_unanswered(query: UnansweredQuery) -> Json:
     """List the latest questions that the reports did not answer: everybody's, or the caller's own."""
     return {"questions": services().storage.feedback.unanswered(query.limit, whose())}

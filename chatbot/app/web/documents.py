@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, ClassVar, Literal
 
-from flask import Blueprint, Response
+from flask import Response
 from pydantic import Field
 
 from ...answering.context import texts_of
@@ -21,10 +21,10 @@ from ...library.pipeline import passages
 from ...library.sources import About, shown_source
 from .access import library, query_scope
 from .files import disposition
-from .routes import FILE, Number, Page, Query, ScopeQuery, answer_type, listing, page_size, route, services, wake_worker
+from .routes import FILE, Number, Page, Query, ScopeQuery, Views, answer_type, listing, page_size, services, wake_worker
 from .routes import language as page_language
 
-documents = Blueprint("documents", __name__)
+documents = Views("documents", __name__)
 DELETE_PATIENCE = 2.0
 """Seconds that a request waits for the search engine; then the worker finishes it."""
 PDF = b"%PDF-"
@@ -69,31 +69,27 @@ class DocumentQuery(Page, ScopeQuery):
     status: Annotated[Status | None, Field(description="Only reports of this status.")] = None
 
 
-@documents.get("/api/documents")
-@route(need="read", returns=listing("Documents", "documents", LibraryReport))
+@documents.get("/api/documents", need="read", returns=listing("Documents", "documents", LibraryReport))
 def list_documents(query: DocumentQuery) -> Json:
     """List the reports of the knowledge base by title, whether searchable or not."""
     records = services().storage.documents.index().named(query.q, query_scope(query))
     return query.of("documents", [one for one in records if query.status in {None, one.status}], _shown)
 
 
-@documents.get("/api/documents/<document_id>")
-@route(need="read")
+@documents.get("/api/documents/<document_id>", need="read")
 def get_document(document_id: str) -> LibraryReport:
     """Get a report."""
     return _shown(library().record(document_id))
 
 
-@documents.get("/api/documents/<document_id>/guide")
-@route(need="read")
+@documents.get("/api/documents/<document_id>/guide", need="read")
 def get_guide(document_id: str) -> Guide:
     """Get the chapters and key figures of a report, and questions that it answers, in the page's language."""
     resources = services().runtime.resources
     return guide(library().record(document_id), resources.store, resources.tables, page_language())
 
 
-@documents.patch("/api/documents/<document_id>")
-@route(need="write", errors=(409, 422, 507), example={"title": "Kenya 2023"})
+@documents.patch("/api/documents/<document_id>", need="write", errors=(409, 422, 507), example={"title": "Kenya 2023"})
 def update_document(document_id: str, body: Edit) -> LibraryReport:
     """Change the metadata of a report; passages are embedded again only where that changes their text."""
     mine, ingesting = library(), services().ingesting
@@ -102,8 +98,7 @@ def update_document(document_id: str, body: Edit) -> LibraryReport:
     return _shown(ingesting.service.edit(record.id, stated, limit=mine.who.limit))
 
 
-@documents.delete("/api/documents/<document_id>")
-@route(need="write", status=204, errors=(409, 422, 507))
+@documents.delete("/api/documents/<document_id>", need="write", status=204, errors=(409, 422, 507))
 def delete_document(document_id: str) -> None:
     """Delete a report with its passages and its original; no question sees it from now on."""
     services().ingesting.delete_document(library().own_record(document_id), JobControl(patience=DELETE_PATIENCE))
@@ -115,8 +110,7 @@ class PassagePage(Page):
     limit: Number = page_size(20, 100)
 
 
-@documents.get("/api/documents/<document_id>/chunks")
-@route(need="read", returns=listing("Passages", "chunks", SearchHit))
+@documents.get("/api/documents/<document_id>/chunks", need="read", returns=listing("Passages", "chunks", SearchHit))
 def list_passages(document_id: str, query: PassagePage) -> Json:
     """List the passages of a report as they are searched, in reading order."""
     record = library().record(document_id)
@@ -128,8 +122,7 @@ class FileQuery(Query):
     disposition: Annotated[Literal["attachment", "inline"], Field(description="`inline` shows a PDF.")] = "attachment"
 
 
-@documents.get("/api/documents/<document_id>/file")
-@route(need="read", media=(FILE, "application/pdf"))
+@documents.get("/api/documents/<document_id>/file", need="read", media=(FILE, "application/pdf"))
 def get_file(document_id: str, query: FileQuery) -> Response:
     """Download the original file of a report; only a PDF can be shown inline."""
     name, pieces = services().ingesting.originals.open(library().record(document_id))
@@ -155,8 +148,10 @@ class TextPart(Inlines):
     text: str
 
 
-@documents.get("/api/documents/<document_id>/text")
-@route(need="read", returns=answer_type("ReportText", parts=list[TextPart], offset=int, total=int, next=str | None))
+@documents.get(
+    "/api/documents/<document_id>/text", need="read",
+    returns=answer_type("ReportText", parts=list[TextPart], offset=int, total=int, next=str | None),
+)  # fmt: skip
 def get_text(document_id: str, query: TextQuery) -> Json:
     """Read the text of a report in parts, each without the overlap with the part before it.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, get_args
 
-from flask import Blueprint, Response, jsonify, make_response, request, url_for
+from flask import Response, jsonify, make_response, request, url_for
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from ...database.core import Json
@@ -37,9 +37,9 @@ from ...library.sources import METADATA, UPLOADS, Cutting, Overrides, Source, do
 from .access import caller, library, whose
 from .asking import Address, one_of
 from .files import FILES, MOST_FILES, accept_files, digest_of, is_form, last_part, on_disk, safe_name, size_of
-from .routes import Body, Number, Query, answer_type, json_body, page_size, route, services, wake_worker
+from .routes import Body, Number, Query, Views, answer_type, json_body, page_size, services, wake_worker
 
-jobs = Blueprint("jobs", __name__)
+jobs = Views("jobs", __name__)
 NOTHING_SENT = (
     f"Send files in the field `{FILES}` of a form (multipart/form-data), or web addresses as a JSON object "
     '(application/json): {"urls": ["https://..."]}.'
@@ -98,9 +98,8 @@ class Upload(UploadFields):
     labels: str | None = None  # type: ignore[assignment]  # a text, not a list
 
 
-@jobs.post("/api/documents")
-@route(
-    need="write", body=Pages, form=Upload, returns=Ingestion, status=202, errors=(409, 422, 507),
+@jobs.post(
+    "/api/documents", need="write", body=Pages, form=Upload, returns=Ingestion, status=202, errors=(409, 422, 507),
     example={"url": "https://example.org/review.html"},
 )  # fmt: skip
 def add_documents() -> Response:
@@ -163,10 +162,9 @@ class PreviewPage(Body):
     url: Address
 
 
-@jobs.post("/api/documents/preview")
-@route(
-    need="write", body=PreviewPage, form=PreviewForm, returns=answer_type("Previews", files=list[FilePreview]),
-    errors=(409,), example={"url": "https://example.org/review.html"},
+@jobs.post(
+    "/api/documents/preview", need="write", body=PreviewPage, form=PreviewForm, errors=(409,),
+    returns=answer_type("Previews", files=list[FilePreview]), example={"url": "https://example.org/review.html"},
 )  # fmt: skip
 def preview_documents() -> Response:
     """Read files (multipart) or a web page (JSON) and return what each says about itself. Nothing is stored.
@@ -204,8 +202,10 @@ def _look(name: str, fetch: Callable[[], Path], cancel: Cancellation) -> FilePre
     return FilePreview(name, document.pages, tuple(proposed.values()), notes)
 
 
-@jobs.post("/api/documents/<document_id>/reingest")
-@route(need="write", body_needed=False, returns=Ingestion, status=202, errors=(409, 422, 507))
+@jobs.post(
+    "/api/documents/<document_id>/reingest", need="write", body_needed=False, returns=Ingestion, status=202,
+    errors=(409, 422, 507),
+)  # fmt: skip
 def reingest_document(document_id: str, body: ReadAgain) -> Response:
     """Read the original of a report again, with other chunking where given."""
     record = library().own_record(document_id)
@@ -220,29 +220,25 @@ class IngestionQuery(Query):
     limit: Number = page_size(10, 100)
 
 
-@jobs.get("/api/ingestions")
-@route(need="read", returns=answer_type("Ingestions", ingestions=list[Ingestion]))
+@jobs.get("/api/ingestions", need="read", returns=answer_type("Ingestions", ingestions=list[Ingestion]))
 def list_ingestions(query: IngestionQuery) -> Json:
     """List the caller's latest jobs."""
     return {"ingestions": services().storage.ingestions.latest(query.limit, whose())}
 
 
-@jobs.get("/api/sources")
-@route(need="admin", returns=answer_type("Sources", sources=list[SourceState]))
+@jobs.get("/api/sources", need="admin", returns=answer_type("Sources", sources=list[SourceState]))
 def list_sources() -> Json:
     """List the sources that the library is kept current with, and what their latest run did."""
     return {"sources": services().ingesting.synchroniser.states()}
 
 
-@jobs.get("/api/ingestions/<ingestion_id>")
-@route(need="read")
+@jobs.get("/api/ingestions/<ingestion_id>", need="read")
 def get_ingestion(ingestion_id: str) -> Ingestion:
     """Get the state and progress of a job."""
     return services().storage.ingestions.get(ingestion_id, whose())
 
 
-@jobs.delete("/api/ingestions/<ingestion_id>")
-@route(need="write", status=202, errors=(409, 422, 507))
+@jobs.delete("/api/ingestions/<ingestion_id>", need="write", status=202, errors=(409, 422, 507))
 def cancel_ingestion(ingestion_id: str) -> Ingestion:
     """Cancel the files of a job that are not finished."""
     job = services().storage.ingestions.cancel(ingestion_id, whose())
@@ -250,8 +246,7 @@ def cancel_ingestion(ingestion_id: str) -> Ingestion:
     return job
 
 
-@jobs.post("/api/ingestions/<ingestion_id>/retry")
-@route(need="write", status=202, errors=(409, 422, 507))
+@jobs.post("/api/ingestions/<ingestion_id>/retry", need="write", status=202, errors=(409, 422, 507))
 def retry_ingestion(ingestion_id: str) -> Ingestion:
     """Retry the failed and cancelled files of a job."""
     job = services().storage.ingestions.retry(ingestion_id, whose())

@@ -12,7 +12,7 @@ from collections.abc import Callable, MutableMapping
 from functools import cache
 from typing import Any, Literal
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 from pydantic import BaseModel, ConfigDict, StrictInt, StrictStr
 
 from ...database.core import Json
@@ -20,10 +20,10 @@ from ...domain.request import Caller
 from ..services import Services
 from .access import caller, question_slot
 from .monitoring import failure_of
-from .routes import EVENTS, JSON, require_samples, route, services
+from .routes import EVENTS, JSON, Views, require_samples, services
 from .streaming import ClientGoneError, connection, refuse_more
 
-mcp = Blueprint("mcp", __name__)
+mcp = Views("mcp", __name__)
 OF_REPORTS = ("tools/call", "resources/list", "resources/read")
 """Methods that need the sample reports to be loaded."""
 Message = MutableMapping[str, Any]
@@ -40,9 +40,8 @@ class JsonRpc(BaseModel):
     jsonrpc: Literal["2.0"] = "2.0"
 
 
-@mcp.post("/mcp")
-@route(
-    need="read", returns=Json, media=(JSON, EVENTS), also={202: None},
+@mcp.post(
+    "/mcp", need="read", returns=Json, media=(JSON, EVENTS), also={202: None},
     example={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
 )  # fmt: skip
 def send_mcp_message(body: JsonRpc) -> Response:

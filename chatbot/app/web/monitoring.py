@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from http import HTTPMethod
 from typing import Annotated, Any, Literal, NotRequired
 
-from flask import Blueprint, Response, current_app, g, jsonify, make_response, request
+from flask import Response, current_app, g, jsonify, make_response, request
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -33,9 +33,9 @@ from ...domain import Answer, Scope, StepEvent, Unsupported
 from ...domain.costs import DayUsage, Sums, Usage, UsageReport
 from ...domain.errors import ChatbotError, DependencyError, MissingPackageError
 from ..services.storage import Storage
-from .routes import PAGE, Number, Query, answer_type, route, samples, services
+from .routes import PAGE, Number, Query, Views, answer_type, samples, services
 
-monitoring = Blueprint("monitoring", __name__)
+monitoring = Views("monitoring", __name__)
 log = logging.getLogger(__name__)
 request_log = logging.getLogger("chatbot.requests")
 OWNER_DIGITS = 12
@@ -254,8 +254,7 @@ def _gauge(name: str, text: str, values: Mapping[str, float], *labels: str) -> M
     return gauge
 
 
-@monitoring.get("/health")
-@route(need="nothing", returns=answer_type("Health", status=Literal["ok"]), is_counted=False)
+@monitoring.get("/health", need="nothing", returns=answer_type("Health", status=Literal["ok"]), is_counted=False)
 def check_health() -> Json:
     """Check that the process lives; nothing else is checked."""
     return {"status": "ok"}
@@ -273,8 +272,7 @@ READINESS = answer_type(
 )  # fmt: skip
 
 
-@monitoring.get("/ready")
-@route(need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False)
+@monitoring.get("/ready", need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False)
 def check_readiness() -> Response:
     """Check that every dependency works and a question can be answered, and how many sample reports are loaded.
     Administrators see each dependency."""
@@ -322,8 +320,7 @@ class UsageQuery(Query):
     days: Annotated[Number, Field(ge=1, le=366, description="Maximum number of days.")] = 30
 
 
-@monitoring.get("/api/usage")
-@route(need="admin")
+@monitoring.get("/api/usage", need="admin")
 def get_usage(query: UsageQuery) -> UsageReport:
     """Get questions, calls, tokens and costs by day (UTC), the newest first, and in all.
 
@@ -331,8 +328,7 @@ def get_usage(query: UsageQuery) -> UsageReport:
     return UsageReport.of(services().storage.usage.days(query.days))
 
 
-@monitoring.get("/metrics")
-@route(need="admin", is_documented=False)
+@monitoring.get("/metrics", need="admin", is_documented=False)
 def metrics() -> Response:
     """Get the metrics of all processes and of the database in Prometheus' text format."""
     database = CollectorRegistry()

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Response, jsonify, request
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from ...answering.agents import AGENTS
@@ -28,10 +28,10 @@ from ...questions.reading import COUNTRY, YEAR
 from ...search.compression import embedded
 from .access import caller
 from .asking import QUESTION_ERRORS, ChatRequest, question_stream, stream_response
-from .routes import EVENTS, JSON, route, services
+from .routes import EVENTS, JSON, Views, services
 from .streaming import Item, connection, refuse_more
 
-openai_protocol = Blueprint("openai", __name__)
+openai_protocol = Views("openai", __name__)
 NAME = "report-chat"
 MOST_MESSAGES = 200
 MOST_INPUTS = 256
@@ -130,16 +130,14 @@ class EmbeddingRequest(BaseModel):
     dimensions: int | None = None
 
 
-@openai_protocol.get("/v1/models")
-@route(need="read", returns=Json)
+@openai_protocol.get("/v1/models", need="read", returns=Json)
 def list_models() -> Response:
     """List the models: one for each way of answering, and the embedding model."""
     names = (*_names(), services().runtime.embedder.model_id)
     return jsonify({"object": "list", "data": list(map(_model, names))})
 
 
-@openai_protocol.get("/v1/models/<path:name>")
-@route(need="read", returns=Json)
+@openai_protocol.get("/v1/models/<path:name>", need="read", returns=Json)
 def get_model(name: str) -> Response:
     """Get a model."""
     if name != services().runtime.embedder.model_id:
@@ -147,9 +145,8 @@ def get_model(name: str) -> Response:
     return jsonify(_model(name))
 
 
-@openai_protocol.post("/v1/chat/completions")
-@route(
-    need="read", returns=Json, media=(JSON, EVENTS), errors=QUESTION_ERRORS,
+@openai_protocol.post(
+    "/v1/chat/completions", need="read", returns=Json, media=(JSON, EVENTS), errors=QUESTION_ERRORS,
     example={"model": "report-chat:Kenya", "messages": [{"role": "user", "content": "How fast does it grow?"}]},
 )  # fmt: skip
 def complete_chat(body: CompletionRequest) -> Response:
@@ -163,8 +160,7 @@ def complete_chat(body: CompletionRequest) -> Response:
     return stream_response(stream) if body.stream else jsonify(writing.whole(stream.whole()))
 
 
-@openai_protocol.post("/v1/embeddings")
-@route(need="read", returns=Json, errors=(404,))
+@openai_protocol.post("/v1/embeddings", need="read", returns=Json, errors=(404,))
 def embed_texts(body: EmbeddingRequest) -> Response:
     """Embed texts with the model that embeds the passages."""
     refuse_more()

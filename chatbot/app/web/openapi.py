@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template, request
+from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from werkzeug.routing import Rule
@@ -22,9 +22,9 @@ from ...search import RETRIEVAL_METHODS
 from ...search.scope import REPORT_CONTEXT_FIELDS
 from .access import KEY_COOKIE, STRANGERS
 from .monitoring import Error
-from .routes import COLLECTIONS, EVENTS, JSON, PAGE, Route, ScopeQuery, route, route_of, services
+from .routes import COLLECTIONS, EVENTS, JSON, PAGE, Route, ScopeQuery, Views, route_of, services
 
-openapi = Blueprint("openapi", __name__)
+openapi = Views("openapi", __name__)
 API_VERSION = "2.0.0"
 """The version of the contract; docs/api.md says when it changes."""
 REF = "#/components/schemas/"
@@ -49,8 +49,7 @@ SECURITY = {
 _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
-@openapi.get("/openapi.json")
-@route(need="nothing", returns=Json)
+@openapi.get("/openapi.json", need="nothing", returns=Json)
 def get_openapi() -> Response:
     """Get this description."""
     made = current_app.extensions
@@ -62,8 +61,7 @@ def get_openapi() -> Response:
     return response
 
 
-@openapi.get("/docs")
-@PAGE
+@openapi.get("/docs", about=PAGE)
 def viewer() -> Response:
     """The page that shows this description."""
     return make_response(render_template("docs.html"))

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from flask import Blueprint, Response, current_app, make_response, render_template, request, url_for
+from flask import Response, current_app, make_response, render_template, request, url_for
 
 from ...config import STATIC, TEMPLATES
 from ...domain.chat import QUERY_CHARACTERS
@@ -22,10 +22,10 @@ from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
 from ...library.loaders import ARCHIVE, suffixes
 from .access import caller, library, may_read, with_owner
 from .middleware import FRAMED_BY, SECURITY_HEADERS
-from .routes import PAGE, language, services
+from .routes import PAGE, Views, language, services
 
-pages = Blueprint("pages", __name__)
-assets = Blueprint("assets", __name__)
+pages = Views("pages", __name__)
+assets = Views("assets", __name__)
 YEAR_SECONDS = 365 * 86_400
 TEXTS = (".css", ".js", ".json", ".svg")
 COMPRESSED = frozenset({"text/html", "application/json", "text/csv", "text/markdown"})
@@ -39,16 +39,14 @@ MAIN_MODES = frozenset({"auto", "compare", "report"})
 """Modes at the top of the menu; the others come under "More"."""
 
 
-@pages.get("/")
-@pages.get("/c/<conversation_id>")
-@PAGE
+@pages.get("/", about=PAGE)
+@pages.get("/c/<conversation_id>", about=PAGE)
 def chat(conversation_id: str = "") -> Response:
     """Show the page where questions are asked; its script opens the conversation."""
     return with_owner(_chat())
 
 
-@pages.get("/shared/<token>")
-@PAGE
+@pages.get("/shared/<token>", about=PAGE)
 def shared(token: str) -> Response:
     """The page of `chat` to read one conversation. It sets no cookie: readers of a link stay unknown."""
     response = _chat(shared=token)
@@ -56,8 +54,7 @@ def shared(token: str) -> Response:
     return response
 
 
-@pages.get("/embed")
-@PAGE
+@pages.get("/embed", about=PAGE)
 def embed() -> Response:
     """The page of `chat` for a frame in pages of EMBED_ORIGINS, without its header. A scope is in its address."""
     origins = services().settings.embed_origins
@@ -69,8 +66,7 @@ def embed() -> Response:
     return response
 
 
-@pages.get("/passages/<path:chunk_id>")
-@PAGE
+@pages.get("/passages/<path:chunk_id>", about=PAGE)
 def passage(chunk_id: str) -> Response:
     """Show a passage with the text around it: the address of a citation in other programs."""
     if not may_read():
@@ -107,8 +103,7 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
     return make_response(page)
 
 
-@pages.get("/operator")
-@PAGE
+@pages.get("/operator", about=PAGE)
 def operator() -> Response:
     """Show the page of administrators; the data that it loads need the role admin."""
     has_sources = "jobs.list_sources" in current_app.view_functions
@@ -116,8 +111,7 @@ def operator() -> Response:
     return with_owner(make_response(page))
 
 
-@pages.get("/documents")
-@PAGE
+@pages.get("/documents", about=PAGE)
 def documents() -> Response:
     """Show the page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"
@@ -137,8 +131,7 @@ def language_choice() -> dict[str, Any]:
     return {"language": language(), "languages": LANGUAGES, "direction": direction}
 
 
-@assets.get("/static/v/<version>/<path:filename>")
-@PAGE
+@assets.get("/static/v/<version>/<path:filename>", about=PAGE)
 def asset(version: str, filename: str) -> Response:
     """A file of the page. With another version in the address browsers ask for the file again next time."""
     if PurePosixPath(filename).suffix in TEXTS and filename in _files() and request.accept_encodings.quality("gzip"):

@@ -1,4 +1,4 @@
-"""The declaration of views by `@route`; the services, checked JSON and query string of the current request.
+"""The declaration of views by `Views`; the services, checked JSON and query string of the current request.
 
 Access control, rate limits, the audit log and the OpenAPI document read what views state."""
 
@@ -12,7 +12,7 @@ from functools import wraps
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
-from flask import Flask, Response, current_app, jsonify, request
+from flask import Blueprint, Flask, Response, current_app, jsonify, request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
@@ -57,7 +57,7 @@ class ScopeQuery(Query):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A decorator of views. The parameters ``query`` and ``body`` of a view get the checked query string and body. A
+    """What a view states. The parameters ``query`` and ``body`` of a view get the checked query string and body. A
     view returns what the answer's JSON is made of, None for an answer without content, or a complete response. Its
     docstring describes the operation, its name is the id, and its annotations are the types not stated here."""
 
@@ -108,9 +108,26 @@ class Route:
         return respond
 
 
-route = Route
 PAGE = Route(need="nothing", is_documented=False, is_counted=False)
 """An HTML page, or a file of one: outside of the contract."""
+
+
+class Views(Blueprint):
+    """A blueprint whose views state what they are with their address: `@views.get("/api/x", need="read")`, with the
+    fields of `Route`, or ``about``, a route that several share."""
+
+    def route(  # type: ignore[override]  # views return what answers are made of
+        self, rule: str, *, methods: list[str], about: Route | None = None, **stated: Any
+    ) -> Callable[[View], View]:
+        add, state = super().route(rule, methods=methods), about or Route(**stated)
+        # A view with two addresses is stated once.
+        return lambda view: add(view if hasattr(view, "route") else state(view))
+
+    if TYPE_CHECKING:
+
+        def get(self, rule: str, **options: Any) -> Callable[[View], View]: ...  # type: ignore[override]
+
+        post = patch = delete = get  # type: ignore[assignment]
 
 
 def route_of(app: Flask, endpoint: str) -> Route | None:
@@ -125,9 +142,9 @@ def current_route() -> Route | None:
 
 
 def check_routes(app: Flask) -> None:
-    """Raises SettingsError: a view without `@route` would be open to everybody."""
+    """Raises SettingsError: a view without a route would be open to everybody."""
     if missing := sorted(endpoint for endpoint in app.view_functions if route_of(app, endpoint) is None):
-        raise SettingsError(f"These views state no need: {', '.join(missing)}. Decorate them with @route.")
+        raise SettingsError(f"These views state no need: {', '.join(missing)}. Add them to a blueprint of `Views`.")
 
 
 def services() -> Services:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hmac
 import re
 
-from flask import Blueprint, redirect, request, url_for
+from flask import redirect, request, url_for
 from werkzeug.wrappers import Response as Redirect
 
 from ...domain.errors import LONGEST_SHOWN, ForbiddenError
 from ..services.identity import IdentityProvider
 from .access import KEY_COOKIE, PERSON_COOKIE, PERSON_SECONDS, sealed, set_cookie, unsealed
-from .routes import Route, services
+from .routes import Route, Views, services
 
-sign_in = Blueprint("sign_in", __name__)
+sign_in = Views("sign_in", __name__)
 STEP = Route(need="nothing", is_documented=False)
 """Counted, other than pages: each asks the provider."""
 STARTED_COOKIE, STARTED_SECONDS = "report_chat_sign_in", 600
@@ -21,8 +21,7 @@ OWN_PATH = re.compile(r"/(?![/\\])[^\\\s\x00-\x1f\x7f]*")
 """Browsers read // and /\\ as another host, and leave out tabs and line breaks."""
 
 
-@sign_in.get("/sign-in")
-@STEP
+@sign_in.get("/sign-in", about=STEP)
 def begin() -> Redirect:
     """Lead to the provider; the state, nonce and verifier of this attempt are kept in a cookie."""
     started = _provider().begin(url_for(".finish", _external=True))
@@ -32,8 +31,7 @@ def begin() -> Redirect:
     return response
 
 
-@sign_in.get("/sign-in/callback")
-@STEP
+@sign_in.get("/sign-in/callback", about=STEP)
 def finish() -> Redirect:
     """Keep who signed in. Raises ForbiddenError: it did not begin in this browser, or the provider says no."""
     started = unsealed(STARTED_COOKIE, STARTED_SECONDS)
