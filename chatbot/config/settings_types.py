@@ -6,18 +6,18 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from importlib.resources import files
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from ..domain.costs import ModelPrice, read_prices
-from ..domain.errors import SettingsError
+from ..domain.errors import InvalidRequestError, SettingsError
 
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 """A preset named in a request does not change these: the reports are split already."""
@@ -32,6 +32,7 @@ OWN_COLLECTIONS = frozenset({
 })  # fmt: skip
 """The program's own collections, which cannot hold passages."""
 MAX_COLLECTION_NAME = 120
+T = TypeVar("T")
 
 
 def query_time(name: str) -> dict[str, Any]:
@@ -176,11 +177,24 @@ Schema = Annotated[
 Url = Annotated[str, AfterValidator(_check_url)]
 
 
-def read_tables(setting: str, path: Path, guide: str = "") -> dict[str, Any]:
-    """Return the tables of a file. Raises SettingsError: it cannot be read (``guide`` follows then), or is not TOML."""
+def read_tables(
+    setting: str, path: Path, read: Callable[[dict[str, Any]], T], *, noun: str, keys: str, guide: str = ""
+) -> dict[str, T]:
+    """Return what ``read`` makes of the tables of a file, by name. Each describes a ``noun`` and has ``keys``. Raises
+    SettingsError: the file cannot be read (``guide`` follows then) or is not TOML, or a table is wrong."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        stated = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"{setting}: {path} cannot be read: {error.strerror}.{guide}") from error
     except ValueError as error:  # also of text that is not UTF-8
         raise SettingsError(f"{setting}: {path} is not TOML: {error}") from error
+    tables: dict[str, T] = {}
+    for name, table in stated.items():
+        place = f"{setting}: the {noun} {name!r} of {path}"
+        if not isinstance(table, dict):
+            raise SettingsError(f"{place}: it should be a table, [{name}], with {keys}.")
+        try:
+            tables[name] = read(table)
+        except InvalidRequestError as error:
+            raise SettingsError(f"{place}: {error.message}") from None
+    return tables

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from ...config.settings import Settings
 from ...config.settings_types import read_tables
 from ...domain import Value
-from ...domain.errors import SettingsError
-from ...domain.request import KEY_ROLES, ApiKey, KeyRole
+from ...domain.errors import InvalidRequestError, SettingsError
+from ...domain.json import parse
+from ...domain.request import ApiKey, KeyRole
 from ...language.countries import resolve_country
 from ...questions.reading import COUNTRY
 
@@ -77,30 +78,17 @@ class Groups:
 
 def read_groups(path: Path, settings: Settings) -> Mapping[str, Group]:
     """Return the groups of a file by name. Raises SettingsError: naming the group, what is wrong and what is valid."""
-    groups: dict[str, Group] = {}
-    for name, stated in read_tables("SIGN_IN_GROUPS", path).items():
-        place = f"SIGN_IN_GROUPS: the group {name!r} of {path}"
-        try:
-            group = groups[name] = Group.model_validate(stated)
-        except ValidationError as error:
-            raise SettingsError(f"{place}: {_describe(error)}") from None
+
+    def read(stated: dict[str, Any]) -> Group:
+        group = parse(Group, stated)
         if unknown := set(group.collections or ()) - set(settings.chunk_collections):
             valid = ", ".join(settings.chunk_collections)
-            raise SettingsError(f"{place}: unknown collection {', '.join(sorted(unknown))}. Valid: {valid}.")
+            raise InvalidRequestError(f"unknown collection {', '.join(sorted(unknown))}. Valid: {valid}.")
         if group.countries and COUNTRY not in settings.filter_fields:
-            raise SettingsError(f"{place}: countries need {COUNTRY} in FILTER_FIELDS.")
+            raise InvalidRequestError(f"countries need {COUNTRY} in FILTER_FIELDS.")
+        return group
+
+    groups = read_tables("SIGN_IN_GROUPS", path, read, noun="group", keys=", ".join(Group.model_fields))
     if not groups:
         raise SettingsError(f"SIGN_IN_GROUPS: {path} has no group, so nobody could sign in. See docs/sign-in.md.")
     return groups
-
-
-def _describe(error: ValidationError) -> str:
-    """Return what is wrong first, and what is valid there."""
-    problem = error.errors(include_url=False)[0]
-    field, keys = ".".join(map(str, problem["loc"])), ", ".join(Group.model_fields)
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key {field}. Valid: {keys}."
-    if field == "role":
-        stated = "is missing" if problem["type"] == "missing" else f"{problem['input']!r} is unknown"
-        return f"role {stated}. Valid: {', '.join(KEY_ROLES)}."
-    return f"{field}: {problem['msg']}." if field else f"it should be a table with {keys}."

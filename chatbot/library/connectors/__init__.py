@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...config.registry import Registry
 from ...config.settings_types import read_tables
 from ...domain import Value
-from ...domain.errors import InvalidRequestError, SettingsError, UnknownNameError
 from ...domain.json import parse
 from ..sources import METADATA, Description, Kind, Labels, Overrides, Source, Text, Year
 
@@ -79,17 +78,12 @@ CONNECTORS: Registry[Connector] = Registry(
 def read_sources(path: Path, check: Callable[[Overrides], object]) -> Mapping[str, Connector]:
     """Return the sources of a file by name. ``check`` raises InvalidRequestError for metadata that no report can have.
     Raises SettingsError: the file cannot be read, or a table is wrong; the message lists what is valid."""
-    sources: dict[str, Connector] = {}
-    for name, stated in read_tables("SOURCES", path, " See docs/sources.md.").items():
-        place = f"SOURCES: the source {name!r} of {path}"
-        if not isinstance(stated, dict):
-            valid = ", ".join(CONNECTORS.names())
-            raise SettingsError(f"{place}: it should be a table, [{name}], with a kind: {valid}.")
-        try:
-            kind = cast("type[Connector]", CONNECTORS.builder(str(stated.get("kind", ""))))
-            connector = sources[name] = parse(kind, stated)
-            about = connector.model_dump(include=set(Overrides.model_fields), exclude_defaults=True)
-            check(parse(Overrides, about))
-        except (InvalidRequestError, UnknownNameError) as error:
-            raise SettingsError(f"{place}: {error.message}") from None
-    return sources
+
+    def read(stated: dict[str, Any]) -> Connector:
+        kind = cast("type[Connector]", CONNECTORS.builder(str(stated.get("kind", ""))))
+        connector = parse(kind, stated)
+        check(parse(Overrides, connector.model_dump(include=set(Overrides.model_fields), exclude_defaults=True)))
+        return connector
+
+    keys, guide = f"a kind: {', '.join(CONNECTORS.names())}", " See docs/sources.md."
+    return read_tables("SOURCES", path, read, noun="source", keys=keys, guide=guide)
