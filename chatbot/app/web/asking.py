@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -58,7 +59,8 @@ from .routes import EVENTS, Body, Views, json_body, require_samples, services
 from .streaming import NAMES, EventStream, Item, ResumableStream, active_streams, connection, refuse_more, write_event
 
 asking = Views("asking", __name__)
-Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
+Answers = Callable[..., Iterator[Event | Saved]]
+"""Answers a question, until ``cancel`` is set."""
 MOST_ATTACHMENTS = 5
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """A stream is neither cached nor buffered."""
@@ -274,21 +276,19 @@ def question_stream(
             resumable = conversations.begin(body.conversation_id, message, who.owner, body.replaces)
             place = replace(place, conversation_id=resumable.conversation_id, message_id=resumable.message_id)
 
-    @contextmanager
-    def watch() -> Iterator[Callable[[Item], None]]:
-        with question_slot(product, who), observed.question() as note:
-            yield note
-
-    def answer(question: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
-        chat, previous = product.answering.chat, [Message(one.role, one.content) for one in body.previous_messages]
-        return chat.stream(question, place=place, previous_messages=previous, cancel=cancel, caller=who)
+    previous = [Message(one.role, one.content) for one in body.previous_messages]
+    stream = partial(product.answering.chat.stream, place=place, previous_messages=previous, caller=who)
+    answer = stream if attachments is None else partial(attachments.answer, answer=stream)
 
     def events(cancel: Cancellation) -> Iterator[Event | Saved]:
-        return answer(question, cancel) if attachments is None else attachments.answer(question, answer, cancel)
+        with question_slot(product, who), observed.question() as note:
+            for event in answer(question, cancel=cancel):
+                note(event)
+                yield event
 
     if resumable is not None:
-        return ResumableStream(resumable, active_streams(), events, connection(), watch=watch)
-    return EventStream(events, connection(), watch=watch, write=write)
+        return ResumableStream(resumable, active_streams(), events, connection())
+    return EventStream(events, connection(), write=write)
 
 
 def without_passages(saved: Saved) -> Json:
@@ -344,7 +344,7 @@ class Attachments:
         self._sources.append((name, path))
         return path
 
-    def answer(self, question: Question, answer: Answers, cancel: Cancellation) -> Iterator[Event | Saved]:
+    def answer(self, question: Question, *, answer: Answers, cancel: Cancellation) -> Iterator[Event | Saved]:
         """Yield an event for each attachment that is read, then those of the answer."""
         with self._folder:
             documents: list[Document] = []
@@ -359,4 +359,4 @@ class Attachments:
                     documents.append(replace(document, id=f"{document.id}-{number}"))
             finally:
                 self._connection.set_aside(False)
-            yield from answer(replace(question, attachments=tuple(documents)), cancel)
+            yield from answer(replace(question, attachments=tuple(documents)), cancel=cancel)

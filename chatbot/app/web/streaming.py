@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -53,8 +52,6 @@ Item = Event | Saved | str
 """An event of a stream; text is encoded already."""
 Events = Callable[[Cancellation], Iterator[Item]]
 """Gives the events of an answer until it is cancelled."""
-Watch = Callable[[], AbstractContextManager[Callable[[Item], object]]]
-"""Surrounds an answer; the function that it gives is called with each event."""
 
 
 class ClientGoneError(HTTPException):
@@ -104,10 +101,6 @@ def write_event(event: Item) -> Iterable[str]:
     return (event if isinstance(event, str) else encode(NAMES[type(event)], to_json(event)),)
 
 
-def unwatched() -> AbstractContextManager[Callable[[Item], object]]:
-    return nullcontext(lambda event: None)
-
-
 class EventStream:
     """Runs ``events`` until they end or the client disconnects. `open` raises early failures; then `listen` or
     iterating gives the encoded events. `whole` gives the answer alone."""
@@ -115,16 +108,10 @@ class EventStream:
     _is_held_back = True
 
     def __init__(
-        self,
-        events: Events,
-        client: Connection,
-        *,
-        watch: Watch = unwatched,
-        write: Callable[[Item], Iterable[str]] = write_event,
+        self, events: Events, client: Connection, *, write: Callable[[Item], Iterable[str]] = write_event
     ) -> None:
         self.cancel = Cancellation(client.client)
         self._events = events
-        self._watch = watch
         self._write = write
         self._tell_begun = client.tell_begun
         self._begun = threading.Event()
@@ -179,8 +166,8 @@ class EventStream:
         """Make the answer in this thread and return it. Raises ChatbotError, ClientGoneError."""
         last: Item | None = None
         try:
-            for event in self._run():
-                last = event
+            for last in self._events(self.cancel):
+                self._begin(last)
         except ChatbotError:
             if not self.cancel.cancelled:
                 raise
@@ -189,18 +176,16 @@ class EventStream:
         assert isinstance(last, Saved), "a stream ends with its answer or with an error"
         return last
 
-    def _run(self) -> Iterator[Item]:
-        with self._watch() as note:
-            for event in self._events(self.cancel):
-                if not isinstance(event, StepEvent) and not self._begun.is_set():
-                    self._begun.set()
-                    self._tell_begun()
-                note(event)
-                yield event
+    def _begin(self, event: Item) -> None:
+        """Note that the answer begins, with the first event that is no step."""
+        if not isinstance(event, StepEvent) and not self._begun.is_set():
+            self._begun.set()
+            self._tell_begun()
 
     def _work(self) -> None:
         try:
-            for event in self._run():
+            for event in self._events(self.cancel):
+                self._begin(event)
                 for text in self._write(event):
                     self._send(self.number(event, text))
         except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
@@ -232,10 +217,8 @@ class ResumableStream(EventStream):
     _is_held_back = False
     """Its first event says at once where the answer will be found."""
 
-    def __init__(
-        self, begun: Begun, streams: ActiveStreams, events: Events, client: Connection, watch: Watch = unwatched
-    ) -> None:
-        super().__init__(events, client, watch=watch)
+    def __init__(self, begun: Begun, streams: ActiveStreams, events: Events, client: Connection) -> None:
+        super().__init__(events, client)
         self.begun = begun
         self.cancel = Cancellation()
         self.heard = 0
