@@ -1,7 +1,5 @@
 """`create_app`: services, blueprints, error handlers; and what it needs from the database to start."""
 
-from __future__ import annotations
-
 import logging
 import threading
 

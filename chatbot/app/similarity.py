@@ -1,8 +1,6 @@
 """The two functions of seed 003 (R-D1, R-D3), for programs that call this package. Settings come from the environment;
 any store serves. On MongoDB the search is the seed's pipeline to the letter."""
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Mapping
 from functools import cache

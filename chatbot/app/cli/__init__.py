@@ -1,7 +1,5 @@
 """Commands of `python -m chatbot`. Only results go to the output, so that a pipe gets nothing else."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`ask` and `chat`: ask questions on the command line and print their answers; or answer a table of questions."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`evaluate` and `calibrate`: measurements on questions with known answers."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping

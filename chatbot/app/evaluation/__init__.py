@@ -1,8 +1,6 @@
 """Questions with known answers: from a folder in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in
 the metadata), or from a CSV file about the reports in a database."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,6 @@
 """Compare ways to retrieve: the configurations, the table that `evaluate` prints, baselines, and MLflow (R-B12,
 optional)."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Copy everything of one database into another: resumable, verified, without computing a single vector."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

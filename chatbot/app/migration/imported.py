@@ -1,7 +1,5 @@
 """Import the rows of another program with their vectors: no text is embedded, but for three that name the model."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import defaultdict

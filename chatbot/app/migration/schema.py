@@ -3,8 +3,6 @@
 To change the schema, write a function over `Database` that may run twice, and add it to `MIGRATIONS`. Rows of an older
 system can be read as they are; `Mender` stores them in the present form."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Groups of people who sign in (SIGN_IN_GROUPS): each has a role and limits, as an API key has them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An identity provider (OIDC_ISSUER): OpenID Connect by Authlib, the code flow with PKCE, found by discovery."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The database, its repositories, and the deletion of what has expired; properties that are built on first use."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 A caller is identified by `Authorization: Bearer KEY`, by the cookie of a sign-in with a key, or by the signed cookie
 that a page sets for a visitor without either. ACCESS sets what callers without a key may do."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import ipaddress

@@ -1,7 +1,5 @@
 """What an administrator looks after: API keys, the findings of the doctor, and the settings as they are."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field, SecretStr, StrictInt, StrictStr, StringConstraints

@@ -1,7 +1,5 @@
 """The library's contents within a scope: reports, facets, coverage, figures, collections and passages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal

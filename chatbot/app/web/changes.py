@@ -1,7 +1,5 @@
 """What changed when reports arrived: for programs, as an Atom feed (RFC 4287), and as a page that needs no script."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated

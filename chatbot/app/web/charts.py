@@ -1,8 +1,6 @@
 """Charts of the figures in an answer, as native charts of Office files. Which can be drawn is decided as on the page
 (static/js/chat/charts.js)."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The caller's conversations: list, read, rename, delete, export and share them; resume, stop and rate answers."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence

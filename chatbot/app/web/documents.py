@@ -1,7 +1,5 @@
 """The reports of the knowledge base: list, edit and delete them; their passages, text and original file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Files that requests send, checked, and files that are sent back."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -3,8 +3,6 @@
 The loop reads a request, a thread makes the response, and the loop writes it. Open streams (`streaming.EventStream`)
 are handed over to the loop. So neither a slow client nor an open stream holds a thread."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping

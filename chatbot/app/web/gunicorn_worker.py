@@ -1,7 +1,5 @@
 """gunicorn's processes around the `Server`: its sockets, its signals, its heartbeat."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

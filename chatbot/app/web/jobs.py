@@ -3,8 +3,6 @@
 The identity of an upload includes its owner, so that it never replaces another owner's file of the same name, nor a
 sample report. The caller chooses whether it replaces a report that the caller may change."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 The SDK runs in an event loop of its own. A request comes to it after keys, limits, host and size have been checked
 here, and it ends there when its client goes. There are no sessions: any worker can serve any request."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import threading

@@ -7,8 +7,6 @@ pass.
 A page may also let its own name resolve to this machine (DNS rebinding), which the browser then takes for the same
 origin. So every request has to name this server by one of its names or by its address."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -4,8 +4,6 @@ A request is counted when the last byte of its response is sent. With PROMETHEUS
 the counters are those of all processes. Traces are OpenTelemetry's (TRACES=otlp, extra `tracing`), configured by its
 own OTEL_* variables; no span has the text of a question or an answer."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import time

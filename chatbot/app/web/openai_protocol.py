@@ -3,8 +3,6 @@
 Written after OpenAI's own description of its API (openai-openapi) and its Python SDK. The client keeps its
 conversation: nothing is stored. A model's name is a mode, and may carry a scope: `report-chat:Kenya:2023`."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """The OpenAPI document of an application, derived from what its views state (`routes`), and its page."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,6 @@
 """The HTML pages, in the language chosen with the switch or the first of the browser's that is available; and their
 files, whose addresses name a version, so that browsers keep them."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import mimetypes

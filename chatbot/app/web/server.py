@@ -1,8 +1,6 @@
 """The HTTP server: uvicorn's loop with the `Front`, and its limits; and `Startup`, the work beside requests. gunicorn
 takes it as a worker class (`gunicorn_worker.LoopWorker`)."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import socket

@@ -1,7 +1,5 @@
 """Sign-in with an identity provider: to it, and back with what it says. `access` reads the cookie that is set here."""
 
-from __future__ import annotations
-
 import hmac
 import re
 

@@ -1,8 +1,6 @@
 """A conversation as a Word file: headings, lists, tables and charts; citations as footnotes with report, page and link;
 the places that the passages do not support highlighted. Also the tables of answers, for other files."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
