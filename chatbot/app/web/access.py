@@ -16,19 +16,13 @@ from typing import Annotated, Any, Literal
 
 from flask import Response, g, jsonify, request, url_for
 from itsdangerous import BadSignature, URLSafeTimedSerializer
-from pydantic import StrictStr, StringConstraints
+from pydantic import StringConstraints
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 from werkzeug.wrappers import Response as BaseResponse
 
 from ...database.repositories.access import PREFIX
 from ...domain import Scope
-from ...domain.errors import (
-    DatabaseError,
-    ForbiddenError,
-    IdentityProviderError,
-    TooManyRequestsError,
-    UnauthorizedError,
-)
+from ...domain.errors import DatabaseError, DependencyError, ForbiddenError, TooManyRequestsError, UnauthorizedError
 from ...domain.json import NOT_BLANK
 from ...domain.request import KEY_ROLES, NEEDS, PERSON, ApiKey, Caller, KeyRole, Need
 from ..services import AFTER_BUDGET_SECONDS, Services
@@ -262,7 +256,7 @@ def query_scope(query: ScopeQuery) -> Scope:
 class SignIn(Body):
     """A key of this server."""
 
-    key: Annotated[StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)]
+    key: Annotated[str, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)]
 
 
 class KeyInfo(TypedDict):
@@ -317,7 +311,7 @@ def delete_session() -> Response:
     """Sign out in this browser; the key stays valid."""
     address, provider = "", services().identity
     if provider is not None and unsealed(PERSON_COOKIE, PERSON_SECONDS):
-        with suppress(IdentityProviderError):  # here they are signed out all the same
+        with suppress(DependencyError):  # here they are signed out all the same
             address = provider.sign_out_address(url_for("pages.chat", _external=True))
     return _signed_out(KEY_COOKIE, PERSON_COOKIE, sign_out=address)
 

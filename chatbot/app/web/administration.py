@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, SecretStr, StrictInt, StrictStr, StringConstraints
+from pydantic import Field, SecretStr, StringConstraints
 from typing_extensions import TypedDict
 
 from ...database.core import Json
@@ -21,12 +21,12 @@ HIDDEN = "**********"
 class NewKey(Body):
     """A key as it is to be; nothing wider than the key that creates it."""
 
-    name: Annotated[StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=100)]
+    name: Annotated[str, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=100)]
     role: KeyRole = "read"
     filters: dict[str, Filter] = Field(default_factory=dict, description="It sees only these, as in a request.")
-    collections: list[StrictStr] | None = Field(None, max_length=300, description="It sees only these.")
-    daily_tokens: StrictInt | None = Field(None, ge=1, description="Tokens of the chat model in a day (UTC).")
-    requests_per_minute: StrictInt | None = Field(None, ge=1, description="In place of REQUESTS_PER_MINUTE.")
+    collections: list[str] | None = Field(None, max_length=300, description="It sees only these.")
+    daily_tokens: int | None = Field(None, ge=1, description="Tokens of the chat model in a day (UTC).")
+    requests_per_minute: int | None = Field(None, ge=1, description="In place of REQUESTS_PER_MINUTE.")
 
 
 class Setting(TypedDict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,38 +11,14 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 from flask import Response, g, request
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from ...answering.agents import CHOOSES
 from ...answering.conversation import Place, Saved, asked_json
-from ...checking.citations import snippet_of
 from ...database.core import Json
 from ...database.repositories.conversations import Begun
-from ...domain import (
-    Chunk,
-    Document,
-    Event,
-    Message,
-    QuerySettings,
-    Question,
-    Scope,
-    ScopeSummary,
-    SearchHit,
-    StepEvent,
-)
+from ...domain import Document, Event, Message, QuerySettings, Question, Scope, ScopeSummary, SearchHit, StepEvent
 from ...domain.chat import QUERY_CHARACTERS, SearchTrace, question_problem
 from ...domain.errors import DiskFullError, InvalidRequestError
 from ...domain.json import ADDRESS, IDENTIFIER, parse, to_json
@@ -78,14 +53,14 @@ def _question_text(text: str) -> str:
 
 
 QuestionText = Annotated[
-    StrictStr,
+    str,
     StringConstraints(strip_whitespace=True),
     AfterValidator(_question_text),
     Field(json_schema_extra={"pattern": r"\S", "maxLength": QUERY_CHARACTERS}),
 ]
-Address = Annotated[StrictStr, StringConstraints(pattern=ADDRESS, max_length=2_000)]
-Identifier = Annotated[StrictStr, StringConstraints(pattern=IDENTIFIER)]
-FilterValue = StrictStr | StrictInt
+Address = Annotated[str, StringConstraints(pattern=ADDRESS, max_length=2_000)]
+Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER)]
+FilterValue = str | int
 RangeEnd = Literal["gte", "lte"]
 Filter = FilterValue | Annotated[Sequence[FilterValue], Field(max_length=300)] | Mapping[RangeEnd, FilterValue]
 
@@ -93,7 +68,7 @@ Filter = FilterValue | Annotated[Sequence[FilterValue], Field(max_length=300)] |
 class ReportContext(Body):
     """A scope of one country or one yearly review (seed 003)."""
 
-    type: StrictStr
+    type: str
     value: FilterValue
 
 
@@ -103,7 +78,7 @@ class PreviousMessage(BaseModel):
     model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": True})
 
     role: Literal["system", "user", "assistant"]
-    content: Annotated[StrictStr, StringConstraints(max_length=20_000)]
+    content: Annotated[str, StringConstraints(max_length=20_000)]
 
 
 class Attachment(Body):
@@ -112,8 +87,8 @@ class Attachment(Body):
     model_config = ConfigDict(json_schema_extra=one_of("url", "text"))
 
     url: Address | None = None
-    name: Annotated[StrictStr, StringConstraints(min_length=1, max_length=120)] = "text.md"
-    text: Annotated[StrictStr, StringConstraints(min_length=1, max_length=500_000)] | None = None
+    name: Annotated[str, StringConstraints(min_length=1, max_length=120)] = "text.md"
+    text: Annotated[str, StringConstraints(min_length=1, max_length=500_000)] | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Attachment:
@@ -125,9 +100,9 @@ class Attachment(Body):
 class BudgetLimits(Body):
     """Return the budget of this question, within the limits of the settings."""
 
-    calls: StrictInt | None = None
-    tokens: StrictInt | None = None
-    seconds: StrictInt | StrictFloat | None = None
+    calls: int | None = None
+    tokens: int | None = None
+    seconds: int | float | None = None
 
 
 class SearchRequest(Body):
@@ -136,11 +111,11 @@ class SearchRequest(Body):
     query: QuestionText
     report_context: ReportContext | None = None
     filters: Mapping[str, Filter] | None = None
-    collections: list[StrictStr] | None = Field(None, max_length=300)
-    limit: StrictInt | None = Field(None, ge=1, le=50)
-    retrieval_method: StrictStr | None = None
-    preset: StrictStr = ""
-    page: StrictInt | None = Field(None, ge=1, le=100_000)
+    collections: list[str] | None = Field(None, max_length=300)
+    limit: int | None = Field(None, ge=1, le=50)
+    retrieval_method: str | None = None
+    preset: str = ""
+    page: int | None = Field(None, ge=1, le=100_000)
 
     def to_search(self, services: Services, limit: Scope, *, mode: str = "direct") -> Question:
         """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
@@ -160,19 +135,19 @@ class ChatRequest(SearchRequest):
     ``resume``: go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes.
     ``language``: that of the fixed words in the answer ("Quoted from the reports:")."""
 
-    mode: StrictStr | None = None
+    mode: str | None = None
     budget: BudgetLimits | None = None
-    cache: StrictBool = True
-    auto_scope: StrictBool | None = None
-    query_expansion: StrictBool | None = None
+    cache: bool = True
+    auto_scope: bool | None = None
+    query_expansion: bool | None = None
     language: Language = ENGLISH
     previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
     conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
-    resume: StrictBool = False
+    resume: bool = False
     replaces: Identifier | None = None
-    chatbot_type: StrictStr | None = None
-    version: StrictInt | StrictStr | None = None
+    chatbot_type: str | None = None
+    version: int | str | None = None
 
     def to_question(self, services: Services, limit: Scope) -> Question:
         """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
@@ -299,23 +274,6 @@ def without_passages(saved: Saved) -> Json:
         for name in ("snippet", "text"):
             part.pop(name, None)
     return answer
-
-
-def with_passages(rows: Sequence[Json], get: Callable[[Sequence[str]], Iterable[Chunk]]) -> list[Json | None]:
-    """Return the `/query` response of each row of a message, None where none was kept. ``get`` gives the passages
-    that still exist and are visible; others get the text ""."""
-    answers = [json.loads(row["response"]) if "response" in row else None for row in rows]
-    kept = [(row, answer) for row, answer in zip(rows, answers, strict=True) if answer is not None]
-    ids = {part["chunk_id"] for _, answer in kept for part in (*answer["citations"], *answer["trace"]["hits"])}
-    texts = {chunk.id: chunk.text for chunk in get(sorted(ids))} if ids else {}
-    for row, answer in kept:
-        for citation in answer["citations"]:
-            citation["snippet"] = snippet_of(texts.get(citation["chunk_id"], ""))
-        for hit in answer["trace"]["hits"]:
-            hit["text"] = texts.get(hit["chunk_id"], "")
-        place = {"conversation_id": row["conversation_id"], "message_id": row["_id"]}
-        answer.update(place, conversation_usage=row.get("conversation_usage"))
-    return answers
 
 
 class Attachments:

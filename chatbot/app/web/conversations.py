@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from flask import Response, jsonify, request, url_for
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from ...answering.conversation import Saved
+from ...checking.citations import snippet_of
 from ...database.core import Json
 from ...database.repositories.answers import Asked, Feedback, Rating, Reason
 from ...database.repositories.conversations import Begun, Conversation, ConversationRepository, State
@@ -23,7 +24,7 @@ from ...domain.request import Cancellation
 from ...domain.scope import Range, Values
 from ...search.scope import describe
 from .access import caller, library, whose
-from .asking import STREAM, stream_response, with_passages
+from .asking import STREAM, stream_response
 from .catalog import FIGURE_COLUMNS
 from .files import DOCX, XLSX, disposition, xlsx_bytes
 from .routes import EVENTS, JSON, Body, Cursor, Number, Query, Views, answer_type, page_size, services
@@ -90,7 +91,7 @@ class SharedConversation(TypedDict):
 class Share(Body):
     """The part of a conversation that a link shows."""
 
-    later: StrictBool = Field(False, description="Later questions too. A link that exists keeps what it shows.")
+    later: bool = Field(False, description="Later questions too. A link that exists keeps what it shows.")
 
 
 class GivenFeedback(TypedDict):
@@ -136,8 +137,8 @@ class Rename(Body):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    title: Annotated[StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)] = ""
-    deleted: Annotated[StrictBool, AfterValidator(_false), Field(json_schema_extra={"const": False})] = False
+    title: Annotated[str, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)] = ""
+    deleted: Annotated[bool, AfterValidator(_false), Field(json_schema_extra={"const": False})] = False
 
 
 class FeedbackRequest(Body):
@@ -145,7 +146,7 @@ class FeedbackRequest(Body):
 
     rating: Rating | None
     reason: Reason | None = None
-    comment: Annotated[StrictStr, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""
+    comment: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""
 
 
 class ConversationQuery(Query):
@@ -408,6 +409,23 @@ def _page(record: Conversation, query: MessageQuery, until: int | None = None) -
 
 def _given(feedback: Feedback) -> GivenFeedback:
     return {"rating": feedback.rating, "reason": feedback.reason or None, "comment": feedback.comment}
+
+
+def with_passages(rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]]) -> list[Json | None]:
+    """Return the `/query` response of each row of a message, None where none was kept. ``get`` gives the passages
+    that still exist and are visible; others get the text ""."""
+    answers = [json.loads(row["response"]) if "response" in row else None for row in rows]
+    kept = [(row, answer) for row, answer in zip(rows, answers, strict=True) if answer is not None]
+    ids = {part["chunk_id"] for _, answer in kept for part in (*answer["citations"], *answer["trace"]["hits"])}
+    texts = {chunk.id: chunk.text for chunk in get(sorted(ids))} if ids else {}
+    for row, answer in kept:
+        for citation in answer["citations"]:
+            citation["snippet"] = snippet_of(texts.get(citation["chunk_id"], ""))
+        for hit in answer["trace"]["hits"]:
+            hit["text"] = texts.get(hit["chunk_id"], "")
+        place = {"conversation_id": row["conversation_id"], "message_id": row["_id"]}
+        answer.update(place, conversation_usage=row.get("conversation_usage"))
+    return answers
 
 
 def _messages(rows: Sequence[Json], answer_type: Any, get: Callable[[Sequence[str]], list[Chunk]]) -> list[Json]:

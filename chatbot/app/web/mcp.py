@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal
 
 from flask import Response, request
-from pydantic import BaseModel, ConfigDict, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict
 
 from ...database.core import Json
 from ...domain.request import Caller
@@ -30,11 +30,11 @@ Message = MutableMapping[str, Any]
 class JsonRpc(BaseModel):
     """A message of the Model Context Protocol; without an ``id`` it is a notification."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", strict=True)
 
-    method: StrictStr
+    method: str
     params: dict[str, Any] | None = None
-    id: StrictStr | StrictInt | None = None
+    id: str | int | None = None
     jsonrpc: Literal["2.0"] = "2.0"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from flask import Response, jsonify, request
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...answering.agents import AGENTS
 from ...answering.conversation import Place, Saved
@@ -35,7 +35,7 @@ MOST_MESSAGES = 200
 MOST_INPUTS = 256
 NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 IGNORED = ("tools", "functions")
-OPEN = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": True})
+OPEN = ConfigDict(extra="ignore", strict=True, json_schema_extra={"additionalProperties": True})
 """Clients send newer fields of the protocol, which are ignored."""
 
 
@@ -45,7 +45,7 @@ class MessagePart(BaseModel):
     model_config = OPEN
 
     type: Literal["text"]
-    text: StrictStr
+    text: str
 
 
 class ChatMessage(BaseModel):
@@ -54,7 +54,7 @@ class ChatMessage(BaseModel):
     model_config = OPEN
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: StrictStr | list[MessagePart] | None = None
+    content: str | list[MessagePart] | None = None
 
     @property
     def text(self) -> str:
@@ -68,7 +68,7 @@ class StreamOptions(BaseModel):
 
     model_config = OPEN
 
-    include_usage: StrictBool = False
+    include_usage: bool = False
 
 
 class CompletionRequest(BaseModel):
@@ -76,11 +76,11 @@ class CompletionRequest(BaseModel):
 
     model_config = OPEN
 
-    model: StrictStr
+    model: str
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
-    stream: StrictBool = False
+    stream: bool = False
     stream_options: StreamOptions | None = None
-    metadata: Mapping[str, StrictStr] | None = None
+    metadata: Mapping[str, str] | None = None
     n: Literal[1] | None = None
     tools: list[Any] | None = None
     functions: list[Any] | None = None
@@ -122,8 +122,8 @@ class EmbeddingRequest(BaseModel):
 
     model_config = OPEN
 
-    input: StrictStr | Annotated[list[StrictStr], Field(min_length=1, max_length=MOST_INPUTS)]
-    model: StrictStr
+    input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_INPUTS)]
+    model: str
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: int | None = None
 

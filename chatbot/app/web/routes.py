@@ -42,9 +42,10 @@ LANGUAGE_COOKIE = "language"
 
 
 class Body(BaseModel):
-    """A body in which an unknown field is an error: a misspelt filter must not widen the search."""
+    """A body in which an unknown field is an error: a misspelt filter must not widen the search. No text is taken for
+    a number."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Query(BaseModel):
