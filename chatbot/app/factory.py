@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from functools import partial
 
 from flask import Flask
 from flask_cors import CORS
@@ -45,7 +46,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracer_provider(settings)
-    app.extensions["active_streams"] = ActiveStreams(services)
+    startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
+    app.extensions["active_streams"] = ActiveStreams(services, partial(startup.supervise, "resumable-answers"))
     for views in (
         assets, pages, asking, openai_protocol, mcp, conversations, catalog, changes, documents, jobs,
         monitoring, sessions, administration, openapi,
@@ -68,7 +70,6 @@ def create_app(settings: Settings | None = None) -> Flask:
         app.wsgi_app = BehindProxies(  # type: ignore[method-assign]
             app.wsgi_app, settings.trusted_proxies, settings.sign_in_headers
         )
-    startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
     startup.run()
     return app
 

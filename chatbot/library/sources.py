@@ -20,7 +20,6 @@ from pydantic import (
     ConfigDict,
     Field,
     StrictInt,
-    StrictStr,
     TypeAdapter,
     ValidationError,
 )
@@ -78,12 +77,12 @@ def _labels(given: list[str]) -> list[str]:
 
 
 _ON_ONE_LINE, _PRINTABLE, _NUMBER = BeforeValidator(_on_one_line), AfterValidator(_printable), BeforeValidator(_number)
-Text = Annotated[StrictStr, Field(pattern=NOT_BLANK, max_length=300), _ON_ONE_LINE, _PRINTABLE]
-Kind = Annotated[StrictStr, Field(pattern=NOT_BLANK, max_length=60), _ON_ONE_LINE, _PRINTABLE]
-Description = Annotated[StrictStr, Field(pattern=NOT_BLANK, max_length=2000), _ON_ONE_LINE, _PRINTABLE]
+Text = Annotated[str, Field(pattern=NOT_BLANK, max_length=300), _ON_ONE_LINE, _PRINTABLE]
+Kind = Annotated[str, Field(pattern=NOT_BLANK, max_length=60), _ON_ONE_LINE, _PRINTABLE]
+Description = Annotated[str, Field(pattern=NOT_BLANK, max_length=2000), _ON_ONE_LINE, _PRINTABLE]
 Year = Annotated[StrictInt, Field(ge=FIRST_YEAR, le=LAST_YEAR), BeforeValidator(_year)]
 Labels = Annotated[
-    list[StrictStr],
+    list[str],
     Field(max_length=MOST_LABELS),
     AfterValidator(_labels),
     BeforeValidator(
@@ -117,7 +116,7 @@ class Cutting(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    chunk_strategy: StrictStr | None = Field(None, json_schema_extra={"enum": [*CHUNKERS.names(), None]})
+    chunk_strategy: str | None = Field(None, json_schema_extra={"enum": [*CHUNKERS.names(), None]})
     chunk_size: Size | None = None
     chunk_overlap: Overlap | None = None
 

@@ -19,7 +19,7 @@ from ...domain.documents import Calibration
 from ...domain.errors import LoadError
 from ...domain.request import RequestContext
 from ...search.relevance import SHIPPED
-from ..evaluation import Dataset, QuestionReader, comparison, read_dataset, register_reports, runner
+from ..evaluation import Dataset, comparison, read_dataset, read_questions, register_reports, runner
 from ..services import Services
 from . import print_json, progress_bar, write_text
 
@@ -100,7 +100,8 @@ def evaluate(
         scope_of: runner.ScopeOf = (lambda query: Scope()) if no_filters else runner.OWN_SCOPE
         if auto_scope:
             scope_of = partial(runner.with_auto_scope, reports.storage.documents)
-        measured = [_measure(reports, data, *one, scope_of=scope_of, answers=answers) for one in plan.items()]
+        model = {} if answers else {"chat_model": "extractive"}
+        measured = [_measure(reports, data, name, {**changed, **model}, scope_of) for name, changed in plan.items()]
         model_id = reports.runtime.embedder.model_id
     rows = [one.to_json(intervals=intervals) for one in measured]
     report = {"dataset": data.name, "configurations": rows}
@@ -137,38 +138,21 @@ def _check_injections(*, as_json: bool) -> None:
 
 
 def _measure(
-    reports: Services,
-    data: Dataset,
-    name: str,
-    overrides: Mapping[str, Any],
-    *,
-    scope_of: runner.ScopeOf,
-    answers: bool,
+    reports: Services, data: Dataset, name: str, overrides: Mapping[str, Any], scope_of: runner.ScopeOf
 ) -> runner.Measured:
     """Measure retrieval in one configuration; with questions about the reports, abstention too."""
     steps = len(data.answerable) + (0 if data.chunks else len(data.queries))
     # A cache of a local embedder would leave the first configuration alone with the time of embedding.
     uncached = {"cache_seconds": 0.0} if reports.runtime.embedder.local else {}
-    model = {} if answers else {"chat_model": "extractive"}
-    with Services(reports.settings.override(**{**overrides, **model, **uncached})) as services:
+    with Services(reports.settings.override(**{**overrides, **uncached})) as services:
         settings, runtime = services.settings, services.runtime
-        method, top_k = settings.retrieval_method, settings.top_k
         with progress_bar(name, steps) as bar:
-            measured = runner.measure_retrieval(
-                data, name, runtime.retriever, method=method, scope_of=scope_of, progress=bar.update
-            )
+            how = {"method": settings.retrieval_method, "scope_of": scope_of, "progress": bar.update}
+            measured = runner.measure_retrieval(data, name, runtime.retriever, **how)
             if not data.chunks:
-                measured.abstained = runner.measure_abstention(
-                    data,
-                    # As /query answers, without a conversation that stores it.
-                    lambda question, cancel: runtime.understanding.run(
-                        question, request=RequestContext(cancel, cache=False)
-                    ),
-                    method=method,
-                    top_k=top_k,
-                    scope_of=scope_of,
-                    progress=bar.update,
-                )
+                # As /query answers, without a conversation that stores it.
+                answer = partial(runtime.understanding.run, request=RequestContext(cache=False))
+                measured.abstained = runner.measure_abstention(data, answer, top_k=settings.top_k, **how)
     return measured
 
 
@@ -252,13 +236,9 @@ def throw_away_database(services: Services, **overrides: Any) -> Iterator[Servic
 def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dataset]]:
     """Yield a data set and the services that its questions are asked of. A folder brings its own passages; a CSV
     file is about the reports in the database, or about the sample reports if an embedded database has none yet."""
-
-    def read_questions(source: Services) -> Dataset:
-        storage = source.storage
-        return QuestionReader(storage.documents, storage.scopes, source.settings.filter_fields).read(path)
-
+    fields = services.settings.filter_fields
     if path.is_dir():
-        data = read_dataset(path, services.settings.filter_fields)
+        data = read_dataset(path, fields)
         with throw_away_database(services) as scratch:
             label = f"Embedding {len(data.chunks):,} passages with {scratch.runtime.embedder.model_id}"
             with progress_bar(label, len(data.chunks)) as bar:
@@ -266,11 +246,11 @@ def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dat
             register_reports(scratch.storage.documents, data.chunks)
             yield scratch, data
     elif services.storage.documents.all() or not services.storage.database.embedded:
-        yield services, read_questions(services)
+        yield services, read_questions(path, services.storage.documents, services.storage.scopes, fields)
     else:
         click.echo("There are no reports yet: the sample reports are loaded into a throw-away database.", err=True)
         with throw_away_database(services) as scratch:
             samples = scratch.ingesting.sample_reports()
             with progress_bar("Sample reports", len(samples.documents())) as bar:
                 samples.load(lambda done, total: bar.update(done - bar.pos))
-            yield scratch, read_questions(scratch)
+            yield scratch, read_questions(path, scratch.storage.documents, scratch.storage.scopes, fields)

@@ -135,71 +135,68 @@ def _lines(path: Path) -> list[str]:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionReader:
-    """Reads a CSV file of questions about the reports of a catalog."""
+def read_questions(path: Path, catalog: Catalog, scopes: ScopeResolver, fields: Sequence[str]) -> Dataset:
+    """Return the questions of a CSV file about the reports of a catalog, by line. Rated answers without an expectation
+    are left out. Raises LoadError: it is no such table, a row is wrong, or no question has an expected document."""
+    queries = []
+    for line, row in _table(path, fields):
+        if row.get("rating") and not (row.get("expected_document") or row.get("answerable")):
+            continue
+        try:
+            queries.append(_query(str(line), row, catalog, scopes, fields))
+        except (InvalidRequestError, LoadError) as error:
+            raise LoadError(f"{path.name}, line {line}: {error.message}") from error
+    if not any(query.answerable for query in queries):
+        raise LoadError(f"{path.name}: no question has an expected_document.")
+    return Dataset(path.stem, [], queries)
 
-    catalog: Catalog
-    scopes: ScopeResolver
-    filter_fields: Sequence[str]
 
-    def read(self, path: Path) -> Dataset:
-        """Return the questions of a file by line. Rated answers without an expectation are left out. Raises LoadError:
-        it is no such table, a row is wrong, or no question has an expected document."""
-        queries = []
-        for line, row in self._rows(path):
-            if row.get("rating") and not (row.get("expected_document") or row.get("answerable")):
-                continue
-            try:
-                queries.append(self._query(str(line), row))
-            except (InvalidRequestError, LoadError) as error:
-                raise LoadError(f"{path.name}, line {line}: {error.message}") from error
-        if not any(query.answerable for query in queries):
-            raise LoadError(f"{path.name}: no question has an expected_document.")
-        return Dataset(path.stem, [], queries)
+def _table(path: Path, fields: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    table, columns = read_table(path), (*COLUMNS, *fields, *RATED)
+    _, names = next(table, (0, list[str]()))
+    header = [name.casefold().replace(" ", "_") for name in names]
+    # An unknown column is an error: a misspelt filter would widen the search unnoticed.
+    unknown = [name for name in header if name not in columns]
+    if unknown or "question" not in header or len(set(header)) < len(header):
+        flaw = f"unknown column {unknown[0]!r}" if unknown else "question is missing or a column is repeated"
+        raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(columns)}.")
+    for line, cells in table:
+        yield line, dict(zip(header, cells, strict=False))
 
-    def _rows(self, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-        table, columns = read_table(path), (*COLUMNS, *self.filter_fields, *RATED)
-        _, names = next(table, (0, list[str]()))
-        header = [name.casefold().replace(" ", "_") for name in names]
-        # An unknown column is an error: a misspelt filter would widen the search unnoticed.
-        unknown = [name for name in header if name not in columns]
-        if unknown or "question" not in header or len(set(header)) < len(header):
-            flaw = f"unknown column {unknown[0]!r}" if unknown else "question is missing or a column is repeated"
-            raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(columns)}.")
-        for line, cells in table:
-            yield line, dict(zip(header, cells, strict=False))
 
-    def _query(self, id: str, row: dict[str, str]) -> EvaluationQuery:
-        text = row.get("question", "")
-        if not text:
-            raise LoadError("the question is missing.")
-        chosen = {name: values for name in self.filter_fields if (values := split_cell(row.get(name, "")))}
-        scope = self.scopes.resolve(chosen)
-        names = split_cell(row.get("expected_document", ""))
-        answerable, page = row.get("answerable", "").casefold(), row.get("page", "")
-        if answerable not in (*YES, *NO):
-            raise LoadError(f"answerable: {row['answerable']!r} should be yes or no.")
-        if (answerable in YES) != bool(names):
-            raise LoadError("a question needs either an expected_document or answerable = no.")
-        if page and not page.isdecimal():
-            raise LoadError(f"page: {page!r} is not a page number.")
-        answer = row.get("answer", "")
-        documents = dict.fromkeys(self._find(name, scope).id for name in names)
-        targets = tuple(Expectation(document, int(page) if page else None, answer) for document in documents)
-        return EvaluationQuery(id, text, scope, targets)
+def _query(
+    id: str, row: dict[str, str], catalog: Catalog, scopes: ScopeResolver, fields: Sequence[str]
+) -> EvaluationQuery:
+    text = row.get("question", "")
+    if not text:
+        raise LoadError("the question is missing.")
+    chosen = {name: values for name in fields if (values := split_cell(row.get(name, "")))}
+    scope = scopes.resolve(chosen)
+    names = split_cell(row.get("expected_document", ""))
+    answerable, page = row.get("answerable", "").casefold(), row.get("page", "")
+    if answerable not in (*YES, *NO):
+        raise LoadError(f"answerable: {row['answerable']!r} should be yes or no.")
+    if (answerable in YES) != bool(names):
+        raise LoadError("a question needs either an expected_document or answerable = no.")
+    if page and not page.isdecimal():
+        raise LoadError(f"page: {page!r} is not a page number.")
+    answer = row.get("answer", "")
+    documents = dict.fromkeys(_find(name, scope, catalog).id for name in names)
+    targets = tuple(Expectation(document, int(page) if page else None, answer) for document in documents)
+    return EvaluationQuery(id, text, scope, targets)
 
-    def _find(self, name: str, scope: Scope) -> DocumentRecord:
-        """Return the report with this id, title, name or file name; if there are several, the one inside the scope."""
-        records = _named(name, self.catalog.all())
-        if len(records) > 1 and scope:
-            records = _named(name, self.catalog.all(scope)) or records
-        if not records:
-            raise LoadError(f"expected_document: no report is called {name!r}. See: python -m chatbot documents list.")
-        if len(records) > 1:
-            ids = ", ".join(record.id for record in records)
-            raise LoadError(f"expected_document: {len(records)} reports are called {name!r}. Use the id: {ids}.")
-        return records[0]
+
+def _find(name: str, scope: Scope, catalog: Catalog) -> DocumentRecord:
+    """Return the report with this id, title, name or file name; if there are several, the one inside the scope."""
+    records = _named(name, catalog.all())
+    if len(records) > 1 and scope:
+        records = _named(name, catalog.all(scope)) or records
+    if not records:
+        raise LoadError(f"expected_document: no report is called {name!r}. See: python -m chatbot documents list.")
+    if len(records) > 1:
+        ids = ", ".join(record.id for record in records)
+        raise LoadError(f"expected_document: {len(records)} reports are called {name!r}. Use the id: {ids}.")
+    return records[0]
 
 
 def _named(name: str, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:

@@ -26,7 +26,6 @@ from ...domain import AnswerEvent, Chunk, Context, Event, Passage, Question, Sco
 from ...domain.documents import Calibration, ErrorRates, to_score
 from ...domain.errors import LoadError
 from ...domain.protocols import Catalog, Embedder, Store
-from ...domain.request import Cancellation
 from ...library.loaders import loader_for, read_file
 from ...models.prompts import sealed
 from ...questions.reading import read_names
@@ -64,7 +63,7 @@ _UNSEEN = {"Cf", "Cc", "Cn"}
 _LIKE_A_TAG = re.compile(r"[<\u2039][/\\]*(?:passage|p\u0430ssage)")
 _QUESTION = Question("What is grown?", Scope(), 5, "hybrid", "direct")
 Case = dict[str, Any]
-Answering = Callable[[Question, Cancellation], Iterator[Event]]
+Answering = Callable[[Question], Iterator[Event]]
 """Answers a question as the product does."""
 
 
@@ -191,8 +190,7 @@ def measure_abstention(
     verdicts = []
     for query in dataset.queries:
         question = Question(query.text, scope_of(query), top_k, method, mode="direct", cache=False)
-        events = answer(question, Cancellation())
-        answered = any(event.answer.answered for event in events if isinstance(event, AnswerEvent))
+        answered = any(event.answer.answered for event in answer(question) if isinstance(event, AnswerEvent))
         verdicts.append((not answered, not query.answerable))
         progress(1)
     return verdicts

@@ -265,22 +265,21 @@ class ActiveStreams(Worker):
 
     outage = "Events of answers are not stored"
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, start: Callable[[Callable[[], None]], None]) -> None:
+        """``start`` runs a function in a thread, once."""
         super().__init__(TICK_SECONDS)
         self._services = services
+        self._start = start
         self._lock = threading.Lock()
         self.answers: dict[str, ResumableStream] = {}
         """By the id of their message."""
-        self._thread: threading.Thread | None = None
         self._ticks = 0
 
     def add(self, answer: ResumableStream) -> None:
         """Look after an answer until its end."""
         with self._lock:
             self.answers[answer.begun.message_id] = answer
-            if self._thread is None:
-                self._thread = threading.Thread(target=self.run, name="resumable-answers", daemon=True)
-                self._thread.start()
+        self._start(self.run)
 
     def detach(self, answer: ResumableStream) -> None:
         answer.detached_at = time.monotonic()
@@ -305,12 +304,6 @@ class ActiveStreams(Worker):
         """Stop an answer if this process writes it; its text so far stays."""
         if (answer := self.answers.get(message_id)) is not None:
             answer.cancel.cancel()
-
-    def close(self) -> None:
-        """End the thread, with the process."""
-        super().close()
-        if self._thread is not None:
-            self._thread.join()
 
     def work_once(self) -> bool:
         self._ticks += 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation, QuestionReader, read_dataset, register_reports
+from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation, read_dataset, read_questions, register_reports
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Chunk, Scope, Value, Values
@@ -116,9 +116,7 @@ def reports(kenya: Ingested, add_report: AddReport) -> dict[str, str]:
 
 def read(services: Services, path: Path, text: str) -> Dataset:
     path.write_text(text, encoding="utf-8")
-    return QuestionReader(services.storage.documents, services.storage.scopes, services.settings.filter_fields).read(
-        path
-    )
+    return read_questions(path, services.storage.documents, services.storage.scopes, services.settings.filter_fields)
 
 
 @pytest.fixture
@@ -173,4 +171,4 @@ def test_what_is_wrong_is_named_with_file_and_line(services, path, reports, text
 def test_the_filter_fields_of_the_settings_are_the_columns(services: Services, path: Path, reports) -> None:
     path.write_text("question,expected_document,year\nx,kenya-2023,2023\n", encoding="utf-8")
     with pytest.raises(LoadError, match="unknown column 'year'"):
-        QuestionReader(services.storage.documents, services.storage.scopes, ("country_name",)).read(path)
+        read_questions(path, services.storage.documents, services.storage.scopes, ("country_name",))

@@ -23,7 +23,7 @@ from chatbot.app.evaluation.runner import (
 )
 from chatbot.app.services import Services
 from chatbot.domain import Chunk, Event, Question, Scope, StepEvent
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain.request import RequestContext
 from tests.app.evaluation import beir
 
 RANKING = ["a", "b", "c", "d", "e"]
@@ -128,11 +128,11 @@ def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked
     assert run(services, data)["questions"] == 1
     seen: list[str] = []
 
-    def answer(question: Question, cancel: Cancellation) -> Iterator[Event]:
+    def answer(question: Question) -> Iterator[Event]:
         seen.append(question.query)
         assert not question.cache
         yield StepEvent("begin")
-        yield from services.runtime.agent.run(question, request=RequestContext(cancel))
+        yield from services.runtime.agent.run(question, request=RequestContext())
 
     verdicts = measure_abstention(data, answer, method="bm25", top_k=5, progress=lambda n: None)
     assert seen == ["population", "zzz"]

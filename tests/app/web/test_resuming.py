@@ -179,7 +179,8 @@ def test_what_is_being_written_at_its_end_is_removed_too(services: Services, mon
     """It stayed for good, and who resumed the answer was told its second half as the whole."""
     unfinished = services.storage.unfinished
     kept = services.storage.conversations.begin(None, {"role": "user", "content": QUESTION}, "visitor:a")
-    streams, client = streaming.ActiveStreams(services), streaming.Connection()
+    client = streaming.Connection()
+    streams = streaming.ActiveStreams(services, lambda run: threading.Thread(target=run, daemon=True).start())
     answer = streaming.ResumableStream(kept, streams, lambda cancel: iter(()), client)
     keep, ending = unfinished.keep, threading.Thread(target=streams.end, args=(answer,))
 
