@@ -1,7 +1,5 @@
 """The official SDK's client against both transports, and an agent that compares two countries over them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Seed 003's two functions, on every store (R-D1, R-D3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`run("ask", "...")`: one command as a user types it, in this process, on an empty data folder."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Commands as processes of their own, and the servers among them: on a port of their choice, which they tell."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """`keys`, `conversations` and `audit`; and that what was deleted is nowhere any more."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

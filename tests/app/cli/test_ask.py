@@ -1,7 +1,5 @@
 """`ask`: the chat flow on the command line; `--json` is the /query response, steps and notes go to the error stream."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`ask --from questions.csv --to answers.csv`: a table answered, broken off, and gone on with."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

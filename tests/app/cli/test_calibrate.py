@@ -1,7 +1,5 @@
 """`calibrate`: from questions to a floor that every worker uses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A third collection, through the commands: what is put there is found, copied, embedded anew and mended."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`copy` as a process of its own: killed on the way, run again, verified."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

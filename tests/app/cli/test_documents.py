@@ -1,7 +1,5 @@
 """`ingest`, and `documents list|delete` over what it wrote."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

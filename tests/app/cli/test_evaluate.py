@@ -1,7 +1,5 @@
 """`evaluate`: a data set from the folder to the figures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`feedback export`, and `evaluate` of what it writes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

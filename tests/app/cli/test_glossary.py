@@ -1,7 +1,5 @@
 """`glossary`: a table of terms is imported, exported and cleared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.app.cli.conftest import Run

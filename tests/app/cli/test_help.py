@@ -1,7 +1,5 @@
 """`--help`, and the exit statuses: 0 done, 1 failed, 2 usage."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

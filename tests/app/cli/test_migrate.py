@@ -1,7 +1,5 @@
 """`migrate`: counts, a dry run, and the schema."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.app.migration.schema import newest, set_version

@@ -1,7 +1,5 @@
 """`serve`, as a process of its own: it answers, and it ends as it was asked to; `usage`: days, stages, their costs."""
 
-from __future__ import annotations
-
 import json
 import re
 import resource

@@ -1,7 +1,5 @@
 """`reembed` as a process of its own, killed and run again, and what it says."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

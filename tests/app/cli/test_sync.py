@@ -1,7 +1,5 @@
 """`sync`: the library is as the places of sources.toml are, whatever fails or is interrupted."""
 
-from __future__ import annotations
-
 import re
 import signal
 import threading

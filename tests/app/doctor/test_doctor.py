@@ -1,7 +1,5 @@
 """The doctor finds each planted fault by name, says how to mend it, and prints no secret."""
 
-from __future__ import annotations
-
 import inspect
 import tomllib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A tiny data set in BEIR layout: four passages, three questions; the right answers are known by their words."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A package `mlflow` on disk that writes down what it is told; imported as the real one would be."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which configurations are compared, and that a wrong name is a message before anything is measured."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from pathlib import Path

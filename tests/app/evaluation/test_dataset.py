@@ -1,7 +1,5 @@
 """Data sets in BEIR layout and own questions in a CSV file: what is read, and what is said of broken ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """No file of the corpus leaves its place in a prompt; and the check would see it if one did."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

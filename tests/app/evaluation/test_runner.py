@@ -1,7 +1,5 @@
 """Ranking metrics, on examples computed by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from math import log2
 from pathlib import Path

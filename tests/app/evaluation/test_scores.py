@@ -1,7 +1,5 @@
 """Score distributions: what is collected, and the floor and threshold that follow."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Databases with something in them, written without an embedder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Copying between the embedded file and MongoDB (the real driver, over NX-27017)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Collections that LangChain, LlamaIndex and Haystack wrote: read in place, imported, and never written to."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

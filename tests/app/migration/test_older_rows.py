@@ -1,7 +1,5 @@
 """Rows of an older system: read as they are, and mended when asked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Another embedding model while the old one serves."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The schema version and its steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

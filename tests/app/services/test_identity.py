@@ -1,7 +1,5 @@
 """What an identity provider says is believed only if it is for this server, of this sign-in, and signed by it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

@@ -1,7 +1,5 @@
 """Lazy properties are built once, also under threads, and forgotten when closed."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The composition root: which embedder, which model, which search, and that what was opened is closed (R-A5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

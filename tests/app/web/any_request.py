@@ -1,7 +1,5 @@
 """Requests that nobody should send, made from the routes and the fields that the application itself names."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterator

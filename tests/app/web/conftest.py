@@ -1,7 +1,5 @@
 """The application over two small reports, without a server: Flask's own client."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

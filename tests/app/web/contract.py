@@ -1,8 +1,6 @@
 """The objects of the HTTP contract and the fields that each has, as integrators know them. What is sent as a whole
 dataclass is asked of the dataclass."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 from chatbot.domain import Chunking, Threshold, Unsupported, Usage

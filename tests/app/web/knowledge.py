@@ -1,7 +1,5 @@
 """What a person does with the knowledge base, over Flask's own client; and what is stored, counted on disk."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from contextlib import closing

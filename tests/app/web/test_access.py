@@ -1,7 +1,5 @@
 """Who may do what: two owners and a stranger, every route, ids of the other, under each value of ACCESS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """What an administrator does by the API: keys, the check, and the settings without their secrets."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 

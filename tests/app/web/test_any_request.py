@@ -1,7 +1,5 @@
 """Whatever is sent to whatever route: an answer that says what is wrong, never a 500 (REPORT_CHAT_REQUESTS=5000)."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

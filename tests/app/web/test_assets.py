@@ -1,7 +1,5 @@
 """The page's files: kept for good under an address with their version, compressed for whoever takes that."""
 
-from __future__ import annotations
-
 import gzip
 import re
 

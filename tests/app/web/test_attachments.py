@@ -1,7 +1,5 @@
 """A file, a page or a text that comes with one question: answered from, cited, and gone (R-A1, R-A2, R-A3)."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import json

@@ -1,8 +1,6 @@
 """nginx and Caddy with the configuration of docs/examples/proxies, in front of the application: over TLS, with a
 certificate of our own."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

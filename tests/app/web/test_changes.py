@@ -1,7 +1,5 @@
 """What changed when a report arrived: in the API, the feed and the page, and for whom."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 from xml.etree.ElementTree import fromstring

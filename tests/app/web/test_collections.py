@@ -1,7 +1,5 @@
 """Knowledge collections over HTTP: what there is, and a question within some of them (R-D7, R-C5)."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path

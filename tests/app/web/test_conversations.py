@@ -1,7 +1,5 @@
 """Conversations found again: whose they are, in which order; renamed, taken back, exported, shared, cut."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from typing import Any

@@ -1,7 +1,5 @@
 """A client that goes: its question is stopped, whichever server serves it and whatever it is waiting for."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """The knowledge base over HTTP (R-E7): list, look inside, change, delete, read again."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a client sees when something is wrong: one shape, the right status, never a stack trace."""
 
-from __future__ import annotations
-
 import logging
 import re
 

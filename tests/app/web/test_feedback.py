@@ -1,7 +1,5 @@
 """What people think of answers: given, changed, taken back, kept beside the question; what its operator sees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

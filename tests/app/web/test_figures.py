@@ -1,7 +1,5 @@
 """Figures as data: with an answer, and of all editions by country, indicator and year."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable

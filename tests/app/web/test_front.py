@@ -1,7 +1,5 @@
 """The server under slow clients: they hold no thread, and neither does a stream; and what the application is handed."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """Background ingestion over HTTP: several files as one job, each with its own end; cancel, retry, web pages, a kill."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

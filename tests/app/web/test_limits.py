@@ -1,7 +1,5 @@
 """Shares of requests and questions, of two servers over one database."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

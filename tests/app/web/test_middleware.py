@@ -1,7 +1,5 @@
 """Another site's page changes nothing: a form with a file needs no preflight, so the server itself has to refuse."""
 
-from __future__ import annotations
-
 import pytest
 from flask.testing import FlaskClient
 

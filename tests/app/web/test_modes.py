@@ -1,7 +1,5 @@
 """The ways to answer over HTTP: which one a request has, what it tells of its steps, and what needs a model."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What the server says of itself: `/health`, `/ready`, `/metrics` and `/api/usage` (R-C7)."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

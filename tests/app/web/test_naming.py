@@ -1,7 +1,5 @@
 """A name that is there already: asked where it may be replaced, kept apart where it is somebody else's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """OpenAI's own SDK against the application on a real socket."""
 
-from __future__ import annotations
-
 import base64
 import html
 import http.client

@@ -1,8 +1,6 @@
 """The description of the API is complete, and the running server keeps to it: a small part, always the same, of
 `python -m benchmarks contract`."""
 
-from __future__ import annotations
-
 import json
 import re
 import urllib.request

@@ -1,7 +1,5 @@
 """What a request asks of the database: a bounded number of operations, whatever the question and the library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """What a report was read from: its file, byte for byte or shown, and the text that was read of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.request import urlopen
 

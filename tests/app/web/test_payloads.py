@@ -1,7 +1,5 @@
 """Client JSON never becomes a query: every wrong field is a 400 that names it (DESIGN, Trust)."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

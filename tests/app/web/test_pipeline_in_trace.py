@@ -1,7 +1,5 @@
 """What MongoDB's search engine was asked stands in the trace, wherever a trace is shown, and on the command line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A preset named in a request: its query-time figures, for this question only (R-P)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """POST /query, field by field as docs/api.md has it (R-D8)."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

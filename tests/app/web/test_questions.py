@@ -1,7 +1,5 @@
 """Around a question: what it would add to the scope, and what can be asked after its answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

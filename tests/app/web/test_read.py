@@ -1,7 +1,5 @@
 """The endpoints that only read: search, reports, facets, one passage."""
 
-from __future__ import annotations
-
 import pytest
 from flask.testing import FlaskClient
 

@@ -1,7 +1,5 @@
 """What a form may hold: everything wrong is refused by name, before anything is stored. How a table is sent back."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """An answer that outlives its connection: resumed by another process over the same database, stopped from there."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

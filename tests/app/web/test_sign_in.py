@@ -1,7 +1,5 @@
 """People who sign in: by headers of a trusted proxy, and what their groups let them see and do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The first moments of a server, and what runs beside its requests."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from types import SimpleNamespace

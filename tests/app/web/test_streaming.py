@@ -1,7 +1,5 @@
 """POST /api/chat over real sockets: `serve` in front, an OpenAI-compatible server behind."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 from dataclasses import replace

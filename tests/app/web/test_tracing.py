@@ -1,7 +1,5 @@
 """Traces: a span for each request, its steps below it, under the caller's; off by default."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from opentelemetry.sdk.trace import TracerProvider

@@ -1,7 +1,5 @@
 """A sentence that its sources do not bear is marked in the API and on the page (beyond the seeds, 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
