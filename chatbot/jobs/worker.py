@@ -269,7 +269,7 @@ class Originals:
         """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB; ``also`` as `fetch`. Raises LoadError."""
         rules = ANYWHERE if self.settings.fetch_private_urls else PUBLIC
         limit = self.settings.max_upload_mb * 1024 * 1024
-        return fetch(url, folder, rules=rules, cancel=cancel, max_bytes=limit, also=also).path
+        return fetch(url, folder, rules=rules, cancel=cancel, max_bytes=limit, also=also)
 
     def job_file(self, record: DocumentRecord) -> IngestionFile | None:
         """Return what a job needs to ingest a document again; None when its original is not available."""

@@ -7,10 +7,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path, PurePosixPath
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, unquote, urljoin
 
 from ...domain.errors import LoadError
 from ...domain.request import Cancellation
@@ -61,15 +60,6 @@ _RESERVED = frozenset('/\\:*?"<>|%')
 _STEM_BYTES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A fetched page. ``url``: its address after redirects; ``name``: its file name for people."""
-
-    path: Path
-    url: str
-    name: str
-
-
 def fetch(
     url: str,
     folder: Path,
@@ -79,10 +69,10 @@ def fetch(
     max_bytes: int = MAX_BYTES,
     seconds: float = 30.0,
     also: Mapping[str, str] = READABLE,
-) -> Fetched:
-    """Download ``url`` into ``folder``, which must exist, in ``seconds`` for all redirects together. ``also``: suffixes
-    by media type of what the caller reads besides documents. Raises LoadError: it was refused, failed or was cancelled;
-    then nothing is left in ``folder``."""
+) -> Path:
+    """Download ``url`` into ``folder``, which must exist, in ``seconds`` for all redirects together, and return the
+    file. ``also``: suffixes by media type of what the caller reads besides documents. Raises LoadError: it was refused,
+    failed or was cancelled; then nothing is left in ``folder``."""
     deadline = Deadline(seconds, cancel)
     current = url = url.strip()
     try:
@@ -91,9 +81,9 @@ def fetch(
             with request_page(target, rules, deadline, max_bytes) as response:
                 location = response.redirect_location
                 if location is None:
-                    return _saved(response, target.url, folder, max_bytes, also)
+                    return _saved(response, target, folder, max_bytes, {**READABLE, **also})
             try:
-                current = urljoin(target.url, location)
+                current = urljoin(target.geturl(), location)
             except ValueError as error:
                 raise FetchProblem("it redirects to an invalid address. Use the one the browser ends at.") from error
             encrypted, target = target.scheme == "https", parse_url(current, rules.ports)
@@ -105,10 +95,9 @@ def fetch(
         raise LoadError(f"{url_for_message(url)}:{redirected} {problem}") from problem
 
 
-def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int, also: Mapping[str, str]) -> Fetched:
+def _saved(response: PageResponse, url: SplitResult, folder: Path, max_bytes: int, types: Mapping[str, str]) -> Path:
     response.check()
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    stem, suffix = _file_name(response.headers, kind, url, {**READABLE, **also})
+    stem, suffix = _file_name(response.headers, url, types)
     try:
         for number in count(1):  # an existing file, also of a parallel fetch, is left alone
             path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
@@ -125,19 +114,20 @@ def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int, also:
             raise
     except OSError as error:  # of the file: the network's errors are FetchProblems
         raise FetchProblem(f"it cannot be stored here: {error.strerror}.") from error
-    return Fetched(path, url, f"{stem}{suffix}")
+    return path
 
 
-def _file_name(headers: Mapping[str, str], kind: str, url: str, types: Mapping[str, str]) -> tuple[str, str]:
-    """Return a stem that is safe on any file system (at most 100 bytes), and the suffix of the media type ``kind``.
-    Raises FetchProblem: no loader reads this type."""
-    disposition, parts = headers.get("content-disposition", ""), urlsplit(url)
+def _file_name(headers: Mapping[str, str], url: SplitResult, types: Mapping[str, str]) -> tuple[str, str]:
+    """Return a stem that is safe on any file system (at most 100 bytes), and the suffix of the media type. Raises
+    FetchProblem: no loader reads this type."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    disposition = headers.get("content-disposition", "")
     if extended := _EXTENDED_NAME.search(disposition):
         name = unquote(extended[1])
     else:
         plain = _PLAIN_NAME.search(disposition)
         name = (plain[1] or plain[2] or "") if plain else ""
-    name = name or unquote(PurePosixPath(parts.path).name) or parts.hostname or ""
+    name = name or unquote(PurePosixPath(url.path).name) or url.hostname or ""
     named = PurePosixPath(name.lower()).suffix
     named = _SUFFIX_ALIASES.get(named, named)
     # Raw files of any text format are often served as plain text.

@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 import httpcore2
 import idna
@@ -120,16 +120,16 @@ class Rules:
     permitted: Callable[[str], bool] = is_public
     ports: frozenset[int] | None = WEB_PORTS
 
-    def addresses(self, target: Target) -> list[str]:
+    def addresses(self, host: str, port: int) -> list[str]:
         """Look the host up, once. Every address must be permitted, not only the one that is used. Raises
         FetchProblem: one is not permitted, or there is none. OSError, UnicodeError: the lookup failed."""
-        addresses = self.resolve(target.host, target.port)
+        addresses = self.resolve(host, port)
         if not addresses:
-            raise FetchProblem(f"the host {target.host} has no address. Check the spelling.")
+            raise FetchProblem(f"the host {host} has no address. Check the spelling.")
         # An IPv6 address may carry the name of a network card.
         if not all(self.permitted(address.partition("%")[0]) for address in addresses):
             raise FetchProblem(
-                f"the host {target.host} is not on the public Internet. Only public pages are fetched: "
+                f"the host {host} is not on the public Internet. Only public pages are fetched: "
                 "download the file and add that."
             )
         return addresses
@@ -140,29 +140,9 @@ ANYWHERE = Rules(permitted=lambda address: True, ports=None)
 """No limits on addresses and ports."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One request: ``host`` in ASCII without brackets, ``path`` with the query, percent-encoded."""
-
-    scheme: str
-    host: str
-    port: int
-    path: str
-
-    @property
-    def authority(self) -> str:
-        """Host and port as the Host header has them; the scheme's default port is left out."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
-
-    @property
-    def url(self) -> str:
-        """The address as a browser would show it, without a fragment."""
-        return f"{self.scheme}://{self.authority}{self.path}"
-
-
-def parse_url(url: str, ports: frozenset[int] | None) -> Target:
-    """Parse an address. Raises FetchProblem: it is invalid or not permitted."""
+def parse_url(url: str, ports: frozenset[int] | None) -> SplitResult:
+    """Return an address as it is requested: in ASCII, percent-encoded, without the scheme's default port and without a
+    fragment. Raises FetchProblem: it is invalid or not permitted."""
     if len(url) > MAX_URL:
         raise FetchProblem(f"the address is longer than {MAX_URL:,} characters. Use a shorter one.")
     if _UNPRINTABLE.search(url):
@@ -191,8 +171,10 @@ def parse_url(url: str, ports: frozenset[int] | None) -> Target:
     if ports is not None and port not in ports:
         valid = ", ".join(map(str, sorted(ports)))
         raise FetchProblem(f"port {port} is not fetched from, only {valid}. Download the file and add that.")
-    query = f"?{quote(parts.query, safe=_IN_REQUEST)}" if parts.query else ""
-    return Target(parts.scheme, host, port, quote(parts.path or "/", safe=_IN_REQUEST) + query)
+    authority = f"[{host}]" if ":" in host else host
+    authority += "" if port == _DEFAULT_PORTS[parts.scheme] else f":{port}"
+    path, query = (quote(part, safe=_IN_REQUEST) for part in (parts.path or "/", parts.query))
+    return SplitResult(parts.scheme, authority, path, query, "")
 
 
 def url_for_message(url: str) -> str:
@@ -223,45 +205,44 @@ class Deadline:
             raise FetchProblem(f"{late}. Try again later, or download the file and add that.")
 
 
+@dataclass(eq=False)
 class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
     """The network and the one connection of a request: to a permitted address, within a deadline and ``max_bytes``.
     No wait is longer than a tick, so the end of the time and a cancellation are noticed in any state."""
 
-    def __init__(self, target: Target, rules: Rules, deadline: Deadline, max_bytes: int) -> None:
-        self._target = target
-        self._rules = rules
-        self._deadline = deadline
-        self._max_bytes = max_bytes
-        self._stream = httpcore2.NetworkStream()
-        self.received = 0
-        """Bytes, headers and framing included."""
-        self.ended = False
-        """Return whether the server has closed the connection."""
+    rules: Rules
+    deadline: Deadline
+    max_bytes: int
+    stream: httpcore2.NetworkStream = field(default_factory=httpcore2.NetworkStream)
+    received: int = 0
+    """Bytes, headers and framing included."""
+    ended: bool = False
+    """True once the server has closed the connection."""
 
     def connect_tcp(self, host: str, port: int, *_: Any, **options: Any) -> CheckedNetwork:
         """Connect to the first address that accepts. Raises FetchProblem, OSError, UnicodeError, httpcore2's errors."""
 
         def connect() -> httpcore2.NetworkStream:
-            addresses = self._rules.addresses(self._target)
+            addresses = self.rules.addresses(host, port)
             for left in range(len(addresses), 0, -1):
-                self._deadline.check()
+                self.deadline.check()
                 try:
-                    seconds = self._deadline.remaining / left
+                    seconds = self.deadline.remaining / left
                     return httpcore2.SyncBackend().connect_tcp(addresses[-left], port, seconds)
                 except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                     if left == 1:
                         raise
             raise AssertionError("Rules.addresses returns at least one")
 
-        self._stream = self._interruptible(connect)
+        self.stream = self._interruptible(connect)
         return self
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> CheckedNetwork:
         """Encrypt the connection. Raises FetchProblem and httpcore2's errors."""
-        stream, seconds = self._stream, max(self._deadline.remaining, TICK)
-        self._stream = self._interruptible(lambda: stream.start_tls(ssl_context, server_hostname, seconds))
+        stream, seconds = self.stream, max(self.deadline.remaining, TICK)
+        self.stream = self._interruptible(lambda: stream.start_tls(ssl_context, server_hostname, seconds))
         return self
 
     def _interruptible(self, open_stream: Callable[[], httpcore2.NetworkStream]) -> httpcore2.NetworkStream:
@@ -278,7 +259,7 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
         try:
             while not opening.done():
                 wait([opening], TICK)
-                self._deadline.check()
+                self.deadline.check()
         except FetchProblem:
             opening.add_done_callback(lambda done: None if done.exception() else done.result().close())
             raise
@@ -287,23 +268,23 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Return the bytes that have arrived, b"" at the end. Raises FetchProblem."""
         while True:
-            self._deadline.check()
+            self.deadline.check()
             try:
-                data = self._stream.read(max_bytes, TICK)
+                data = self.stream.read(max_bytes, TICK)
             except httpcore2.ReadTimeout:
                 continue
             self.received += len(data)
-            if self.received > self._max_bytes:
+            if self.received > self.max_bytes:
                 raise FetchProblem("the server sends more than it may. Download the file and add that.")
             self.ended = not data
             return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send the request: it fits into the connection's empty buffer, so this never waits."""
-        self._stream.write(buffer, max(self._deadline.remaining, TICK))
+        self.stream.write(buffer, max(self.deadline.remaining, TICK))
 
     def close(self) -> None:
-        self._stream.close()
+        self.stream.close()
 
 
 class PageResponse:
@@ -351,17 +332,18 @@ class PageResponse:
 
 
 @contextmanager
-def request_page(target: Target, rules: Rules, deadline: Deadline, max_bytes: int) -> Iterator[PageResponse]:
+def request_page(target: SplitResult, rules: Rules, deadline: Deadline, max_bytes: int) -> Iterator[PageResponse]:
     """Send a GET request; the response is valid within the ``with``. Raises FetchProblem. The operating system's
     certificate authorities decide; OpenSSL takes a company's own from SSL_CERT_FILE."""
-    url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
-    request = httpcore2.Request("GET", url, headers=[("Host", target.authority), *_HEADERS])
-    network = CheckedNetwork(target, rules, deadline, max_bytes + max_bytes // 4 + _FRAMING)
+    host, path = target.hostname or "", "?".join(filter(None, (target.path, target.query)))
+    url = httpcore2.URL(scheme=target.scheme, host=host, port=target.port, target=path)
+    request = httpcore2.Request("GET", url, headers=[("Host", target.netloc), *_HEADERS])
+    network = CheckedNetwork(rules, deadline, max_bytes + max_bytes // 4 + _FRAMING)
     context = ssl.create_default_context() if target.scheme == "https" else None
     connection = httpcore2.HTTPConnection(url.origin, ssl_context=context, network_backend=network)
     try:
         is_broken = lambda: network.ended and not network.received  # noqa: E731
-        with _network_errors_as_problems(target.host, is_broken=is_broken):
+        with _network_errors_as_problems(host, is_broken=is_broken):
             response = PageResponse(connection.handle_request(request), network)
         yield response
     finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.domain.errors import LoadError
-from chatbot.library.fetching import Fetched, fetch
+from chatbot.library.fetching import fetch
 from chatbot.library.fetching.transport import ANYWHERE, Resolve, Rules, is_public, resolve_host
 
 PUBLIC = "93.184.215.14"
@@ -46,7 +46,7 @@ def refused_here(folder: Path, url: str, **options: object) -> str:
     return refused(folder, url, ANYWHERE, **options)
 
 
-def fetch_as_public(url: str, folder: Path) -> Fetched:
+def fetch_as_public(url: str, folder: Path) -> Path:
     """Only the test server's own address counts as public besides those that are."""
     rules = Rules(permitted=lambda address: address == HERE or is_public(address), ports=None)
     return fetch(url, folder, rules=rules, seconds=5.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.domain.errors import LoadError
-from chatbot.library.fetching import Fetched, fetch
+from chatbot.library.fetching import fetch
 from chatbot.library.fetching.transport import ANYWHERE
 from tests.data import cases
 from tests.fakes.web_server import Page, WebServer
@@ -17,7 +17,7 @@ CASES = cases(__file__)
 OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
-def fetched(server: WebServer, folder: Path, page: Page, path: str = "/a") -> Fetched:
+def fetched(server: WebServer, folder: Path, page: Page, path: str = "/a") -> Path:
     server.pages[path] = page
     return fetch(server.url(path), folder, rules=ANYWHERE)
 
@@ -34,8 +34,7 @@ def fetched(server: WebServer, folder: Path, page: Page, path: str = "/a") -> Fe
 def test_the_type_gives_the_suffix(
     path: str, content_type: str | None, name: str, server: WebServer, tmp_path: Path
 ) -> None:
-    found = fetched(server, tmp_path, Page(b"x", content_type), path)
-    assert (found.path.name, found.name) == (name, name)
+    assert fetched(server, tmp_path, Page(b"x", content_type), path).name == name
 
 
 @pytest.mark.parametrize(("path", "content_type", "said"), CASES["other_types_are_refused_with_those_that_are_read"])
@@ -53,8 +52,7 @@ def test_other_types_are_refused_with_those_that_are_read(
 def test_names_stay_in_the_folder(disposition: str, name: str, server: WebServer, tmp_path: Path) -> None:
     headers = {"Content-Disposition": disposition}
     found = fetched(server, tmp_path, Page(b"x", "application/pdf", headers=headers))
-    assert found.name == name
-    assert found.path == tmp_path / name
+    assert found == tmp_path / name
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
@@ -62,7 +60,7 @@ def test_names_stay_in_the_folder(disposition: str, name: str, server: WebServer
 def test_a_long_name_is_cut_between_characters(letter: str, server: WebServer, tmp_path: Path) -> None:
     found = fetched(server, tmp_path, Page(b"x"), "/" + letter * 150)
     assert len(found.name.encode()) <= 105
-    assert len(set(found.path.stem)) == 1
+    assert len(set(found.stem)) == 1
 
 
 @pytest.mark.parametrize(
@@ -80,7 +78,7 @@ def test_a_text_whose_encoding_only_the_header_tells(
     charset: str, data: bytes, text: str, server: WebServer, tmp_path: Path
 ) -> None:
     found = fetched(server, tmp_path, Page(data, f"text/plain; charset={charset}"))
-    assert found.path.read_text(encoding="utf-8-sig") == text
+    assert found.read_text(encoding="utf-8-sig") == text
 
 
 @pytest.mark.parametrize(
@@ -94,4 +92,4 @@ def test_a_text_whose_encoding_only_the_header_tells(
     ids=str,
 )
 def test_other_bytes_stay_as_they_came(content_type: str, data: bytes, server: WebServer, tmp_path: Path) -> None:
-    assert fetched(server, tmp_path, Page(data, content_type)).path.read_bytes() == data
+    assert fetched(server, tmp_path, Page(data, content_type)).read_bytes() == data
