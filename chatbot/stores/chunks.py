@@ -5,11 +5,11 @@ this one look alike. A returned chunk never carries its embedding."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
+from dataclasses import dataclass, fields
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,28 +19,51 @@ from ..database.core import Collection, Database, Json
 from ..database.repositories.corpus import CorpusChanges
 from ..domain import NO_VALUE, Chunk, Match, Matrix, Scope, Vector
 from ..domain.errors import EmbedderMismatchError, SearchEngineError
+from ..language import analyzer
+from .keywords import Bm25
 
 NEAR, NEIGHBOURS = 4, 12
 """Chunks on each side that are read for the surroundings of one: at first, and where these are all within."""
 
 
-class MongoChunks:
+@dataclass(kw_only=True, eq=False)
+class BuiltStore:
+    """What every store is built from. ``slot`` holds the vectors, which have so many ``dimensions``."""
+
+    expected: ClassVar[str]
+    """Ends the message about a vector of another model, after "has 2 dimensions, "."""
+    settings: Settings
+    database: Database
+    changes: CorpusChanges
+    dimensions: int
+    slot: str = ""
+
+    def __post_init__(self) -> None:
+        self._names = tuple(dict.fromkeys(self.settings.chunk_collections))
+        self._fields = self.settings.filter_fields
+        self._embedding_field = forms.embedding_field(self.slot)
+        self._terms_of = analyzer(self.settings.language).terms
+        self._bm25 = Bm25(self.settings.bm25_k1, self.settings.bm25_b)
+
+    def _check(self, vector: Vector) -> Vector:
+        """Return a question's vector as float32. Raises EmbedderMismatchError: the vector is of another model;
+        SearchEngineError: it is all zeros or not finite."""
+        self._check_length(vector, "question")
+        if not np.all(np.isfinite(vector)) or not np.any(vector):
+            raise no_direction()
+        return np.asarray(vector, dtype=np.float32)
+
+    def _check_length(self, vector: Vector, what: str) -> None:
+        if len(vector) != self.dimensions:
+            expected = self.expected.format(dimensions=self.dimensions)
+            raise EmbedderMismatchError(f"The embedding of the {what} has {len(vector)} dimensions, {expected}")
+
+
+class MongoChunks(BuiltStore):
     """Chunks in the knowledge collections. Base of the stores that search these collections."""
 
-    def __init__(
-        self, *, settings: Settings, database: Database, changes: CorpusChanges, dimensions: int, slot: str = ""
-    ) -> None:
-        """``slot`` holds the vectors, which have so many ``dimensions``."""
-        self._settings = settings
-        self._database = database
-        self._changes = changes
-        self._dimensions = dimensions
-        self._names = tuple(dict.fromkeys(settings.chunk_collections))
-        self._fields = settings.filter_fields
-        self._embedding_field = forms.embedding_field(slot)
-
     def _collections(self) -> list[Collection]:
-        return [self._database[name] for name in self._names]
+        return [self.database[name] for name in self._names]
 
     def prepare(self) -> None:
         """Do nothing: the services create ordinary indexes, `index create` the search indexes."""
@@ -52,31 +75,31 @@ class MongoChunks:
             name = chunk.collection or self._names[0]
             row = chunk_to_json(chunk, self._fields)
             if np.any(vector):  # no index takes zeros, which have no direction
-                row[self._embedding_field] = self._database.encode_vector(vector)
+                row[self._embedding_field] = self.database.encode_vector(vector)
             by_collection.setdefault(name, []).append(row)
         in_place = False
         for name, rows in by_collection.items():
             ids = {"_id": {"$in": list(map(itemgetter("_id"), rows))}}
-            in_place = in_place or self._database[name].find_one(ids, {"_id": 1}) is not None
-            self._database[name].replace_many(rows)
+            in_place = in_place or self.database[name].find_one(ids, {"_id": 1}) is not None
+            self.database[name].replace_many(rows)
         if chunks:
-            self._changes.record({chunk.document_id for chunk in chunks}, in_place=in_place)
+            self.changes.record({chunk.document_id for chunk in chunks}, in_place=in_place)
 
     def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
         """Delete also the rows that do not name their report, where it is one of an older system."""
         kept, deleted = set(keep), 0
         for collection in self._collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
-            each = forms.id_forms([document_id], embedded=self._database.embedded)
+            each = forms.id_forms([document_id], embedded=self.database.embedded)
             both = {"document_id": {"$in": [*each, f"{forms.RETIRED_PREFIX}{document_id}"]}}
             ids = [row["_id"] for row in collection.find(both, {"_id": 1})]
             if document_id.startswith(forms.OLDER_PREFIX):
-                older = collection.find(forms.unregistered(embedded=self._database.embedded), forms.NAMING)
+                older = collection.find(forms.unregistered(embedded=self.database.embedded), forms.NAMING)
                 ids += [row["_id"] for row in older if forms.document_id_of(row) == document_id]
             if doomed := [id for id in ids if id not in kept]:
                 deleted += collection.delete_many({"_id": {"$in": doomed}})
         if deleted:
-            self._changes.record([document_id])
+            self.changes.record([document_id])
         return deleted
 
     def get(self, chunk_ids: Sequence[str], collections: Iterable[Collection] | None = None) -> list[Chunk]:
@@ -89,7 +112,7 @@ class MongoChunks:
 
     def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
         """Return the chunks with these ids that this collection has, by id."""
-        ids = forms.id_forms(chunk_ids, embedded=self._database.embedded)
+        ids = forms.id_forms(chunk_ids, embedded=self.database.embedded)
         rows = collection.find({"_id": {"$in": ids}}, forms.WITHOUT_EMBEDDING)
         return {forms.id_text(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}
 
@@ -98,7 +121,7 @@ class MongoChunks:
         chunks: list[Chunk] = []
         vectors: list[Vector] = []
         for collection in self._collections():
-            for row in collection.find(forms.of_document(document_id, embedded=self._database.embedded)):
+            for row in collection.find(forms.of_document(document_id, embedded=self.database.embedded)):
                 # All of one model, which need not be the configured one: figures and deletions need the others, too.
                 dimensions = vectors[0].size if vectors else None
                 if (vector := forms.usable_vector(row.get(self._embedding_field), dimensions)) is not None:
@@ -109,7 +132,7 @@ class MongoChunks:
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
         """Look up the neighbours by their ids, once in each collection that has some of the chunks."""
         names = dict.fromkeys(chunk.collection for chunk in chunks)
-        collections = [self._database[name] for name in self._names if name in names]
+        collections = [self.database[name] for name in self._names if name in names]
         return read_surroundings(chunks, margin, lambda ids: self.get(ids, collections))
 
     def count(self, scope: Scope) -> int:
@@ -167,7 +190,7 @@ ROW_NAMES = {
 }
 """Seed 003's names for the fields of a chunk; the others are stored under their own."""
 TEXTS, PLACES = ("title", "text", "section", "description", "url"), ("ordinal", "start", "end")
-STORED = [part.name for part in dataclasses.fields(Chunk) if part.name not in {"metadata", "collection"}]
+STORED = [part.name for part in fields(Chunk) if part.name not in {"metadata", "collection"}]
 
 
 def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
@@ -199,16 +222,6 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
 def best_matches(matches: Iterable[Match], top_k: int | None = None) -> list[Match]:
     """Return the ``top_k`` best (None = all), ties by id."""
     return sorted(matches, key=lambda match: (-match.score, match.chunk_id))[:top_k]
-
-
-def check_query(vector: Vector, dimensions: int, expected: str) -> Vector:
-    """Return a question's vector as float32; ``expected`` ends the message where it has other ``dimensions``. Raises
-    EmbedderMismatchError: the vector is of another model; SearchEngineError: it is all zeros or not finite."""
-    if len(vector) != dimensions:
-        raise EmbedderMismatchError(f"The embedding of the question has {len(vector)} dimensions, {expected}")
-    if not np.all(np.isfinite(vector)) or not np.any(vector):
-        raise no_direction()
-    return np.asarray(vector, dtype=np.float32)
 
 
 def no_direction() -> SearchEngineError:

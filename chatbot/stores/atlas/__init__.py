@@ -7,19 +7,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from ...config.settings import Settings
-from ...database.core import CommandError, Database, Json
-from ...database.repositories.corpus import CorpusChanges
+from ...database.core import CommandError, Json
 from ...database.rows import id_forms, id_text, usable_vector
 from ...domain import Chunk, Match, Scope, Vector
 from ...domain.documents import to_score
 from .. import StoreTraits
-from ..chunks import MongoChunks, best_matches, check_query
+from ..chunks import MongoChunks, best_matches
 from .collection import IndexedCollection, SentPipelines
 from .errors import OVERLOADED, explain, is_away, no_reranking
 from .indexes import IndexHealth, index_plans, index_status
@@ -30,36 +29,25 @@ T = TypeVar("T")
 Hybrid = tuple[list[Match], list[Match]]
 
 
+@dataclass(kw_only=True, eq=False)
 class AtlasStore(MongoChunks):
     """Implements `protocols.Store` on MongoDB collections with a vector index, and a text index where there is room.
     MONGODB_TIMEOUT bounds one search on the server. It is a `LateStore`: the engine follows writes on its own."""
 
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        database: Database,
-        changes: CorpusChanges,
-        dimensions: int,
-        slot: str = "",
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
-        planned = index_plans(settings, {slot: dimensions}, database=database)
-        plans = {(plan.collection, plan.kind): plan for plan in planned}
-        self._max_time_ms = int(settings.mongodb_timeout * 1000)
+    expected = (
+        "the collections are set up for {dimensions}: use the model they were written with, or embed the reports again."
+    )
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        planned = index_plans(self.settings, {self.slot: self.dimensions}, database=self.database)
+        health = {(plan.collection, plan.kind): IndexHealth(self.database, plan, self.clock) for plan in planned}
+        self._max_time_ms = int(self.settings.mongodb_timeout * 1000)
         self._trace = SentPipelines()
+        shared = (self._embedding_field, self.dimensions, self._max_time_ms, self._trace, self.clock)
         self._indexed = [
-            IndexedCollection(
-                database[name],
-                IndexHealth(database, plans[name, "vectorSearch"], clock),
-                IndexHealth(database, plans[name, "search"], clock),
-                self._embedding_field,
-                dimensions,
-                self._max_time_ms,
-                self._trace,
-                clock,
-            )
+            IndexedCollection(self.database[name], health[name, "vectorSearch"], health[name, "search"], *shared)
             for name in self._names
         ]
         self._rank_fusion: bool | None = None
@@ -79,7 +67,7 @@ class AtlasStore(MongoChunks):
             SearchEngineError: no collection has a text index that answers; where one has, the others are left out."""
         matches = self._best(self._each(scope, lambda one: one.worded(query, top_k, scope)), top_k)
         failures = [failure for one in self._inside(scope) if (failure := one.texts.known_failure())]
-        others = (index_status(self._database, one.texts.target) for one in self._indexed)
+        others = (index_status(self.database, one.texts.target) for one in self._indexed)
         if failures and not matches and not any(other.queryable for other in others):
             raise failures[0]
         return matches
@@ -122,12 +110,12 @@ class AtlasStore(MongoChunks):
             self._trace.sent = sent  # in the thread that runs it
             return one, search(one)
 
-        return self._database.at_once([partial(run, one) for one in inside])
+        return self.database.at_once([partial(run, one) for one in inside])
 
     def _has_rank_fusion(self) -> bool:
         """Return whether the server has `$rankFusion`; it is asked once."""
         if self._rank_fusion is None:
-            self._rank_fusion = probe_search(self._database, self._names[:2][-1]).rank_fusion
+            self._rank_fusion = probe_search(self.database, self._names[:2][-1]).rank_fusion
         return self._rank_fusion
 
     def without_keywords(self, scope: Scope) -> list[str]:
@@ -150,8 +138,8 @@ class AtlasStore(MongoChunks):
         for name in dict.fromkeys(chunk.collection for chunk in chunks) if chunks else self._names[:1]:
             ids = id_forms(chunk.id for chunk in chunks if chunk.collection == name)
             try:
-                pipeline = rerank_pipeline(query, ids, self._settings.rerank_model or "")
-                rows = self._database[name].search(pipeline, max_time_ms=self._max_time_ms)
+                pipeline = rerank_pipeline(query, ids, self.settings.rerank_model or "")
+                rows = self.database[name].search(pipeline, max_time_ms=self._max_time_ms)
             except CommandError as error:
                 raise no_reranking(error) from error
             scores |= {id_text(row["_id"]): float(row["score"]) for row in rows}
@@ -170,14 +158,14 @@ class AtlasStore(MongoChunks):
         scores: dict[str, float] = {}
         for collection in self._collections() if chunk_ids else ():
             for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, {field: 1}):
-                stored = usable_vector(row.get(field), self._dimensions)
+                stored = usable_vector(row.get(field), self.dimensions)
                 if stored is not None:
                     scores[id_text(row["_id"])] = to_score(float(_unit(stored) @ unit))
         return scores
 
     def ping(self) -> str:
         """Check that each collection with documents has a vector index that answers; name those without keywords."""
-        answer = self._database.ping()
+        answer = self.database.ping()
         for one in self._indexed:
             if failure := one.vectors.failure():
                 raise failure
@@ -196,14 +184,6 @@ class AtlasStore(MongoChunks):
                 for row in answer
             ),
             top_k,
-        )
-
-    def _check(self, vector: Vector) -> Vector:
-        return check_query(
-            vector,
-            self._dimensions,
-            f"the collections are set up for {self._dimensions}: use the model they were written with, or embed the "
-            "reports again.",
         )
 
 

@@ -15,17 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...config.settings import Settings
 from ...database import rows as forms
-from ...database.core import Collection, Database, Json
-from ...database.repositories.corpus import CorpusChanges
-from ...database.rows import OLDER_PREFIX
+from ...database.core import Collection, Json
 from ...domain import Chunk, Match, Scope, Vector
-from ...domain.errors import EmbedderMismatchError
-from ...language import analyzer
 from .. import StoreTraits
 from ..chunks import MongoChunks
-from ..keywords import Bm25
 from .index import ChunkIndex, Segment
 from .rows import Rows, read_rows, stored_ids
 from .snapshot import Key, Snapshot, only_one, read_snapshot, write_snapshot
@@ -43,13 +37,11 @@ MAX_KEPT_PASSAGES = 10_000
 class FaissStore(MongoChunks):
     """Exact in small scopes; filters are masks applied before the search, so a filter never shortens a result."""
 
-    def __init__(
-        self, *, settings: Settings, database: Database, changes: CorpusChanges, dimensions: int, slot: str = ""
-    ) -> None:
-        super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
-        self._language = settings.language
-        self._bm25 = Bm25(settings.bm25_k1, settings.bm25_b)
-        self._snapshot = settings.data_dir / f"index{slot}"
+    expected = "the index has {dimensions}."
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._snapshot = self.settings.data_dir / f"index{self.slot}"
         self._state = Snapshot(ChunkIndex())
         self._corpus = ""
         self._unsaved_rows = 0
@@ -61,9 +53,9 @@ class FaissStore(MongoChunks):
 
     def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
         """Keep passages of the embedded file, which nobody else writes, until the change log moves."""
-        if not self._database.embedded:
+        if not self.database.embedded:
             return super()._read(chunk_ids, collection)
-        position, kept, name = self._changes.position(), self._kept, collection.name
+        position, kept, name = self.changes.position(), self._kept, collection.name
         if kept[0] != position or len(kept[1]) > MAX_KEPT_PASSAGES:
             kept = self._kept = (position, {})
         passages = kept[1]
@@ -76,16 +68,12 @@ class FaissStore(MongoChunks):
         self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""
-        if len(vector) != self._dimensions:
-            raise EmbedderMismatchError(
-                f"The embedding of the question has {len(vector)} dimensions, the index has {self._dimensions}."
-            )
+        self._check_length(vector, "question")
         unit = np.asarray(vector, dtype=np.float32) / max(float(np.linalg.norm(vector)), 1e-12)
         return self._fresh().vector_search(unit, top_k=top_k, scope=scope)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
-        terms = analyzer(self._language).terms(query)
-        return self._fresh().keyword_search(terms, top_k=top_k, scope=scope, bm25=self._bm25)
+        return self._fresh().keyword_search(self._terms_of(query), top_k=top_k, scope=scope, bm25=self._bm25)
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         return self._fresh().vector_scores(vector, chunk_ids) if chunk_ids else {}
@@ -121,10 +109,10 @@ class FaissStore(MongoChunks):
                 # Locked until it is written: others take it from there, which saves their memory and time.
                 turn.enter_context(only_one(self._snapshot))
                 self._adopt_snapshot()
-            epoch = self._changes.epoch()  # before the changes: one of its writes that is not among them is seen later
-            position, changed = self._changes.since(self._state.position)
+            epoch = self.changes.epoch()  # before the changes: one of its writes that is not among them is seen later
+            position, changed = self.changes.since(self._state.position)
             if changed is None and self._adopt_snapshot():  # of a process that is not so far behind
-                position, changed = self._changes.since(self._state.position)
+                position, changed = self.changes.since(self._state.position)
             if self._state.position < 0 or (changed is None and epoch != self._state.epoch):
                 self._load_all()
             elif changed:
@@ -145,23 +133,23 @@ class FaissStore(MongoChunks):
 
     def _marks(self) -> tuple[int, int]:
         """Return the marker and the position of the change log, which say whether anything was written."""
-        marker = 0 if self._database.embedded else sum(one.estimated_count() for one in self._collections())
-        return marker, self._changes.position()
+        marker = 0 if self.database.embedded else sum(one.estimated_count() for one in self._collections())
+        return marker, self.changes.position()
 
     def _load_all(self) -> None:
-        epoch, index = self._changes.epoch(), ChunkIndex()
+        epoch, index = self.changes.epoch(), ChunkIndex()
         self._state = replace(self._state, index=index.replace_documents(set(), self._read_rows(index)), epoch=epoch)
         self._unsaved_rows += len(self._state.index)
 
     def _load(self, documents: set[str], epoch: int) -> None:
         """Load the passages of documents whose ids are new. Where the ``epoch`` is another, some were changed in place,
         and all are loaded again."""
-        if any(document_id.startswith(OLDER_PREFIX) for document_id in documents):  # their rows do not name them
+        if any(document_id.startswith(forms.OLDER_PREFIX) for document_id in documents):  # their rows do not name them
             self._load_all()
             return
         index, gone = self._state.index, list[str]()
         # One query for each document: only equality uses the index on every database.
-        queries = [forms.of_document(id, embedded=self._database.embedded) for id in sorted(documents)]
+        queries = [forms.of_document(id, embedded=self.database.embedded) for id in sorted(documents)]
         if epoch == self._state.epoch:
             ids = (row["_id"] for query in queries for one in self._collections() for row in one.find(query, ID_ONLY))
             stored, indexed = {forms.id_text(id): id for id in ids}, index.ids_of(documents)
@@ -186,7 +174,7 @@ class FaissStore(MongoChunks):
 
     def _adopt_snapshot(self) -> bool:
         """Use the snapshot, if there is one that is newer than this index."""
-        self._corpus = self._changes.corpus_id()
+        self._corpus = self.changes.corpus_id()
         snapshot = read_snapshot(self._snapshot, self._key())
         if snapshot is None or snapshot.position <= self._state.position:
             return False
@@ -199,8 +187,8 @@ class FaissStore(MongoChunks):
             queries,
             fields=self._fields,
             embedding_field=self._embedding_field,
-            dimensions=self._dimensions,
-            terms_of=analyzer(self._language).terms,
+            dimensions=self.dimensions,
+            terms_of=self._terms_of,
             term_ids=index.term_ids,
         )
 
@@ -240,7 +228,7 @@ class FaissStore(MongoChunks):
                 self._state = replace(self._state, index=self._state.index.exchange(old, new))
 
     def _key(self) -> Key:
-        settings = (self._names, self._fields, self._embedding_field, self._dimensions, self._language)
+        settings = (self._names, self._fields, self._embedding_field, self.dimensions, self.settings.language)
         return (self._corpus, *settings)
 
 

@@ -25,16 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from ...config.settings import Settings
-from ...database.core import Database
-from ...database.repositories.corpus import CorpusChanges
-from ...database.rows import embedding_field
 from ...domain import Chunk, Match, Matrix, Scope, Vector
 from ...domain.documents import to_score
-from ...domain.errors import EmbedderMismatchError, SearchEngineError, SettingsError
-from ...language import analyzer
+from ...domain.errors import SearchEngineError, SettingsError
 from .. import StoreTraits
-from ..chunks import best_matches, check_query, read_surroundings
+from ..chunks import BuiltStore, best_matches, read_surroundings
 from ..keywords import POOL, Bm25, inverse_document_frequency, with_proximity
 from .connections import Connection, Connections, failure, know_vectors
 from .table import COLUMN_LIST, MAX_TERM_CHARACTERS, ChunkTable, clean, quote_term, to_chunk, to_row
@@ -165,32 +160,27 @@ class Statistics:
         return query, {**parameters, "norm": norm, "norm_per_term": norm_per_term, "any": any_term, "top_k": top_k}
 
 
-class PgvectorStore:
+class PgvectorStore(BuiltStore):
     """Implements `protocols.Store`. Connects, and creates table and indexes, at the first use. A chunk that names no
     collection belongs to the first one. MONGODB_TIMEOUT bounds each statement. Methods raise SearchEngineError where
-    PostgreSQL fails, EmbedderMismatchError where vectors have another size."""
+    PostgreSQL fails, EmbedderMismatchError where vectors have another size. The database is not used."""
 
-    def __init__(
-        self, *, settings: Settings, database: Database, changes: CorpusChanges, dimensions: int, slot: str = ""
-    ) -> None:
-        """``database`` is not used: the passages live in PostgreSQL. Raises SettingsError: POSTGRES_URI is not set."""
-        if settings.postgres_uri is None:
+    expected = (
+        "the table is set up for {dimensions}: use the model it was written with, or ingest the reports into another "
+        "database."
+    )
+
+    def __post_init__(self) -> None:
+        """Raises SettingsError: POSTGRES_URI is not set."""
+        super().__post_init__()
+        if self.settings.postgres_uri is None:
             raise SettingsError(
                 "VECTOR_SEARCH=pgvector needs POSTGRES_URI, e.g. postgresql://user:password@host/reports."
             )
-        self._timeout = settings.mongodb_timeout
-        uri, threads = settings.postgres_uri.get_secret_value(), settings.threads
+        self._timeout = self.settings.mongodb_timeout
+        uri, threads = self.settings.postgres_uri.get_secret_value(), self.settings.threads
         self._connections = Connections(uri, size=CONNECTIONS_PER_THREAD * threads, timeout=self._timeout)
-        self._table = ChunkTable(TABLE, embedding_field(slot), dimensions, settings.filter_fields)
-        self._expected = (
-            f"the table is set up for {dimensions}: use the model it was written with, or ingest the reports into "
-            "another database."
-        )
-        self._changes = changes
-        self._default_collection = settings.chunk_collections[0]
-        self._language = settings.language
-        self._terms_of = analyzer(settings.language).terms
-        self._bm25 = Bm25(settings.bm25_k1, settings.bm25_b)
+        self._table = ChunkTable(TABLE, self._embedding_field, self.dimensions, self._fields)
         self._prepared = False
         self._preparing = threading.Lock()
         self._statistics: Statistics | None = None
@@ -212,25 +202,22 @@ class PgvectorStore:
         """Write all chunks or none, in one transaction."""
         rows = []
         for chunk, vector in zip(chunks, vectors, strict=True):
-            if len(vector) != self._table.dimensions:
-                message = f"The embedding of the passage {chunk.id} has {len(vector)} dimensions, {self._expected}"
-                raise EmbedderMismatchError(message)
-            collection = chunk.collection or self._default_collection
-            terms = self._terms_of(chunk.search_text)
-            rows.append(to_row(chunk, terms, vector, collection=collection, language=self._language))
+            self._check_length(vector, f"passage {chunk.id}")
+            collection, terms = chunk.collection or self._names[0], self._terms_of(chunk.search_text)
+            rows.append(to_row(chunk, terms, vector, collection=collection, language=self.settings.language))
         if not rows:
             return
         rows.sort(key=lambda row: str(row["id"]))  # one order for all writers, so that they cannot deadlock
         with self._transaction() as connection:
             connection.cursor().executemany(self._table.upsert, rows)
-        self._changes.record({chunk.document_id for chunk in chunks})
+        self.changes.record({chunk.document_id for chunk in chunks})
 
     def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
         query = f"DELETE FROM {TABLE} WHERE document_id = %(document_id)s AND id <> ALL(%(keep)s::text[])"
         with self._transaction() as connection:
             deleted = connection.execute(query, {"document_id": clean(document_id), "keep": clean(list(keep))}).rowcount
         if deleted:
-            self._changes.record([document_id])
+            self.changes.record([document_id])
         return deleted
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
@@ -255,7 +242,7 @@ class PgvectorStore:
         self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> list[Match]:
         """Raises EmbedderMismatchError; SearchEngineError also for a vector of length 0."""
-        query = check_query(vector, self._table.dimensions, self._expected)
+        query = self._check(vector)
         if top_k < 1:
             return []
         with self._transaction(scan_settings(scope, top_k)) as connection:
@@ -267,7 +254,7 @@ class PgvectorStore:
         terms = self._terms_of(query)
         if top_k < 1 or not terms:
             return []
-        position, statistics = self._changes.position(), self._statistics
+        position, statistics = self.changes.position(), self._statistics
         if statistics is None or statistics.position != position:
             statistics = self._statistics = Statistics.read(self._table, position, self._rows)
         idf = statistics.inverse_frequencies(terms, self._rows)
@@ -287,7 +274,7 @@ class PgvectorStore:
         """Raises as `vector_search` does."""
         if not chunk_ids:
             return {}
-        unit, column = check_query(vector, self._table.dimensions, self._expected), self._table.embedding
+        unit, column = self._check(vector), self._table.embedding
         distance = f"{column} <=> %(vector)s::vector"
         query = f"SELECT id, {distance} FROM {TABLE} WHERE id = ANY(%(ids)s) AND {column} IS NOT NULL"
         rows = self._rows(query, {"vector": unit, "ids": clean(list(chunk_ids))})
