@@ -53,6 +53,7 @@ from .documents import (
     Section,
     Status,
     Vector,
+    common_fields,
     document_text,
     lay_out,
 )

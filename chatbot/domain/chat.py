@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, computed_field
 
 from .costs import LedgerRow, Usage
-from .documents import Chunk, Context, Document, SearchHit
+from .documents import Chunk, Context, Document, SearchHit, common_fields
 from .figures import ReportedFigure
 from .json import Hidden, Inlines
 from .scope import Condition, Reading, Scope, Value, Values
@@ -82,7 +82,7 @@ class QuerySettings:
     @classmethod
     def of(cls, settings: object) -> QuerySettings:
         """Take over the fields of ``settings`` that have the same names."""
-        return cls(**{each.name: getattr(settings, each.name) for each in fields(cls)})
+        return cls(**common_fields(cls, settings))
 
     @property
     def deep_context_tokens(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -134,6 +134,12 @@ class Part:
 
     metadata: Mapping[str, Value]
     chunks: int
+
+
+def common_fields(kind: type, *sources: object) -> dict[str, Any]:
+    """Return the values of the fields of a dataclass that the sources have under the same names; the later wins."""
+    names = [one.name for one in fields(kind)]
+    return {name: getattr(source, name) for source in sources for name in names if hasattr(source, name)}
 
 
 Status = Literal["pending", "ready", "failed", "deleting"]

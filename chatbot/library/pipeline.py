@@ -24,6 +24,7 @@ from ..domain import (
     Scope,
     Section,
     Vector,
+    common_fields,
     lay_out,
 )  # fmt: skip
 from ..domain.errors import (
@@ -215,31 +216,13 @@ class Ingestor(VersionWriter):
         check_collection(about.collection, self.collections)
         described = (document.metadata, *map(attrgetter("metadata"), document.sections))
         rows = set(_ROW_NAME.findall("\n".join(map(attrgetter("text"), document.sections))))
-        return DocumentRecord(
-            id=document.id,
-            name=document.name,
-            title=document.title,
-            source=document.source,
-            collection=self.collection_of(described, about.collection),
-            status="pending",
-            version=self.version(document, about.summary.kind, about.collection),
-            metadata=dict(document.metadata),
-            pages=document.pages,
-            sample=about.sample,
-            labels=document.labels,
-            description=document.description,
-            file_id=about.file_id,
-            fingerprint=about.fingerprint,
-            overrides=dict(about.overrides),
-            chunking=self.chunking,
-            owner=about.owner,
-            upload_number=about.upload_number,
-            proposed=document.proposed,
-            notes=document.notes,
-            row_countries=()
-            if document.metadata.get("country_name")
-            else tuple(sorted(set(filter(None, map(country_code, rows))))),
-        )
+        values = common_fields(DocumentRecord, document, about)
+        values |= {"metadata": dict(document.metadata), "overrides": dict(about.overrides), "chunking": self.chunking}
+        values["collection"] = self.collection_of(described, about.collection)
+        values["version"] = self.version(document, about.summary.kind, about.collection)
+        if not document.metadata.get("country_name"):
+            values["row_countries"] = tuple(sorted(set(filter(None, map(country_code, rows)))))
+        return DocumentRecord(status="pending", **values)
 
 
 def require_newest(old: DocumentRecord | None, upload_number: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..domain.figures import SAMPLE_GLOSSARY
 from ..domain.request import Cancellation
 from .control import JobControl, lease
 from .derived import Summary, read_glossary
-from .loaders import FileLoader
+from .loaders import loader_for
 from .pipeline import Ingestor, Registration
 from .sources import SAMPLES, document_id, folder_sources, make_document
 
@@ -24,36 +25,25 @@ log = logging.getLogger(__name__)
 GLOSSARY_FILE = "glossary.csv"
 
 
+@dataclass(eq=False)
 class SampleReports:
-    """Ingests a folder once, in a thread between `start` and `close`."""
+    """Ingests a folder once, in a thread between `start` and `close`. ``glossary`` gets the terms of the folder's
+    GLOSSARY_FILE, unless they were cleared. ``warm`` is called at the end, so that the first question does not wait for
+    the index."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        ingestor: Callable[[], Ingestor],
-        loader: Callable[[Path], FileLoader],
-        leases: CorpusFacts,
-        summary: Summary,
-        glossary: GlossaryRepository | None = None,
-        warm: Callable[[], object] = lambda: None,
-    ) -> None:
-        """``glossary`` gets the terms of the folder's GLOSSARY_FILE, unless they were cleared. ``warm`` is called at
-        the end, so that the first question does not wait for the index."""
-        self._folder = folder
-        self._ingestor = ingestor
-        self._loader = loader
-        self._leases = leases
-        self._summary = summary
-        self._glossary = glossary
-        self._stop = Cancellation()
-        self._thread: threading.Thread | None = None
-        self._warm = warm
-        self.unknown = False
-        """True while they are loaded and not registered yet: until then the database seems to be empty."""
-        self.total = 0
-        """Number of sample reports; 0 until they are read."""
-        self.error = ""
+    folder: Path
+    ingestor: Callable[[], Ingestor]
+    leases: CorpusFacts
+    summary: Summary
+    glossary: GlossaryRepository | None = None
+    warm: Callable[[], object] = lambda: None
+    unknown: bool = False
+    """True while they are loaded and not registered yet: until then the database seems to be empty."""
+    total: int = 0
+    """Number of sample reports; 0 until they are read."""
+    error: str = ""
+    _stop: Cancellation = field(default_factory=Cancellation)
+    _thread: threading.Thread | None = None
 
     @property
     def running(self) -> bool:
@@ -62,9 +52,9 @@ class SampleReports:
     def documents(self, overrides: Callable[[str], Mapping[str, Any]] = lambda document_id: {}) -> list[Document]:
         """Read the sample reports without ingesting them, described by ``overrides(document_id)``."""
         documents = []
-        for source in folder_sources(self._folder, prefix=SAMPLES):
+        for source in folder_sources(self.folder, prefix=SAMPLES):
             stated = overrides(document_id(source.identity))
-            documents.append(make_document(source, self._loader(source.path).load(source.path), overrides=stated))
+            documents.append(make_document(source, loader_for(source.path).load(source.path), overrides=stated))
         return documents
 
     def start(self) -> None:
@@ -80,9 +70,9 @@ class SampleReports:
 
     def _run(self) -> None:
         try:
-            with lease(self._leases, "sample_data", JobControl(cancel=self._stop)):
+            with lease(self.leases, "sample_data", JobControl(cancel=self._stop)):
                 self.load()
-                self._warm()
+                self.warm()
         except ChatbotError as error:
             if isinstance(error, CancelledError) and self._stop.cancelled:
                 return  # while another process had the lease
@@ -94,17 +84,17 @@ class SampleReports:
 
     def load(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Register all, then ingest them one by one; return the number of new ones. ``progress`` counts documents."""
-        ingestor = self._ingestor()
-        dismissed = self._leases.dismissed_samples()
+        ingestor = self.ingestor()
+        dismissed = self.leases.dismissed_samples()
         documents = [document for document in self.documents(ingestor.overrides) if document.id not in dismissed]
         self.total = len(documents)
-        terms = self._folder / GLOSSARY_FILE
-        if documents and self._glossary and terms.exists() and SAMPLE_GLOSSARY not in dismissed:
-            self._glossary.put(SAMPLE_GLOSSARY, read_glossary(terms), replace_all=True)
+        terms = self.folder / GLOSSARY_FILE
+        if documents and self.glossary and terms.exists() and SAMPLE_GLOSSARY not in dismissed:
+            self.glossary.put(SAMPLE_GLOSSARY, read_glossary(terms), replace_all=True)
 
         def about(document: Document) -> Registration:
-            stated = self._ingestor().overrides(document.id)
-            return Registration(sample=True, summary=self._summary, overrides=stated)
+            stated = self.ingestor().overrides(document.id)
+            return Registration(sample=True, summary=self.summary, overrides=stated)
 
         waiting = [document for document in documents if ingestor.register(document, about(document))]
         self.unknown = False
@@ -113,6 +103,6 @@ class SampleReports:
             if self._stop.cancelled:
                 break
             # Looked up for each document: `reembed` may have replaced the ingestor.
-            self._ingestor().ingest(document, about(document))
+            self.ingestor().ingest(document, about(document))
             progress(done, len(documents))
         return len(waiting)

@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
-from ..domain import YEAR_IN_REVIEW, Document, Loaded, Proposal, Value
+from ..domain import YEAR_IN_REVIEW, Document, Loaded, Proposal, Value, common_fields
 from ..domain.errors import InvalidRequestError, LoadError
 from ..domain.json import NOT_BLANK, parse
 from ..language.countries import resolve_country
@@ -222,29 +222,21 @@ def make_document(
     title = stated.get("title") or source.title or str(sure.get("title") or loaded.title)
     labels = (stated["labels"] or ()) if "labels" in stated else (*loaded.labels, *source.labels)
     description = source.description or loaded.description
-    return Document(
-        id=document_id(source.identity),
-        name=title,
-        title=title,
-        source=source.identity,
-        metadata=typed(metadata, stated, proposed)
-        if "year" in {**of_file, **stated} and not of_parts & set(METADATA)
-        else metadata,
-        sections=tuple(
-            replace(one, metadata={**one.metadata, "country_name": spelled(str(one.metadata["country_name"]))})
-            if one.metadata.get("country_name")
-            else one
-            for one in loaded.sections
-        ),
-        pages=loaded.pages,
-        labels=tuple(dict.fromkeys(labels)),
-        description=(stated["description"] or "") if "description" in stated else description,
-        columns=loaded.columns,
-        proposed=tuple(
-            replace(one, value=spelled(str(one.value))) if one.field == "country_name" else one for one in proposed
-        ),
-        notes=loaded.notes,
+    if "year" in {**of_file, **stated} and not of_parts & set(METADATA):
+        metadata = typed(metadata, stated, proposed)
+    values = common_fields(Document, loaded) | {"title": title, "name": title, "metadata": metadata}
+    values["labels"] = tuple(dict.fromkeys(labels))
+    values["description"] = (stated["description"] or "") if "description" in stated else description
+    values["sections"] = tuple(
+        replace(one, metadata={**one.metadata, "country_name": spelled(str(one.metadata["country_name"]))})
+        if one.metadata.get("country_name")
+        else one
+        for one in loaded.sections
     )
+    values["proposed"] = tuple(
+        replace(one, value=spelled(str(one.value))) if one.field == "country_name" else one for one in proposed
+    )
+    return Document(id=document_id(source.identity), source=source.identity, **values)
 
 
 def typed(metadata: Mapping[str, Value], stated: Mapping[str, Any], proposed: Iterable[Proposal]) -> dict[str, Value]:

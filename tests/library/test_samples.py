@@ -11,7 +11,6 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.library.derived import NONE
-from chatbot.library.loaders import loader_for
 from chatbot.library.samples import SampleReports
 from tests.library.helpers import record_of, until
 
@@ -35,7 +34,6 @@ def samples_of(services: Services, folder: Path) -> SampleReports:
     return SampleReports(
         folder,
         ingestor=lambda: services.ingesting.ingestor,
-        loader=loader_for,
         leases=services.storage.facts,
         summary=NONE,
         glossary=services.storage.glossary,

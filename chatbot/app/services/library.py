@@ -27,7 +27,6 @@ from ...library.chunkers import CHUNKERS
 from ...library.connectors import Connector, read_sources
 from ...library.control import JobControl, lease
 from ...library.derived import EXTRACTIVE, NONE, ModelSummary, Summary
-from ...library.loaders import loader_for
 from ...library.loaders.isolation import UPLOAD_LIMITS, LoaderPool
 from ...library.pipeline import IngestionService, Ingestor
 from ...library.samples import SampleReports
@@ -120,7 +119,6 @@ class Ingesting:
         return SampleReports(
             SAMPLE_DATA,
             ingestor=lambda: self.ingestor,
-            loader=loader_for,
             leases=self._storage.facts,
             summary=self.sample_summary,
             glossary=self._storage.glossary,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ...config.registry import Registry
 from ...config.settings import Settings
@@ -53,27 +54,20 @@ class EchoChatModel:
         yield Delta(usage=Usage(prompt_tokens, len(words), calls=1))
 
 
+@dataclass(eq=False)
 class ManagedChatModel:
     """Implements `protocols.ChatModel`: a language model behind the cache of replies (R-B10) and the budgets (R-D9).
     Only complete replies are stored. The call that crosses a limit of a day (UTC) is finished, the next is refused."""
 
-    is_language_model = True
+    is_language_model: ClassVar = True
+    inner: ChatModel
+    settings: Settings
+    cache: CacheRepository
+    usage: UsageRepository
+    counters: Counters
 
-    def __init__(
-        self,
-        inner: ChatModel,
-        settings: Settings,
-        *,
-        cache: CacheRepository,
-        usage: UsageRepository,
-        counters: Counters,
-    ) -> None:
-        self._inner = inner
-        self._settings = settings
-        self._cache = cache
-        self._usage = usage
-        self._counters = counters
-        self.model_id = inner.model_id
+    def __post_init__(self) -> None:
+        self.model_id = self.inner.model_id
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Yield the cached reply as one delta, without a call, else the model's reply. Replies on attachments are
@@ -82,9 +76,9 @@ class ManagedChatModel:
             yield from self._counted(prompt, request)
             return
         messages = [[message.role, unmarked(message.content)] for message in prompt.messages]
-        parameters = (self._settings.temperature, float(self._settings.max_answer_tokens))
+        parameters = (self.settings.temperature, float(self.settings.max_answer_tokens))
         key = cache_key(self.model_id, parameters, messages, prompt.json_schema, request.cached_for)
-        if (text := self._cache.get("response", key, request=request)) is not None:
+        if (text := self.cache.get("response", key, request=request)) is not None:
             yield Delta(text, Usage(cached_calls=1))
             return
         pieces: list[str] = []
@@ -94,18 +88,18 @@ class ManagedChatModel:
             truncated = truncated or delta.truncated
             yield delta
         if not truncated and not request.cancelled and (text := "".join(pieces)).strip():
-            self._cache.put("response", key, text)
+            self.cache.put("response", key, text)
 
     def _counted(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
         """Call the model, and count the tokens for the day, the caller and the question (R-C7)."""
-        who, limit = request.caller, self._settings.daily_token_limit
-        if limit is not None and (used := self._usage.today()) >= limit:
+        who, limit = request.caller, self.settings.daily_token_limit
+        if limit is not None and (used := self.usage.today()) >= limit:
             raise BudgetExhaustedError(used=used, limit=limit, retry_after=seconds_to_reset())
-        if who.daily_tokens is not None and (used := self._counters.tokens_today(who.account)) >= who.daily_tokens:
+        if who.daily_tokens is not None and (used := self.counters.tokens_today(who.account)) >= who.daily_tokens:
             raise BudgetExhaustedError(used=used, limit=who.daily_tokens, retry_after=seconds_to_reset(), whose="Your")
         response, failed = Reply(prompt), None
         try:
-            for delta in self._inner.stream(replace(prompt, messages=sealed(prompt.messages)), request=request):
+            for delta in self.inner.stream(replace(prompt, messages=sealed(prompt.messages)), request=request):
                 response.add(delta)
                 yield delta
         except ChatModelError as error:
@@ -114,10 +108,10 @@ class ManagedChatModel:
         finally:  # also if the generator is closed in the middle
             usage = response.usage_of_failed(failed) if failed else response.usage
             request.meter.add(usage)
-            self._usage.add(usage.tokens)
+            self.usage.add(usage.tokens)
             if who.daily_tokens is not None:
-                self._counters.add_tokens(who.account, usage.tokens)
+                self.counters.add_tokens(who.account, usage.tokens)
 
     def close(self) -> None:
-        if close := getattr(self._inner, "close", None):
+        if close := getattr(self.inner, "close", None):
             close()

@@ -10,7 +10,6 @@ from flask import Flask
 from chatbot.app.web.server import Startup
 from chatbot.domain import Document
 from chatbot.library.derived import NONE
-from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration
 from chatbot.library.samples import SampleReports
 from tests.answering.agents.conftest import MALI_2021
@@ -61,7 +60,7 @@ def test_questions_wait_until_all_sample_reports_are_searchable(app: Flask, tmp_
 
     slow = SimpleNamespace(register=register, overrides=real.overrides, ingest=ingest)
     samples = app.extensions["samples"] = SampleReports(
-        folder, ingestor=lambda: slow, loader=loader_for, leases=services.storage.facts, summary=NONE
+        folder, ingestor=lambda: slow, leases=services.storage.facts, summary=NONE
     )
     samples.start()
     question = {"query": "What is the population growth rate of Mali?"}
