@@ -27,7 +27,7 @@ Table = dict[str, Any]
 
 
 def download(url: str, folder: Path, *, also: Any = READABLE) -> Path:
-    return fetch(url, folder, rules=ANYWHERE, also=also).path
+    return fetch(url, folder, rules=ANYWHERE, also=also)
 
 
 @pytest.fixture
