@@ -42,6 +42,7 @@ from ..language.reported_figures import figure_years
 from .control import JobControl, lease
 from .derived import NONE, Summary
 from .description import language_notes
+from .loaders.text import opened
 from .sources import Source, check_collection, document_id, make_document
 from .versions import SUPERSEDED, VersionWriter
 
@@ -316,11 +317,8 @@ class IngestionService:
         old, stated, ingestor = self._known(source, overrides)
         if upload_number is not None:
             require_newest(old, upload_number)
-        try:
-            with source.path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise LoadError(f"{source.path.name} cannot be read: {error.strerror}.") from error
+        with opened(source.path) as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
         settings = f"{ingestor.settings_key}:{self.summary.kind}"
         about = [source.path.suffix.lower(), source.path.stem, source.title, dict(source.metadata), source.listed]
         parts = [READING, content, settings, about, list(source.labels), source.description, stated]

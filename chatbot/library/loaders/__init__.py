@@ -24,7 +24,7 @@ from ...domain.errors import LoadError, ReaderFailedError
 from ...language import visible
 from .ocr import INSTALL_NOTE, INSTALLED, Ocr
 from .sections import WidthError
-from .text import decode_sample, unreadable
+from .text import decode_sample, opened
 
 
 class Fit(IntEnum):
@@ -157,11 +157,8 @@ def loader_for(path: Path) -> FileLoader:
 def detect(path: Path) -> str:
     """Return the name of the loader that reads the file's content. Only a bounded part of the file is read. Raises
     LoadError: it cannot be opened, is empty, is of a format that is not read, or contradicts its name."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-    except OSError as error:
-        raise unreadable(path, error) from error
+    with opened(path) as file:
+        head = file.read(HEAD_BYTES)
     if not head:
         raise LoadError(f"{path.name} is empty: there is nothing to read in it.")
     parts = _zip_parts(path) if head.startswith(_ZIP) else ole_streams(path)[:1] if head.startswith(_OLE) else []

@@ -17,7 +17,7 @@ from ...domain.errors import LoadError
 from . import Fit, Sample
 from .html_outline import HtmlReader, main_part
 from .sections import apart, one_line
-from .text import clean, decode, unreadable
+from .text import clean, decode, opened
 
 MAX_MARKUP = 2_000_000
 """Tags and attributes. libxml2 needs 120 bytes for each. The longest pages of Wikipedia have some 100,000."""
@@ -52,11 +52,8 @@ class HtmlLoader:
         return Fit.DECLARED if sample.is_named(self.suffixes) and _TAG.search(sample.text) else Fit.NO
 
     def load(self, path: Path) -> Loaded:
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise unreadable(path, error) from error
-        return page_sections(content, name=path.name)
+        with opened(path) as file:
+            return page_sections(file.read(), name=path.name)
 
 
 def page_sections(html: bytes, *, name: str) -> Loaded:

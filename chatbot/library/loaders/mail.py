@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from email import message_from_bytes, policy
+from email import message_from_binary_file, policy
 from email.message import MIMEPart
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +16,7 @@ from .html import page_sections
 from .ocr import Ocr
 from .pdf import read_picture
 from .sections import one_line
-from .text import clean, decode, unreadable
+from .text import clean, decode, opened
 
 ATTACHMENTS_NOTE = "Attachments left out: {count}. Add them as files: {names}."
 
@@ -29,10 +29,8 @@ class MailLoader(ArchiveLoader):
     ocr = Ocr()
 
     def load(self, path: Path) -> Loaded:
-        try:
-            message = message_from_bytes(path.read_bytes(), policy=policy.default)
-        except OSError as error:
-            raise unreadable(path, error) from error
+        with opened(path) as file:
+            message = message_from_binary_file(file, policy=policy.default)
         body = message.get_body(("plain", "html"))
         sections = [*_body_sections(body, path.name)] if body else []
         files = list[str]()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
 from ...domain.errors import LoadError
@@ -44,11 +47,8 @@ _POWER = re.compile(r"(?<=m)[²³](?!\w)")
 def read_text(path: Path) -> str:
     """Return the file's text, decoded from its own encoding, with normalised line ends. Raises LoadError: it cannot be
     read, is too large, is not text in a known encoding, or has no text."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_TEXT_BYTES + 1)
-    except OSError as error:
-        raise unreadable(path, error) from error
+    with opened(path) as file:
+        data = file.read(MAX_TEXT_BYTES + 1)
     if len(data) > MAX_TEXT_BYTES:
         limit = MAX_TEXT_BYTES // (1024 * 1024)
         raise LoadError(f"{path.name} is larger than {limit} MB, the limit for a text file. Split it.")
@@ -56,6 +56,16 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise LoadError(f"{path.name} has no text.")
     return text
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """Open a file. Raises LoadError: the system cannot read it, then or later in the block."""
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def unreadable(path: Path, error: OSError) -> LoadError:

@@ -19,7 +19,7 @@ from ....domain.errors import LoadError
 from .. import FAULTS, Fit, Sample
 from ..ocr import PIXELS, Ocr
 from ..office import FILLED_IN, MAX_MARGINS
-from ..text import unreadable
+from ..text import opened
 
 if TYPE_CHECKING:
     from .page import PageText
@@ -62,11 +62,8 @@ class PdfLoader:
         from .outline import sections_of
         from .page import columns_of_words, without_running_lines
 
-        try:
-            with path.open("rb") as file:
-                properties, pages = _read(file, path, self.ocr)
-        except OSError as error:
-            raise unreadable(path, error) from error
+        with opened(path) as file:
+            properties, pages = _read(file, path, self.ocr)
         margins = without_running_lines(pages)
         pictures = [page for page in pages if page.letters < _MIN_LETTERS and page.pictured >= _SCANNED]
         if pictures and not self.ocr.missing:
@@ -109,11 +106,8 @@ class ImageLoader:
 
     def load(self, path: Path) -> Loaded:
         """Raises LoadError: the file cannot be opened, or as `read_picture`."""
-        try:
-            with path.open("rb") as file:
-                title, sections = read_picture(file, path.name, self.ocr)
-        except OSError as error:
-            raise unreadable(path, error) from error
+        with opened(path) as file:
+            title, sections = read_picture(file, path.name, self.ocr)
         return Loaded(title or path.stem, lay_out(sections), pages=1)
 
 
