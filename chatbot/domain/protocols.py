@@ -31,25 +31,16 @@ if TYPE_CHECKING:  # every adapter imports this page, which names these in annot
 class Embedder(Protocol):
     """Text to unit vectors. A vector is a function of its text and of ``model_id``, nothing else."""
 
-    @property
-    def model_id(self) -> str:
-        """``provider:model``; stored with the vectors, so that a change of model is noticed."""
-
-    @property
-    def local(self) -> bool:
-        """True if it computes in this process: free of charge, and faster than reading a stored vector."""
-
-    @property
-    def multilingual(self) -> bool:
-        """True if the vectors of a question and of its answer in another language are close."""
-
-    @property
-    def dimensions(self) -> int:
-        """Length of its vectors."""
-
-    @property
-    def max_tokens(self) -> int:
-        """Tokens that the model reads of one text. Longer input is an error, never cut silently."""
+    model_id: str
+    """``provider:model``; stored with the vectors, so that a change of model is noticed."""
+    local: bool
+    """True if it computes in this process: free of charge, and faster than reading a stored vector."""
+    multilingual: bool
+    """True if the vectors of a question and of its answer in another language are close."""
+    dimensions: int
+    """Length of its vectors."""
+    max_tokens: int
+    """Tokens that the model reads of one text. Longer input is an error, never cut silently."""
 
     def count_tokens(self, text: str) -> int:
         """Count tokens by the model's own tokenizer, or estimate them, never too low."""
@@ -70,13 +61,10 @@ class TokenPlaces(Protocol):
 
 
 class ChatModel(Protocol):
-    @property
-    def model_id(self) -> str:
-        """``provider:model``, or the provider alone."""
-
-    @property
-    def is_language_model(self) -> bool:
-        """True if it can plan and write; else it quotes or repeats, in this process and free of charge."""
+    model_id: str
+    """``provider:model``, or the provider alone."""
+    is_language_model: bool
+    """True if it can plan and write; else it quotes or repeats, in this process and free of charge."""
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Yield the answer piece by piece; end early once ``request`` is cancelled. Raises ChatModelError."""
@@ -226,18 +214,13 @@ class Catalog(Protocol):
 class Chunker(Protocol):
     """Splits a document into passages that the embedder reads whole."""
 
-    @property
-    def longest(self) -> int:
-        """Characters of its longest passage: the size asked for, or less if the embedder reads less. The embedder's
+    longest: int
+    """Characters of its longest passage: the size asked for, or less if the embedder reads less. The embedder's
         limit is an estimate (four characters a token). Chunkers count tokens and split denser text shorter."""
-
-    @property
-    def takes_overlap(self) -> bool:
-        """True if neighbours may share text; else the overlap must be 0."""
-
-    @property
-    def joins_sections(self) -> bool:
-        """True if a passage may span sections; it then contains their headings."""
+    takes_overlap: bool
+    """True if neighbours may share text; else the overlap must be 0."""
+    joins_sections: bool
+    """True if a passage may span sections; it then contains their headings."""
 
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None

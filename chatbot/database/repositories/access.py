@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -34,23 +34,11 @@ class KeyRepository:
         self._notes = ThreadPoolExecutor(1, thread_name_prefix="used-at")
         self._noted = dict[str, float]()
 
-    def create(
-        self,
-        name: str,
-        role: KeyRole,
-        *,
-        filters: Mapping[str, Any] | None = None,
-        collections: Sequence[str] = (),
-        daily_tokens: int | None = None,
-        requests_per_minute: int | None = None,
-        parent: str = "",
-        groups: Sequence[str] = (),
-    ) -> tuple[ApiKey, str]:
-        """Create a key and return it with its secret, which is not stored."""
+    def create(self, name: str, role: KeyRole, **limits: Any) -> tuple[ApiKey, str]:
+        """Create a key with these ``limits``, fields of an `ApiKey`. Return it with its secret, which is not stored."""
         secret = PREFIX + secrets.token_urlsafe(32)
-        limits = (dict(filters or {}), tuple(collections), daily_tokens, requests_per_minute)
-        key = ApiKey(secret[:ID_CHARACTERS], name, role, now("seconds"), *limits, parent=parent, groups=tuple(groups))
-        lists = {"collections": list(collections), "groups": list(groups)}
+        key = ApiKey(secret[:ID_CHARACTERS], name, role, now("seconds"), **limits)
+        lists = {"collections": list(key.collections), "groups": list(key.groups)}
         row = {"_id": key.id, "digest": _digest(secret), **asdict(key), **lists}
         del row["id"]
         self._keys.insert_one(row)
@@ -59,7 +47,7 @@ class KeyRepository:
     def create_feed(self, key: ApiKey) -> str:
         """Create the key of the feed of changes for another one, in place of a former; return its secret."""
         self._keys.delete_many({"parent": key.id})
-        limits: dict[str, Any] = {"filters": key.filters, "collections": key.collections, "groups": key.groups}
+        limits = {"filters": key.filters, "collections": key.collections, "groups": key.groups}
         return self.create(f"Feed of {key.name}", "feed", **limits, parent=key.id)[1]
 
     def all(self) -> list[ApiKey]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from ...config.registry import Registry
 from ...config.settings import Settings
@@ -59,12 +58,12 @@ class ManagedChatModel:
     """Implements `protocols.ChatModel`: a language model behind the cache of replies (R-B10) and the budgets (R-D9).
     Only complete replies are stored. The call that crosses a limit of a day (UTC) is finished, the next is refused."""
 
-    is_language_model: ClassVar = True
     inner: ChatModel
     settings: Settings
     cache: CacheRepository
     usage: UsageRepository
     counters: Counters
+    is_language_model: bool = True
 
     def __post_init__(self) -> None:
         self.model_id = self.inner.model_id
