@@ -11,25 +11,12 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from ..domain.errors import DatabaseError
-from .sqlite_documents import (
-    COLUMNS,
-    LAYOUT,
-    Json,
-    Sql,
-    Update,
-    apply,
-    check_update,
-    field,
-    projected,
-    quoted,
-    to_document,
-    to_row,
-    where,
-)
+from . import sqlite_documents as sql
+from .rows import Json
 
-NAMES = ", ".join(f'"{name}"' for name in COLUMNS)
-PLACES = ", ".join("?" * len(COLUMNS))
-REPLACED = ", ".join(f'"{name}" = excluded."{name}"' for name in COLUMNS[1:])
+NAMES = ", ".join(f'"{name}"' for name in sql.COLUMNS)
+PLACES = ", ".join("?" * len(sql.COLUMNS))
+REPLACED = ", ".join(f'"{name}" = excluded."{name}"' for name in sql.COLUMNS[1:])
 Parameters = Sequence[Any]
 Result = TypeVar("Result")
 
@@ -40,6 +27,9 @@ class WriteResult(NamedTuple):
     matched_count: int = 0
     upserted_id: Any = None
     deleted_count: int = 0
+
+
+Updated = tuple[WriteResult, Json | None]
 
 
 class OpenConnection:
@@ -89,7 +79,7 @@ class SqliteCollection:
     """One table, which the first write creates. ``reader`` is the calling thread's connection."""
 
     def __init__(self, name: str, reader: sqlite3.Connection, writer: Callable[[], Writer]) -> None:
-        self._table = quoted(name)
+        self._table = sql.quoted(name)
         self._name = name
         self._reader = reader
         self._writer = writer
@@ -104,9 +94,9 @@ class SqliteCollection:
         limit: int = 0,
     ) -> Iterator[Json]:
         """Yield documents as they were when this was called."""
-        columns, read = projected(projection)
-        condition, values = where(filter)
-        order = ", ".join(f"{field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort)
+        columns, read = sql.projected(projection)
+        condition, values = sql.where(filter)
+        order = ", ".join(f"{sql.field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort)
         text = f"SELECT {columns} FROM {self._table} WHERE {condition}"
         text += (f" ORDER BY {order}" if order else "") + (" LIMIT ?" if limit else "")
         return map(read, self._read(text, [*values, limit] if limit else values))
@@ -123,7 +113,7 @@ class SqliteCollection:
         return next(self.find(filter, projection, limit=1), None)
 
     def count_documents(self, filter: Mapping[str, Any]) -> int:
-        condition, values = where(filter)
+        condition, values = sql.where(filter)
         return next((row[0] for row in self._read(f"SELECT count(*) FROM {self._table} WHERE {condition}", values)), 0)
 
     def estimated_document_count(self) -> int:
@@ -131,56 +121,56 @@ class SqliteCollection:
 
     def distinct(self, name: str, filter: Mapping[str, Any]) -> list[Any]:
         """Return the values of a field among the matches, without None."""
-        condition, values = where(filter)
-        text = f"SELECT DISTINCT {field(name).value} FROM {self._table} WHERE {condition}"
+        condition, values = sql.where(filter)
+        text = f"SELECT DISTINCT {sql.field(name).value} FROM {self._table} WHERE {condition}"
         return [value for (value,) in self._read(text, values) if value is not None]
 
     def insert_one(self, document: Json) -> None:
-        self._write(lambda db: db.execute(self._insert, to_row(document)).rowcount)
+        self._write(lambda db: db.execute(self._insert, sql.to_row(document)).rowcount)
 
     def replace_many(self, documents: Sequence[Json]) -> None:
-        rows = [to_row(document) for document in documents]
+        rows = [sql.to_row(document) for document in documents]
         text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
         self._write(lambda db: db.executemany(text, rows).rowcount)
 
-    def update_one(self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False) -> WriteResult:
+    def update_one(self, filter: Mapping[str, Any], update: sql.Update, *, upsert: bool = False) -> WriteResult:
         return self._update(filter, update, upsert=upsert)[0]
 
     def find_one_and_update(
-        self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False, return_document: bool = True
+        self, filter: Mapping[str, Any], update: sql.Update, *, upsert: bool = False, return_document: bool = True
     ) -> Json | None:
         """Update the first match and return the new document. The previous document is not available."""
         assert return_document
         return self._update(filter, update, upsert=upsert)[1]
 
-    def _update(self, filter: Mapping[str, Any], update: Update, *, upsert: bool) -> tuple[WriteResult, Json | None]:
-        check_update(update)
+    def _update(self, filter: Mapping[str, Any], update: sql.Update, *, upsert: bool) -> Updated:
+        sql.check_update(update)
         if upsert and set(filter) != {"_id"}:
             raise DatabaseError("The embedded database upserts by the _id alone.")
-        condition = where(filter)
+        condition = sql.where(filter)
 
-        def run(db: sqlite3.Connection) -> tuple[WriteResult, Json | None]:
+        def run(db: sqlite3.Connection) -> Updated:
             document = self._change(db, condition, update)
             if document is None and upsert:
-                document = apply({"_id": filter["_id"]}, update, inserting=True)
-                db.execute(self._insert, to_row(document))
+                document = sql.apply({"_id": filter["_id"]}, update, inserting=True)
+                db.execute(self._insert, sql.to_row(document))
                 return WriteResult(0, document["_id"]), document
             return WriteResult(int(document is not None)), document
 
         return self._write(run)
 
-    def _change(self, db: sqlite3.Connection, condition: Sql, update: Update) -> Json | None:
+    def _change(self, db: sqlite3.Connection, condition: sql.Sql, update: sql.Update) -> Json | None:
         text, values = condition
         row = db.execute(f"SELECT rowid, {NAMES} FROM {self._table} WHERE {text} LIMIT 1", values).fetchone()
         if row is None:
             return None
-        document = apply(to_document(row[1:]), update)
-        db.execute(f"UPDATE {self._table} SET ({NAMES}) = ({PLACES}) WHERE rowid = ?", [*to_row(document), row[0]])
+        document = sql.apply(sql.to_document(row[1:]), update)
+        db.execute(f"UPDATE {self._table} SET ({NAMES}) = ({PLACES}) WHERE rowid = ?", [*sql.to_row(document), row[0]])
         return document
 
-    def update_each(self, updates: Sequence[tuple[Any, Update]]) -> None:
+    def update_each(self, updates: Sequence[tuple[Any, sql.Update]]) -> None:
         for _, update in updates:
-            check_update(update)
+            sql.check_update(update)
 
         def run(db: sqlite3.Connection) -> None:
             for id, update in updates:
@@ -189,13 +179,16 @@ class SqliteCollection:
         self._write(run)
 
     def delete_many(self, filter: Mapping[str, Any]) -> WriteResult:
-        condition, values = where(filter)
+        condition, values = sql.where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"
         return WriteResult(deleted_count=self._write(lambda db: db.execute(text, values).rowcount))
 
     def create_index(self, keys: str | Sequence[tuple[str, int]]) -> None:
         fields = [keys] if isinstance(keys, str) else [name for name, _ in keys]
-        name, values = quoted(f"{self._name} by {', '.join(fields)}"), ", ".join(field(name).value for name in fields)
+        name, values = (
+            sql.quoted(f"{self._name} by {', '.join(fields)}"),
+            ", ".join(sql.field(name).value for name in fields),
+        )
         text = f"CREATE INDEX IF NOT EXISTS {name} ON {self._table} ({values})"
         self._write(lambda db: db.execute(text).rowcount)
 
@@ -210,7 +203,7 @@ class SqliteCollection:
             if not _no_table(error):
                 raise
         with writer.transaction() as connection:
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} ({LAYOUT})")
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} ({sql.LAYOUT})")
             return run(connection)
 
 

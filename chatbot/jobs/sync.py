@@ -18,16 +18,7 @@ from ..config.settings import MEGABYTE
 from ..database.core import Database, Json
 from ..database.repositories.files import FileRepository
 from ..database.rows import from_row, now
-from ..domain import DocumentRecord
-from ..domain.errors import (
-    CancelledError,
-    ChatbotError,
-    ConflictError,
-    InvalidRequestError,
-    LoadError,
-    StoppedError,
-    SupersededError,
-)
+from ..domain import DocumentRecord, errors
 from ..domain.request import Cancellation
 from ..library.connectors import Connector, Download, SourceFile
 from ..library.control import LEASE_SECONDS, JobControl, heartbeat, lease
@@ -125,8 +116,8 @@ class Synchroniser:
                 states = [self._sync(name, one, prune, confirmed, control, report) for name, one in sources.items()]
                 self._tidy()
                 return states
-        except ConflictError as error:
-            raise ConflictError("Another process reads the sources now. Try again when it is done.") from error
+        except errors.ConflictError as error:
+            raise errors.ConflictError("Another process reads the sources now. Try again when it is done.") from error
 
     def follow(self, stop: threading.Event, read: Callable[[], Mapping[str, Connector]], every: int) -> None:
         """Run whenever the latest run is ``every`` seconds old, or was interrupted, until ``stop`` is set. Of all
@@ -146,9 +137,9 @@ class Synchroniser:
                 if latest <= due or not all(state.finished_at for state in states):
                     with heartbeat("sync-stop", STOP_SECONDS, look):
                         self.run(read(), control=control, report=log_change, patience=0)
-            except (ConflictError, StoppedError):
+            except (errors.ConflictError, errors.StoppedError):
                 pass
-            except ChatbotError as error:
+            except errors.ChatbotError as error:
                 log.warning("The sources were not read: %s", error.message)
                 stop.wait(every)
             stop.wait(min(every, LOOK_SECONDS))
@@ -175,7 +166,7 @@ class Synchroniser:
                 if (identity := file.source.identity) not in listed:
                     listed.add(identity)
                     note(*self._read(name, source, file, rows.get(identity), settings, control))
-        except LoadError as error:
+        except errors.LoadError as error:
             state = replace(state, problem=error.message)
         gone = [] if state.problem else [identity for identity in rows if identity not in listed]
         if not (prune or source.prune):
@@ -220,7 +211,7 @@ class Synchroniser:
                 file_id = ""
                 if file.fetch is not None:
                     if file.size > self._max_bytes:
-                        raise LoadError(f"It has {file.size // MEGABYTE:,} MB, more than MAX_UPLOAD_MB.")
+                        raise errors.LoadError(f"It has {file.size // MEGABYTE:,} MB, more than MAX_UPLOAD_MB.")
                     described = replace(described, path=file.fetch(Path(folder)))
                     if self._originals is not None:
                         self._originals.require_space(described.path.stat().st_size)
@@ -228,7 +219,7 @@ class Synchroniser:
                 # The lease of one report may be lost without an end of the run.
                 of_file = replace(control, cancel=Cancellation(control.cancel))
                 result = self._service.ingest(described, overrides=overrides, file_id=file_id, control=of_file)
-        except (LoadError, CancelledError, SupersededError, InvalidRequestError) as error:
+        except (errors.LoadError, errors.CancelledError, errors.SupersededError, errors.InvalidRequestError) as error:
             control.check()  # stopped, not cancelled
             return "failed", identity, error.message
         key = {"_id": f"{name}:{document_id(identity)}", "source": name, "identity": identity}

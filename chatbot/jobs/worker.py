@@ -21,16 +21,7 @@ from ..config import SAMPLE_DATA
 from ..config.settings import Settings
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.files import PIECE_BYTES, FileRepository
-from ..domain import DocumentRecord
-from ..domain.errors import (
-    CancelledError,
-    ChatbotError,
-    DependencyError,
-    DiskFullError,
-    NotFoundError,
-    StoppedError,
-    SupersededError,
-)
+from ..domain import DocumentRecord, errors
 from ..domain.request import Cancellation, limit_of
 from ..library.control import FILES_AT_ONCE, JobControl, aside, heartbeat
 from ..library.fetching import READABLE, fetch
@@ -68,7 +59,7 @@ class Worker(ABC):
         while not self._stopping.is_set():
             try:
                 busy = self.work_once()
-            except DependencyError as error:
+            except errors.DependencyError as error:
                 # A thread has nobody to raise to: /ready reports the same. A lease ends by itself.
                 log.warning("%s: %s", self.outage, error.message)
                 busy = False
@@ -141,7 +132,7 @@ class IngestionWorker(Worker):
     def _aside(self) -> Iterator[None]:
         def help_out() -> None:
             try:
-                with suppress(DependencyError):  # the other threads report it
+                with suppress(errors.DependencyError):  # the other threads report it
                     while not self._stopping.is_set() and self.work_once():
                         pass
             finally:
@@ -225,19 +216,19 @@ class IngestionWorker(Worker):
                     upload_number=file.upload_number,
                     control=control,
                 )
-        except DiskFullError as error:
+        except errors.DiskFullError as error:
             return {"state": "waiting", "detail": error.message, "tries": file.tries - 1}
-        except SupersededError as error:
+        except errors.SupersededError as error:
             return {"state": "superseded", "detail": error.message}
-        except ChatbotError as error:
+        except errors.ChatbotError as error:
             control.refresh()
             # Interrupted work may fail with another error than its cancellation.
-            if isinstance(error, StoppedError) or (cancel.cancelled and control.stopping()):
+            if isinstance(error, errors.StoppedError) or (cancel.cancelled and control.stopping()):
                 # Not queued: cancelling a queued file would leave the passages that are written.
                 return {"state": "waiting", "detail": "The server was stopped.", "tries": file.tries - 1}
             if cancel.cancelled:
                 return {"state": "cancelled", "detail": ""}
-            state = "cancelled" if isinstance(error, CancelledError) else "failed"
+            state = "cancelled" if isinstance(error, errors.CancelledError) else "failed"
             return {"state": state, "error": error.message, "detail": ""}
         return {"state": "done", "detail": "", "done_chunks": result.chunks, "file_id": file_id, **asdict(result)}
 
@@ -298,7 +289,7 @@ class Originals:
         if record.file_id:
             return _name(record), self.files.read(record.file_id)
         if (path := _on_disk(record)) is None:
-            raise NotFoundError(f"The original of {record.title!r} is not kept.")
+            raise errors.NotFoundError(f"The original of {record.title!r} is not kept.")
         return path.name, _pieces(path)
 
     def tidy(self) -> None:

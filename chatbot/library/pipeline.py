@@ -25,17 +25,9 @@ from ..domain import (
     Section,
     Vector,
     common_fields,
+    errors,
     lay_out,
 )  # fmt: skip
-from ..domain.errors import (
-    CancelledError,
-    ChatbotError,
-    ConflictError,
-    InvalidRequestError,
-    LoadError,
-    NotFoundError,
-    SupersededError,
-)
 from ..domain.protocols import Chunker, Store
 from ..language.countries import country_code
 from ..language.reported_figures import figure_years
@@ -148,7 +140,7 @@ class Ingestor(VersionWriter):
             summary = self.retries.run(lambda: about.summary.make(document, control.cancel), control)
             chunks = self.cut(document, summary, record, control)
             _require_inside(about.limit, chunks)
-        except ChatbotError as error:
+        except errors.ChatbotError as error:
             self.undo(record, old, error)
             raise
         self.write(record, old, chunks, control, registered)
@@ -198,7 +190,7 @@ class Ingestor(VersionWriter):
             if control is not None:
                 control.check()
             if made > SUMMARY_ORDINAL // 2:
-                raise LoadError(f"{document.name} has more than {made:,} passages. Split the file.")
+                raise errors.LoadError(f"{document.name} has more than {made:,} passages. Split the file.")
 
         version, collection = (record.version, record.collection) if record else ("", "")
         chunks = self.chunker.chunk(document, version=version, collection=collection, check=check)
@@ -206,7 +198,7 @@ class Ingestor(VersionWriter):
         years = zip(chunks, self.read_texts(figure_years, texts, document.name, cancel), strict=True)
         chunks = [replace(chunk, figure_years=given) for chunk, given in years]
         if not chunks:
-            raise LoadError(f"{document.name}: no text was found in it.")
+            raise errors.LoadError(f"{document.name}: no text was found in it.")
         # One passage at most: what of the summary the embedder reads (R-D7).
         alone = replace(document, sections=lay_out([Section((SUMMARY_HEADING,), summary)]))
         ends = self.chunker.chunk(alone, version=version, collection=collection)[:1] if summary.strip() else []
@@ -229,7 +221,7 @@ class Ingestor(VersionWriter):
 def require_newest(old: DocumentRecord | None, upload_number: int) -> None:
     """Raise SupersededError when a newer upload is registered that has not failed."""
     if old is not None and old.status not in {"failed", "deleting"} and old.upload_number > upload_number:
-        raise SupersededError(SUPERSEDED)
+        raise errors.SupersededError(SUPERSEDED)
 
 
 def _require_inside(limit: Scope, chunks: Sequence[Chunk]) -> None:
@@ -242,7 +234,7 @@ def _require_inside(limit: Scope, chunks: Sequence[Chunk]) -> None:
     rows = [f"{chunk.section or chunk.text[:40]!r} ({chunk.about.get(field)})" for chunk in outside[:MAX_NAMED_ROWS]]
     more = f" and {len(outside) - len(rows)} more" if len(outside) > len(rows) else ""
     problem = f"This key is limited to another {field} than these rows have"
-    raise LoadError(f"{problem}: {', '.join(rows)}{more}. Remove them and send the file again.")
+    raise errors.LoadError(f"{problem}: {', '.join(rows)}{more}. Remove them and send the file again.")
 
 
 def passages(store: Store, record: DocumentRecord, *, offset: int, limit: int) -> list[Chunk]:
@@ -342,7 +334,7 @@ class IngestionService:
 
     def settle(self, document_id: str) -> None:
         """Undo the ingestion of a process that died; does nothing while a worker has the report."""
-        with suppress(ConflictError):
+        with suppress(errors.ConflictError):
             self._undo(document_id, longest=0)
 
     def _undo(self, document_id: str, *, longest: float | None) -> None:
@@ -351,7 +343,7 @@ class IngestionService:
             if record is None:
                 self.ingestors({}).delete(document_id)  # passages that a worker wrote after the deletion
             elif record.status == "pending" or record.replacing:
-                self.ingestors({}).undo(record, record, CancelledError("Given up."))
+                self.ingestors({}).undo(record, record, errors.CancelledError("Given up."))
 
     def edit(self, document_id: str, stated: Mapping[str, Any], *, limit: Scope = EVERYTHING) -> DocumentRecord:
         """Apply checked overrides to a report, and store them with it. ``limit``: where the report must stay. Raises
@@ -361,10 +353,10 @@ class IngestionService:
         with lease(self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT) as control:
             record = self.documents.get(document_id)
             if record is None:
-                raise NotFoundError(f"There is no report {document_id!r}.")
+                raise errors.NotFoundError(f"There is no report {document_id!r}.")
             if record.status != "ready" or not record.version:
                 problem = f"this report cannot be edited: it is {record.status}."
-                raise InvalidRequestError.for_field("document_id", problem)
+                raise errors.InvalidRequestError.for_field("document_id", problem)
             self.ingestors({}).edit(record, stated, control, limit)
             return self.documents.get(document_id) or record
 

@@ -19,17 +19,7 @@ import numpy as np
 
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.figures import FigureRepository, GlossaryRepository
-from ..domain import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Scope, Value, Vector
-from ..domain.errors import (
-    CancelledError,
-    ChatbotError,
-    DependencyError,
-    ForbiddenError,
-    LoadError,
-    SearchEngineError,
-    StoppedError,
-    SupersededError,
-)
+from ..domain import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Scope, Value, Vector, errors
 from ..domain.protocols import Embedder, LateStore, Store
 from ..language.reported_figures import stated
 from .control import NO_RETRIES, JobControl, Retries
@@ -93,7 +83,7 @@ class VersionWriter:
             registered = self._swap(
                 replace(shown, replacing=old.version) if old is not None and replaces else shown, registered
             )
-        except ChatbotError as error:
+        except errors.ChatbotError as error:
             self.undo(record, old, error)
             raise
         if replaces:
@@ -116,10 +106,10 @@ class VersionWriter:
         SupersededError (a newer upload), or StoppedError (another worker goes on with this upload)."""
         current = self.documents.get(record.id)
         if current is None or current.status == "deleting":
-            raise CancelledError(f"{record.title} was deleted while it was read.")
+            raise errors.CancelledError(f"{record.title} was deleted while it was read.")
         if current.upload_number > record.upload_number:
-            raise SupersededError(SUPERSEDED)
-        raise StoppedError("Stopped here: another worker goes on with this report.")
+            raise errors.SupersededError(SUPERSEDED)
+        raise errors.StoppedError("Stopped here: another worker goes on with this report.")
 
     def _store_all(
         self,
@@ -142,7 +132,7 @@ class VersionWriter:
                 self.require_current()
                 self.store.upsert(batch, matrix)
         if not self._followed(record.id, control, written=[chunk.id for chunk in chunks]):
-            raise SearchEngineError(
+            raise errors.SearchEngineError(
                 f"The search engine has not indexed all passages of {record.title} within {control.patience:.0f} s.",
                 remedy="See: python -m chatbot doctor. Then ingest it again.",
             )
@@ -162,7 +152,7 @@ class VersionWriter:
         while total:
             try:
                 behind = self.store.unfollowed(document_id, written=written, retired=retired)
-            except SearchEngineError as error:
+            except errors.SearchEngineError as error:
                 if error.retry_after is None and written:
                     raise
                 if error.retry_after is None:
@@ -200,10 +190,10 @@ class VersionWriter:
         control.check()
         return np.stack([vectors[text] for text in texts])
 
-    def undo(self, record: DocumentRecord, old: DocumentRecord | None, error: ChatbotError) -> None:
+    def undo(self, record: DocumentRecord, old: DocumentRecord | None, error: errors.ChatbotError) -> None:
         """Remove what was written: a previous version stays; a new report is marked as failed where a retry may
         help, else deleted. After an outage of the database the next ingest of the report does it."""
-        if isinstance(error, StoppedError):
+        if isinstance(error, errors.StoppedError):
             return
         try:
             current = self.documents.get(record.id)
@@ -224,13 +214,13 @@ class VersionWriter:
                     self.figures.record_changes(old.id, old.replacing, old.version)
                 self.figures.remove(record.id, keep=[old.version])
                 self.documents.replace(replace(old, replacing=""), current)
-            elif isinstance(error, (LoadError, CancelledError)):
+            elif isinstance(error, (errors.LoadError, errors.CancelledError)):
                 self._forget(record.id)
             else:
                 self.store.delete_document(record.id)
                 self.figures.remove(record.id)
                 self.documents.replace(replace(record, status="failed", error=error.message), current)
-        except DependencyError:
+        except errors.DependencyError:
             return
 
     def collection_of(self, described: Iterable[Mapping[str, Value]], chosen: str | None = None) -> str:
@@ -256,7 +246,9 @@ class VersionWriter:
         if collection != old.collection and old.collection not in self.collections[:2]:
             collection = old.collection  # of an older setting
         if not limit.holds(collection):
-            raise ForbiddenError(f"With this metadata the report moves to {collection}, outside of this key's limit.")
+            raise errors.ForbiddenError(
+                f"With this metadata the report moves to {collection}, outside of this key's limit."
+            )
         edited = replace(
             old, title=title, name=title, metadata=metadata, labels=labels, description=description,
             collection=collection,
