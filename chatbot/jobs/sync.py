@@ -9,7 +9,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import InitVar, asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -76,24 +76,21 @@ Report = Callable[[str, SourceChange], None]
 """Gets the name of a source and what was done with a file."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Synchroniser:
-    """Collections `sources`, one row for each, and `source_files`, one for each file that a source has brought."""
+    """Collections `sources`, one row for each, and `source_files`, one for each file that a source has brought.
+    ``originals`` keeps fetched files. ``delete`` removes a report, ``tidy`` the originals nothing needs."""
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        service: IngestionService,
-        originals: FileRepository | None,
-        max_bytes: int,
-        download: Download,
-        delete: Callable[[DocumentRecord], None],
-        tidy: Callable[[], None],
-    ) -> None:
-        """``originals`` keeps fetched files. ``delete`` removes a report, ``tidy`` the originals nothing needs."""
+    database: InitVar[Database]
+    service: IngestionService
+    originals: FileRepository | None
+    max_bytes: int
+    download: Download
+    delete: Callable[[DocumentRecord], None]
+    tidy: Callable[[], None]
+
+    def __post_init__(self, database: Database) -> None:
         self._sources, self._files = database["sources"], database["source_files"]
-        self._service, self._originals, self._download = service, originals, download
-        self._delete, self._tidy, self._max_bytes = delete, tidy, max_bytes
 
     def states(self) -> list[SourceState]:
         """Return the sources of the latest run in the order of their names."""
@@ -109,12 +106,12 @@ class Synchroniser:
         DependencyError, ReadOnlyError: the library cannot be written; StoppedError."""
         silent = replace(control, waiting=lambda reason: None)
         try:
-            with lease(self._service.leases, "sync", silent, longest=patience) as leased:
+            with lease(self.service.leases, "sync", silent, longest=patience) as leased:
                 for rows, field in ((self._files, "source"), (self._sources, "_id")):
                     rows.delete_many({field: {"$nin": list(sources)}})
                 control = replace(leased, waiting=control.waiting)
                 states = [self._sync(name, one, prune, confirmed, control, report) for name, one in sources.items()]
-                self._tidy()
+                self.tidy()
                 return states
         except errors.ConflictError as error:
             raise errors.ConflictError("Another process reads the sources now. Try again when it is done.") from error
@@ -148,7 +145,7 @@ class Synchroniser:
         self, name: str, source: Connector, prune: bool, confirmed: bool, control: JobControl, report: Report
     ) -> SourceState:
         rows, listed = {row["identity"]: row for row in self._files.find({"source": name})}, set[str]()
-        before, settings = self._sources.find_one({"_id": name}), self._service.reading_key()
+        before, settings = self._sources.find_one({"_id": name}), self.service.reading_key()
         state = SourceState(name, source.kind, now(), changes=from_row(SourceState, before).changes if before else ())
 
         def note(outcome: str, identity: str = "", detail: str = "") -> None:
@@ -161,7 +158,7 @@ class Synchroniser:
 
         note("started")
         try:
-            for file in source.files(self._download):
+            for file in source.files(self.download):
                 control.check()
                 if (identity := file.source.identity) not in listed:
                     listed.add(identity)
@@ -178,9 +175,9 @@ class Synchroniser:
         else:
             for identity in gone:
                 control.check()
-                record = self._service.documents.get(document_id(identity))
+                record = self.service.documents.get(document_id(identity))
                 if record is not None and not self._files.find_one({"identity": identity, "source": {"$ne": name}}):
-                    self._delete(record)
+                    self.delete(record)
                 self._files.delete_many({"source": name, "identity": identity})
                 note("removed", identity)
         state = replace(state, finished_at=now())
@@ -201,7 +198,7 @@ class Synchroniser:
         stated = [settings, overrides, described.title, dict(described.metadata), described.labels]
         digest = hashlib.sha256(json.dumps([*stated, described.description]).encode()).hexdigest()[:24]
         if row is not None and row["stamp"] == file.stamp:
-            record = self._service.documents.get(document_id(identity))
+            record = self.service.documents.get(document_id(identity))
             if record is None:
                 return "deleted", identity, ""
             if file.stamp and row["stated"] == digest and record.status == "ready" and not record.replacing:
@@ -210,15 +207,15 @@ class Synchroniser:
             with TemporaryDirectory(prefix="report-chat-") as folder:
                 file_id = ""
                 if file.fetch is not None:
-                    if file.size > self._max_bytes:
+                    if file.size > self.max_bytes:
                         raise errors.LoadError(f"It has {file.size // MEGABYTE:,} MB, more than MAX_UPLOAD_MB.")
                     described = replace(described, path=file.fetch(Path(folder)))
-                    if self._originals is not None:
-                        self._originals.require_space(described.path.stat().st_size)
-                        file_id = self._originals.put(described.path)
+                    if self.originals is not None:
+                        self.originals.require_space(described.path.stat().st_size)
+                        file_id = self.originals.put(described.path)
                 # The lease of one report may be lost without an end of the run.
                 of_file = replace(control, cancel=Cancellation(control.cancel))
-                result = self._service.ingest(described, overrides=overrides, file_id=file_id, control=of_file)
+                result = self.service.ingest(described, overrides=overrides, file_id=file_id, control=of_file)
         except (errors.LoadError, errors.CancelledError, errors.SupersededError, errors.InvalidRequestError) as error:
             control.check()  # stopped, not cancelled
             return "failed", identity, error.message

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..config import SAMPLE_DATA
 from ..config.settings import Settings
@@ -41,12 +41,12 @@ MAX_TRIES = 3
 class Worker(ABC):
     """Does one piece of work after the other until it is closed; several threads may `run` it."""
 
-    outage = ""
+    outage: ClassVar[str]
     """Begins the log line when the database does not answer."""
+    idle_seconds: ClassVar[float]
+    """Pause after a `work_once` that found nothing to do."""
 
-    def __init__(self, idle_seconds: float) -> None:
-        """``idle_seconds``: pause after a `work_once` that found nothing to do."""
-        self._idle_seconds = idle_seconds
+    def __init__(self) -> None:
         self._helpers: set[threading.Thread] = set()
         self._woken = threading.Event()
         self._stopping = threading.Event()
@@ -64,7 +64,7 @@ class Worker(ABC):
                 log.warning("%s: %s", self.outage, error.message)
                 busy = False
             if not busy:
-                self._woken.wait(self._idle_seconds)
+                self._woken.wait(self.idle_seconds)
                 self._woken.clear()
         for helper in tuple(self._helpers):
             helper.join()
@@ -79,31 +79,25 @@ class Worker(ABC):
         self._woken.set()
 
 
+@dataclass(eq=False)
 class IngestionWorker(Worker):
     """Reads the queued files. The files in progress when it is closed go to the next worker. ``fetch(file, folder,
     cancel)`` puts the file's original on disk and returns its path and the stored file's id. While a file waits for
-    another server, a further thread reads the next one."""
+    another server, a further thread reads the next one. ``tidy`` is called after each file, ``idle`` when there is
+    none. ``at_once``: threads that do not wait."""
 
     outage = "The ingestion waits"
+    idle_seconds = IDLE_SECONDS
+    queue: IngestionQueue
+    service: Callable[[], IngestionService]
+    fetch: Callable[[IngestionFile, Path, Cancellation], tuple[Path, str]]
+    tidy: Callable[[], None] = lambda: None
+    idle: Callable[[], object] = lambda: None
+    at_once: int = 1
 
-    def __init__(
-        self,
-        queue: IngestionQueue,
-        *,
-        service: Callable[[], IngestionService],
-        fetch: Callable[[IngestionFile, Path, Cancellation], tuple[Path, str]],
-        tidy: Callable[[], None] = lambda: None,
-        idle: Callable[[], object] = lambda: None,
-        at_once: int = 1,
-    ) -> None:
-        """``tidy`` is called after each file, ``idle`` when there is none. ``at_once``: threads that do not wait."""
-        super().__init__(IDLE_SECONDS)
-        self._queue = queue
-        self._service = service
-        self._fetch = fetch
-        self._tidy = tidy
-        self._idle = idle
-        self._turns = threading.Semaphore(at_once)
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._turns = threading.Semaphore(self.at_once)
         self._has_worked = False
         self._cancellations: set[Cancellation] = set()
 
@@ -115,17 +109,17 @@ class IngestionWorker(Worker):
 
     def work_once(self) -> bool:
         with self._turns:
-            file = self._queue.claim(uuid.uuid4().hex)
+            file = self.queue.claim(uuid.uuid4().hex)
             is_done = file is not None and self._work(file)
             if is_done:
                 self._has_worked = True
-                self._tidy()
+                self.tidy()
         if not is_done and threading.current_thread() not in self._helpers:
             if self._has_worked and sys.platform == "linux":
                 self._has_worked = False
                 with suppress(AttributeError):  # not every C library has it
                     ctypes.CDLL(None).malloc_trim(0)  # returns to the system what reading has freed
-            self._idle()
+            self.idle()
         return is_done
 
     @contextmanager
@@ -148,10 +142,10 @@ class IngestionWorker(Worker):
     def _work(self, file: IngestionFile) -> bool:
         """Return False when the disk is full: the file is tried again later."""
         if file.cancel or file.tries > MAX_TRIES:
-            self._service().abandon(file.identity)
+            self.service().abandon(file.identity)
             error = f"Reading {file.name} ended the process {MAX_TRIES} times. It is not tried again."
             outcome = {"state": "cancelled"} if file.cancel else {"state": "failed", "error": error}
-            self._queue.release(file, **outcome, detail="")
+            self.queue.release(file, **outcome, detail="")
             return True
         cancel, lost = Cancellation(), threading.Event()
         self._cancellations.add(cancel)
@@ -160,7 +154,7 @@ class IngestionWorker(Worker):
 
         def renew() -> bool:
             """Extend the lease; cancel the work when it was cancelled or another worker has the file."""
-            is_cancelled = self._queue.renew(file)
+            is_cancelled = self.queue.renew(file)
             if is_cancelled is None:
                 lost.set()
             if is_cancelled is not False:
@@ -174,17 +168,17 @@ class IngestionWorker(Worker):
             if state != noted_state or time.monotonic() - noted_at >= NOTE_SECONDS:
                 noted_at, noted_state = time.monotonic() if done else 0.0, state
                 names = ("pages_read", "pages") if state == "loading" else ("done_chunks", "chunks")
-                self._queue.note(file, state=state, detail="", **dict(zip(names, (done, total), strict=True)))
+                self.queue.note(file, state=state, detail="", **dict(zip(names, (done, total), strict=True)))
 
         def note_page(page: int, pages: int) -> None:
             if pages:
                 note("loading", page, pages)
             else:
-                self._queue.note(file, state="loading", detail=f"OCR reads page {page}.")
+                self.queue.note(file, state="loading", detail=f"OCR reads page {page}.")
 
         control = JobControl(
             partial(note, "embedding"),
-            lambda reason: self._queue.note(file, state="waiting", detail=reason),
+            lambda reason: self.queue.note(file, state="waiting", detail=reason),
             cancel,
             stopping=lambda: self._stopping.is_set() or lost.is_set(),
             indexing=partial(note, "indexing"),
@@ -197,7 +191,7 @@ class IngestionWorker(Worker):
                 outcome = self._ingest(file, control)
         finally:
             self._cancellations.discard(cancel)
-        self._queue.release(file, **outcome)
+        self.queue.release(file, **outcome)
         return outcome["state"] != "waiting" or self._stopping.is_set()
 
     def _ingest(self, file: IngestionFile, control: JobControl) -> dict[str, Any]:
@@ -205,9 +199,9 @@ class IngestionWorker(Worker):
         cancel = control.cancel
         try:
             with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
-                self._queue.note(file, state="loading", detail="", error="")
-                path, file_id = self._fetch(file, Path(folder), cancel)
-                result = self._service().ingest(
+                self.queue.note(file, state="loading", detail="", error="")
+                path, file_id = self.fetch(file, Path(folder), cancel)
+                result = self.service().ingest(
                     Source(path, file.identity, **file.about),
                     overrides=file.overrides,
                     file_id=file_id,

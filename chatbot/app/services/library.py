@@ -217,7 +217,7 @@ class Ingesting:
             self._storage.audit.record("sync prune", record.source)
 
         return Synchroniser(
-            self._storage.database, service=self.service, download=self.originals.download, delete=delete,
+            database=self._storage.database, service=self.service, download=self.originals.download, delete=delete,
             originals=self._storage.files if self.settings.keep_files else None, tidy=self.originals.tidy,
             max_bytes=self.settings.max_upload_mb * MEGABYTE,
         )  # fmt: skip

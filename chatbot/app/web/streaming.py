@@ -264,10 +264,11 @@ class ActiveStreams(Worker):
     """The resumable answers of this process. One thread stores their events and reads what others have noted."""
 
     outage = "Events of answers are not stored"
+    idle_seconds = TICK_SECONDS
 
     def __init__(self, services: Services, start: Callable[[Callable[[], None]], None]) -> None:
         """``start`` runs a function in a thread, once."""
-        super().__init__(TICK_SECONDS)
+        super().__init__()
         self._services = services
         self._start = start
         self._lock = threading.Lock()
