@@ -5,11 +5,9 @@ silent."""
 
 from __future__ import annotations
 
-import email.utils
 import re
 import socket
 import ssl
-import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -185,7 +183,7 @@ class Abandoned(Exception):  # noqa: N818  # a signal within the adapter, not an
 def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.OpenAI]:
     """Yield a copy of the client for one call, whose requests end once ``cancel`` is set: in `Abandoned`, or a failed
     read. Its connections belong to this call and are closed after it."""
-    call = _BreakableCall(cancel)
+    call = _BreakableCall(client, cancel)
     hooks: Any = {"request": [call.watch], "response": [call.note_pause]}
     cancel.on_cancel(call.break_off)
     try:
@@ -215,7 +213,8 @@ def _certificates() -> ssl.SSLContext:
 class _BreakableCall:
     """The requests of one call: the first one and the SDK's retries."""
 
-    def __init__(self, cancel: Cancellation) -> None:
+    def __init__(self, client: openai.OpenAI, cancel: Cancellation) -> None:
+        self._client = client
         self._cancel = cancel
         self._connections: list[Any] = []
         self._pause = 0.0
@@ -233,7 +232,7 @@ class _BreakableCall:
         """Move a requested pause from the SDK, which would sleep through a cancellation, to `watch`."""
         if response.status_code < 400:
             return
-        seconds = _requested_pause(response.headers)
+        seconds = self._client._parse_retry_after_header(response.headers) or 0.0
         if 0 < seconds <= MAX_RETRY_SECONDS:
             self._pause = seconds
             response.headers["Retry-After-Ms"] = "1"
@@ -251,15 +250,3 @@ class _BreakableCall:
                 self._connections.append(connection)
             if self._cancel.cancelled:  # meanwhile
                 self.break_off()
-
-
-def _requested_pause(headers: Any) -> float:
-    """Return seconds; 0 for none and for an unreadable header."""
-    for name, unit in (("Retry-After-Ms", 0.001), ("Retry-After", 1.0)):
-        with suppress(ValueError):
-            return float(headers.get(name, "")) * unit
-    at = email.utils.parsedate_tz(headers.get("Retry-After", ""))
-    try:
-        return email.utils.mktime_tz(at) - time.time() if at else 0.0
-    except (ValueError, OverflowError):
-        return 0.0
