@@ -48,12 +48,12 @@ class BuiltStore:
     def _check(self, vector: Vector) -> Vector:
         """Return a question's vector as float32. Raises EmbedderMismatchError: the vector is of another model;
         SearchEngineError: it is all zeros or not finite."""
-        self._check_length(vector, "question")
+        self.check_length(vector, "question")
         if not np.all(np.isfinite(vector)) or not np.any(vector):
             raise no_direction()
         return np.asarray(vector, dtype=np.float32)
 
-    def _check_length(self, vector: Vector, what: str) -> None:
+    def check_length(self, vector: Vector, what: str) -> None:
         if len(vector) != self.dimensions:
             expected = self.expected.format(dimensions=self.dimensions)
             raise EmbedderMismatchError(f"The embedding of the {what} has {len(vector)} dimensions, {expected}")

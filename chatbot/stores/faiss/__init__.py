@@ -68,7 +68,7 @@ class FaissStore(MongoChunks):
         self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""
-        self._check_length(vector, "question")
+        self.check_length(vector, "question")
         unit = np.asarray(vector, dtype=np.float32) / max(float(np.linalg.norm(vector)), 1e-12)
         return self._fresh().vector_search(unit, top_k=top_k, scope=scope)
 

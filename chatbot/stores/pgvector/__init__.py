@@ -202,7 +202,7 @@ class PgvectorStore(BuiltStore):
         """Write all chunks or none, in one transaction."""
         rows = []
         for chunk, vector in zip(chunks, vectors, strict=True):
-            self._check_length(vector, f"passage {chunk.id}")
+            self.check_length(vector, f"passage {chunk.id}")
             collection, terms = chunk.collection or self._names[0], self._terms_of(chunk.search_text)
             rows.append(to_row(chunk, terms, vector, collection=collection, language=self.settings.language))
         if not rows:
