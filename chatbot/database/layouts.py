@@ -169,14 +169,9 @@ class MappedCollection(Collection):
         return self._sample
 
     def find(
-        self,
-        filter: Mapping[str, Any] | None = None,
-        projection: Mapping[str, int] | None = None,
-        *,
-        sort: Sequence[tuple[str, int]] | None = None,
-        limit: int = 0,
+        self, filter: Mapping[str, Any] | None = None, projection: Mapping[str, int] | None = None, **options: Any
     ) -> Iterator[Json]:
-        rows = super().find(self.condition(filter or {}), self._projection(projection), sort=sort, limit=limit)
+        rows = super().find(self.condition(filter or {}), self._projection(projection), **options)
         return (self.layout.read(row, self._fields) for row in rows)
 
     def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:

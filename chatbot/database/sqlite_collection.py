@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from ..domain.errors import DatabaseError
 from . import sqlite_documents as sql
@@ -137,10 +137,9 @@ class SqliteCollection:
         return self._update(filter, update, upsert=upsert)[0]
 
     def find_one_and_update(
-        self, filter: Mapping[str, Any], update: sql.Update, *, upsert: bool = False, return_document: bool = True
+        self, filter: Mapping[str, Any], update: sql.Update, *, upsert: bool, return_document: Literal[True]
     ) -> Json | None:
         """Update the first match and return the new document. The previous document is not available."""
-        assert return_document
         return self._update(filter, update, upsert=upsert)[1]
 
     def _update(self, filter: Mapping[str, Any], update: sql.Update, *, upsert: bool) -> Updated:

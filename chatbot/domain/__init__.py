@@ -53,7 +53,6 @@ from .documents import (
     Section,
     Status,
     Vector,
-    common_fields,
     document_text,
     lay_out,
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...config.registry import Registry
 from ...domain import SECTION_SEPARATOR, Chunk, Document, Section, document_text
@@ -86,36 +86,35 @@ class TokenCounter:
         return bisect_left(self._places, end) - bisect_left(self._places, start)
 
 
+@dataclass(eq=False)
 class BaseChunker:
     """Implements `protocols.Chunker`. A passage with its title and section never exceeds what the embedder reads.
-    The strategy and the sizes are not stored in the chunks: the version in their ids stands for them."""
+    The strategy and the sizes are not stored in the chunks: the version in their ids stands for them. Size and overlap
+    are in characters; the overlap counts inside the size. ``known``: texts that have been embedded whole before."""
 
     borders: ClassVar[tuple[Border, ...]]
     """Kinds of places to cut at, the best first, `words` last."""
     takes_overlap: ClassVar[bool] = True
     joins_sections: ClassVar[bool] = True
+    embedder: Embedder
+    chunk_size: int
+    chunk_overlap: int = 0
+    known: Container[str] = ()
 
-    def __init__(
-        self, embedder: Embedder, *, chunk_size: int, chunk_overlap: int = 0, known: Container[str] = ()
-    ) -> None:
-        """Size and overlap are in characters; the overlap counts inside the size. ``known``: texts that have been
-        embedded whole before. Raises InvalidRequestError: the size or the overlap is not possible."""
-        if chunk_size < 1:
-            raise InvalidRequestError.for_field("chunk_size", f"{chunk_size} is too small: at least 1 character.")
-        used = min(chunk_size, embedder.max_tokens * CHARACTERS_PER_TOKEN)
-        self.longest = used
-        if chunk_overlap and not self.takes_overlap:
-            message = f"{chunk_overlap} is not possible: this chunk strategy has no overlap. Valid: 0."
-            raise InvalidRequestError.for_field("chunk_overlap", message, [0])
-        if chunk_overlap and not 0 < chunk_overlap < used:
-            message = f"{chunk_overlap} must be at least 0 and below the chunk size, {used} characters"
-            if used < chunk_size:
-                message += f" ({chunk_size} asked for, but the embedding model reads no more)"
-            raise InvalidRequestError.for_field("chunk_overlap", f"{message}.")
-        self._overlap = chunk_overlap
-        self._embedder = embedder
-        self._known = known
+    def __post_init__(self) -> None:
+        """Raises InvalidRequestError: the size or the overlap is not possible."""
+        size, overlap = self.chunk_size, self.chunk_overlap
+        if size < 1:
+            raise InvalidRequestError.for_field("chunk_size", f"{size} is too small: at least 1 character.")
+        self.longest = used = min(size, self.embedder.max_tokens * CHARACTERS_PER_TOKEN)
         self._room = lru_cache(1024)(self._count_room)
+        if overlap and not self.takes_overlap:
+            message = f"{overlap} is not possible: this chunk strategy has no overlap. Valid: 0."
+            raise InvalidRequestError.for_field("chunk_overlap", message, [0])
+        if overlap and not 0 < overlap < used:
+            message = f"{overlap} must be at least 0 and below the chunk size, {used} characters"
+            message += f" ({size} asked for, but the embedding model reads no more)" if used < size else ""
+            raise InvalidRequestError.for_field("chunk_overlap", f"{message}.")
 
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
@@ -128,7 +127,7 @@ class BaseChunker:
         for stretch in page_stretches(document) if self.joins_sections else each:
             templates = [_template(document, section, collection) for section in stretch.sections]
             headings = [template.search_text for template in templates]
-            tokens = TokenCounter(self._embedder, stretch.text)
+            tokens = TokenCounter(self.embedder, stretch.text)
 
             def size(
                 start: int, end: int, ends: Sequence[int] = stretch.ends, headings: list[str] = headings,
@@ -137,7 +136,7 @@ class BaseChunker:
                 # The index of the section in which the passage starts.
                 return self._share(headings[bisect_right(ends, start)], tokens, start, end)
 
-            overlap = (lambda start, end: (end - start) / self._overlap) if self._overlap else None
+            overlap = (lambda start, end: (end - start) / self.chunk_overlap) if self.chunk_overlap else None
             for start, end in Splitter(stretch.text, size, overlap, keep=stretch.headings).split(self.borders):
                 ordinal = len(chunks)
                 check(ordinal)
@@ -161,9 +160,9 @@ class BaseChunker:
             return by_length
         part = tokens.text[start:end]
         # As in `Chunk.search_text`.
-        if (f"{heading}\n{part}" if heading else part) in self._known:
+        if (f"{heading}\n{part}" if heading else part) in self.known:
             return by_length
-        allowed = min(self._embedder.max_tokens, self._room(heading))
+        allowed = min(self.embedder.max_tokens, self._room(heading))
         # A token has at least one byte (not one character: a Korean syllable is up to three).
         if len(part) <= allowed and len(part.encode("utf-8", "surrogatepass")) <= allowed:
             return max(by_length, len(part) / (CHARACTERS_PER_TOKEN * allowed))
@@ -172,8 +171,8 @@ class BaseChunker:
     def _count_room(self, heading: str) -> int:
         """Return the tokens of a passage below ``heading``, counted apart since no token spans the end of a line. At
         least half of what the embedder reads is left for the text: a long heading would shred it."""
-        limit = self._embedder.max_tokens
-        return max(limit - self._embedder.count_tokens(f"{heading}\n"), limit // 2) if heading else limit
+        limit = self.embedder.max_tokens
+        return max(limit - self.embedder.count_tokens(f"{heading}\n"), limit // 2) if heading else limit
 
 
 def _template(document: Document, section: Section, collection: str) -> Chunk:
@@ -240,12 +239,10 @@ class RowChunker(SectionChunker):
     """A knowledge base in a table (seed 001, R-B1): each row is a passage with a column for its text. The loader has
     made a section of each row."""
 
-    def chunk(
-        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
-    ) -> list[Chunk]:
+    def chunk(self, document: Document, **options: Any) -> list[Chunk]:
         """Chunk the rows. Raises LoadError: the table has no column for the text. The message names its columns."""
         require_text_column(document.name, document.columns)
-        return super().chunk(document, version=version, collection=collection, check=check)
+        return super().chunk(document, **options)
 
 
 def require_text_column(name: str, columns: Sequence[str]) -> None:
