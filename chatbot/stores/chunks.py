@@ -40,9 +40,9 @@ class BuiltStore:
 
     def __post_init__(self) -> None:
         self._names = tuple(dict.fromkeys(self.settings.chunk_collections))
-        self._fields = self.settings.filter_fields
-        self._embedding_field = forms.embedding_field(self.slot)
-        self._terms_of = analyzer(self.settings.language).terms
+        self.fields = self.settings.filter_fields
+        self.embedding_field = forms.embedding_field(self.slot)
+        self.terms_of = analyzer(self.settings.language).terms
         self._bm25 = Bm25(self.settings.bm25_k1, self.settings.bm25_b)
 
     def _check(self, vector: Vector) -> Vector:
@@ -62,7 +62,7 @@ class BuiltStore:
 class MongoChunks(BuiltStore):
     """Chunks in the knowledge collections. Base of the stores that search these collections."""
 
-    def _collections(self) -> list[Collection]:
+    def collections(self) -> list[Collection]:
         return [self.database[name] for name in self._names]
 
     def prepare(self) -> None:
@@ -73,9 +73,9 @@ class MongoChunks(BuiltStore):
         by_collection: dict[str, list[Json]] = {}
         for chunk, vector in zip(chunks, vectors, strict=True):
             name = chunk.collection or self._names[0]
-            row = chunk_to_json(chunk, self._fields)
+            row = chunk_to_json(chunk, self.fields)
             if np.any(vector):  # no index takes zeros, which have no direction
-                row[self._embedding_field] = self.database.encode_vector(vector)
+                row[self.embedding_field] = self.database.encode_vector(vector)
             by_collection.setdefault(name, []).append(row)
         in_place = False
         for name, rows in by_collection.items():
@@ -88,7 +88,7 @@ class MongoChunks(BuiltStore):
     def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
         """Delete also the rows that do not name their report, where it is one of an older system."""
         kept, deleted = set(keep), 0
-        for collection in self._collections():
+        for collection in self.collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
             each = forms.id_forms([document_id], embedded=self.database.embedded)
             both = {"document_id": {"$in": [*each, f"{forms.RETIRED_PREFIX}{document_id}"]}}
@@ -105,7 +105,7 @@ class MongoChunks(BuiltStore):
     def get(self, chunk_ids: Sequence[str], collections: Iterable[Collection] | None = None) -> list[Chunk]:
         """Look only into these collections (None = all); ids of an older system may be ObjectIds."""
         chunks: dict[str, Chunk] = {}
-        for collection in self._collections() if collections is None else collections:
+        for collection in self.collections() if collections is None else collections:
             if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in chunks]:
                 chunks |= self._read(missing, collection)
         return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
@@ -120,11 +120,11 @@ class MongoChunks(BuiltStore):
         """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
         chunks: list[Chunk] = []
         vectors: list[Vector] = []
-        for collection in self._collections():
+        for collection in self.collections():
             for row in collection.find(forms.of_document(document_id, embedded=self.database.embedded)):
                 # All of one model, which need not be the configured one: figures and deletions need the others, too.
                 dimensions = vectors[0].size if vectors else None
-                if (vector := forms.usable_vector(row.get(self._embedding_field), dimensions)) is not None:
+                if (vector := forms.usable_vector(row.get(self.embedding_field), dimensions)) is not None:
                     chunks.append(self._chunk(row, collection.name))
                     vectors.append(vector)
         return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)
@@ -136,11 +136,11 @@ class MongoChunks(BuiltStore):
         return read_surroundings(chunks, margin, lambda ids: self.get(ids, collections))
 
     def count(self, scope: Scope) -> int:
-        inside = (collection for collection in self._collections() if scope.holds(collection.name))
+        inside = (collection for collection in self.collections() if scope.holds(collection.name))
         return sum(collection.count(scope.to_mql()) for collection in inside)
 
     def _chunk(self, row: Mapping[str, Any], collection: str) -> Chunk:
-        return chunk_from_json(row, collection=collection, fields=self._fields)
+        return chunk_from_json(row, collection=collection, fields=self.fields)
 
     def close(self) -> None:
         """Leave the database open: it belongs to the services."""

@@ -18,7 +18,7 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.database.core import Collection, Database
+from chatbot.database.core import Database
 from chatbot.database.repositories import corpus
 from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Match, Matrix, Scope, Values
@@ -100,10 +100,10 @@ class Reads:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: list[set[str] | None] = []
 
-        def noted(collections: Sequence[Collection], queries: Sequence[Any] = ({},), **options: Any) -> Rows | None:
+        def noted(store: FaissStore, term_ids: Any, queries: Sequence[Any] = ({},)) -> Rows | None:
             named = [query["_id"]["$in"] for query in queries if query]
             self.made.append(set(chain(*named)) if named or not queries else None)
-            return read_rows(collections, queries, **options)
+            return read_rows(store, term_ids, queries)
 
         monkeypatch.setattr(faiss_store, "read_rows", noted)
 

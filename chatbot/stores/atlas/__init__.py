@@ -45,7 +45,7 @@ class AtlasStore(MongoChunks):
         health = {(plan.collection, plan.kind): IndexHealth(self.database, plan, self.clock) for plan in planned}
         self._max_time_ms = int(self.settings.mongodb_timeout * 1000)
         self._trace = SentPipelines()
-        shared = (self._embedding_field, self.dimensions, self._max_time_ms, self._trace, self.clock)
+        shared = (self.embedding_field, self.dimensions, self._max_time_ms, self._trace, self.clock)
         self._indexed = [
             IndexedCollection(self.database[name], health[name, "vectorSearch"], health[name, "search"], *shared)
             for name in self._names
@@ -154,9 +154,9 @@ class AtlasStore(MongoChunks):
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """Leave out chunks that are gone or have no embedding of this size."""
-        unit, field = _unit(self._check(vector)), self._embedding_field
+        unit, field = _unit(self._check(vector)), self.embedding_field
         scores: dict[str, float] = {}
-        for collection in self._collections() if chunk_ids else ():
+        for collection in self.collections() if chunk_ids else ():
             for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, {field: 1}):
                 stored = usable_vector(row.get(field), self.dimensions)
                 if stored is not None:

@@ -21,7 +21,7 @@ from ...domain import Chunk, Match, Scope, Vector
 from .. import StoreTraits
 from ..chunks import MongoChunks
 from .index import ChunkIndex, Segment
-from .rows import Rows, read_rows, stored_ids
+from .rows import read_rows, stored_ids
 from .snapshot import Key, Snapshot, only_one, read_snapshot, write_snapshot
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class FaissStore(MongoChunks):
         return self._fresh().vector_search(unit, top_k=top_k, scope=scope)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
-        return self._fresh().keyword_search(self._terms_of(query), top_k=top_k, scope=scope, bm25=self._bm25)
+        return self._fresh().keyword_search(self.terms_of(query), top_k=top_k, scope=scope, bm25=self._bm25)
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         return self._fresh().vector_scores(vector, chunk_ids) if chunk_ids else {}
@@ -84,7 +84,7 @@ class FaissStore(MongoChunks):
 
     def ping(self) -> str:
         """Ask only the database; the next question updates the index."""
-        rows = sum(collection.estimated_count() for collection in self._collections())
+        rows = sum(collection.estimated_count() for collection in self.collections())
         index = self._state.index
         return (
             f"in-process FAISS and BM25, {rows} passages in the database; "
@@ -133,12 +133,14 @@ class FaissStore(MongoChunks):
 
     def _marks(self) -> tuple[int, int]:
         """Return the marker and the position of the change log, which say whether anything was written."""
-        marker = 0 if self.database.embedded else sum(one.estimated_count() for one in self._collections())
+        marker = 0 if self.database.embedded else sum(one.estimated_count() for one in self.collections())
         return marker, self.changes.position()
 
     def _load_all(self) -> None:
         epoch, index = self.changes.epoch(), ChunkIndex()
-        self._state = replace(self._state, index=index.replace_documents(set(), self._read_rows(index)), epoch=epoch)
+        self._state = replace(
+            self._state, index=index.replace_documents(set(), read_rows(self, index.term_ids)), epoch=epoch
+        )
         self._unsaved_rows += len(self._state.index)
 
     def _load(self, documents: set[str], epoch: int) -> None:
@@ -151,21 +153,21 @@ class FaissStore(MongoChunks):
         # One query for each document: only equality uses the index on every database.
         queries = [forms.of_document(id, embedded=self.database.embedded) for id in sorted(documents)]
         if epoch == self._state.epoch:
-            ids = (row["_id"] for query in queries for one in self._collections() for row in one.find(query, ID_ONLY))
+            ids = (row["_id"] for query in queries for one in self.collections() for row in one.find(query, ID_ONLY))
             stored, indexed = {forms.id_text(id): id for id in ids}, index.ids_of(documents)
             new = [stored[id] for id in stored.keys() - indexed]
             queries = [
                 {"_id": {"$in": new[start : start + READ_AT_ONCE]}} for start in range(0, len(new), READ_AT_ONCE)
             ]
             documents, gone = set(), list(indexed - stored.keys())
-        rows = self._read_rows(index, queries)
+        rows = read_rows(self, index.term_ids, queries)
         self._state = replace(self._state, index=index.replace_documents(documents, rows, gone=gone), epoch=epoch)
         self._unsaved_rows += len(rows.ids) if rows is not None else 0
 
     def _compare(self) -> None:
         """Load the documents whose passages have other ids than the index; an id changes with its passage."""
         started = time.monotonic()
-        indexed, stored = self._state.index.live_ids(), stored_ids(self._collections())
+        indexed, stored = self._state.index.live_ids(), stored_ids(self.collections())
         self._load(
             {id for id in indexed.keys() | stored.keys() if indexed.get(id) != stored.get(id)}, self._state.epoch
         )
@@ -180,17 +182,6 @@ class FaissStore(MongoChunks):
             return False
         self._state, self._unsaved_rows = snapshot, 0
         return True
-
-    def _read_rows(self, index: ChunkIndex, queries: Sequence[Json] = ({},)) -> Rows | None:
-        return read_rows(
-            self._collections(),
-            queries,
-            fields=self._fields,
-            embedding_field=self._embedding_field,
-            dimensions=self.dimensions,
-            terms_of=self._terms_of,
-            term_ids=index.term_ids,
-        )
 
     def _save_is_due(self) -> bool:
         return self._unsaved_rows >= SNAPSHOT_ROWS
@@ -228,7 +219,7 @@ class FaissStore(MongoChunks):
                 self._state = replace(self._state, index=self._state.index.exchange(old, new))
 
     def _key(self) -> Key:
-        settings = (self._names, self._fields, self._embedding_field, self.dimensions, self.settings.language)
+        settings = (self._names, self.fields, self.embedding_field, self.dimensions, self.settings.language)
         return (self._corpus, *settings)
 
 

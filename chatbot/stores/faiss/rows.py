@@ -17,6 +17,7 @@ from ...database import rows as forms
 from ...database.core import Collection, Json
 from ...domain import Matrix, Value, each_value
 from ...domain.errors import EmbedderMismatchError
+from ..chunks import MongoChunks
 from ..keywords import Ints
 
 log = logging.getLogger(__name__)
@@ -140,28 +141,21 @@ def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
 
 
 def read_rows(
-    collections: Sequence[Collection],
-    queries: Sequence[Json] = ({},),
-    *,
-    fields: Sequence[str],
-    embedding_field: str,
-    dimensions: int,
-    terms_of: Callable[[str], list[str]],
-    term_ids: Callable[[Iterable[str]], list[int]],
+    store: MongoChunks, term_ids: Callable[[Iterable[str]], list[int]], queries: Sequence[Json] = ({},)
 ) -> Rows | None:
-    """Read all chunks, or those that one of the queries finds; None where there are none.
+    """Read all chunks of a store, or those that one of the queries finds; None where there are none.
 
-    ``terms_of`` analyses a text, ``term_ids`` numbers its terms. A vector that cannot be compared is left out. Raises
-    EmbedderMismatchError, DatabaseError: no stored vector is one of the configured model."""
-    ids: list[bytes] = []
+    ``term_ids`` numbers index terms. A vector that cannot be compared is left out. Raises EmbedderMismatchError,
+    DatabaseError: no stored vector is one of the configured model."""
+    dimensions, ids = store.dimensions, list[bytes]()
     documents, places = _Codes(str), _Codes(str)
-    columns = {name: _Codes(partial(forms.filter_value, name)) for name in fields}
+    columns = {name: _Codes(partial(forms.filter_value, name)) for name in store.fields}
     vectors = bytearray()  # a million small arrays take several times the memory
     unusable: list[Any] = []
     terms, lengths = array("i"), array("i")
     # No term, compound or accent reaches across a blank, so a text has the terms of its words, each analysed once.
-    numbers = lru_cache(MAX_WORDS)(lambda word: tuple(term_ids(terms_of(word))))
-    for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
+    numbers = lru_cache(MAX_WORDS)(lambda word: tuple(term_ids(store.terms_of(word))))
+    for collection, row in ((c.name, row) for query in queries for c in store.collections() for row in c.find(query)):
         ids.append(forms.id_text(row["_id"]).encode())
         documents.rows.append(documents[forms.document_id_of(row)])
         for name, column in columns.items():
@@ -169,7 +163,7 @@ def read_rows(
             is_key = isinstance(value, Hashable) and not isinstance(value, float)  # nan is no key of a dict
             column.rows.append(column[value if is_key else forms.filter_value(name, value)])
         places.rows.append(places[collection])
-        stored = row.get(embedding_field)
+        stored = row.get(store.embedding_field)
         vector = forms.usable_vector(stored, dimensions)
         if vector is None and stored is not None:
             unusable.append(stored)

@@ -180,7 +180,7 @@ class PgvectorStore(BuiltStore):
         self._timeout = self.settings.mongodb_timeout
         uri, threads = self.settings.postgres_uri.get_secret_value(), self.settings.threads
         self._connections = Connections(uri, size=CONNECTIONS_PER_THREAD * threads, timeout=self._timeout)
-        self._table = ChunkTable(TABLE, self._embedding_field, self.dimensions, self._fields)
+        self._table = ChunkTable(TABLE, self.embedding_field, self.dimensions, self.fields)
         self._prepared = False
         self._preparing = threading.Lock()
         self._statistics: Statistics | None = None
@@ -203,7 +203,7 @@ class PgvectorStore(BuiltStore):
         rows = []
         for chunk, vector in zip(chunks, vectors, strict=True):
             self.check_length(vector, f"passage {chunk.id}")
-            collection, terms = chunk.collection or self._names[0], self._terms_of(chunk.search_text)
+            collection, terms = chunk.collection or self._names[0], self.terms_of(chunk.search_text)
             rows.append(to_row(chunk, terms, vector, collection=collection, language=self.settings.language))
         if not rows:
             return
@@ -251,7 +251,7 @@ class PgvectorStore(BuiltStore):
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """BM25 in SQL, then proximity (`keywords`) of the best."""
-        terms = self._terms_of(query)
+        terms = self.terms_of(query)
         if top_k < 1 or not terms:
             return []
         position, statistics = self.changes.position(), self._statistics
@@ -263,7 +263,7 @@ class PgvectorStore(BuiltStore):
         rows = self._rows(*statistics.search(idf, terms, scope, max(top_k, POOL), self._bm25))
         scores = {str(chunk_id): float(score) for chunk_id, score in rows}
         numbers, chunks = {term: number for number, term in enumerate(idf)}, self.get(list(scores))
-        in_order = ((term[:MAX_TERM_CHARACTERS] for term in self._terms_of(chunk.search_text)) for chunk in chunks)
+        in_order = ((term[:MAX_TERM_CHARACTERS] for term in self.terms_of(chunk.search_text)) for chunk in chunks)
         texts = [np.asarray([numbers.get(term, -1) for term in terms], np.int32) for terms in in_order]
         by_words = np.asarray([scores[chunk.id] for chunk in chunks], np.float64)
         by_both = with_proximity(by_words, texts, dict(enumerate(idf.values()))).tolist()
