@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...database import rows as forms
-from ...database.core import Collection, Json
+from ...database.core import Collection
 from ...domain import Chunk, Match, Scope, Vector
 from .. import StoreTraits
 from ..chunks import MongoChunks
