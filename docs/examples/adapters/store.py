@@ -10,8 +10,6 @@ import numpy as np
 
 from ..database.rows import decode_vector
 from ..domain import Match, Scope, Vector
-from ..domain.errors import EmbedderMismatchError
-from ..language import analyzer
 from . import StoreTraits
 from .chunks import MongoChunks
 
@@ -21,23 +19,21 @@ TRAITS = StoreTraits()
 class ScanStore(MongoChunks):
     """Writing and reading are `MongoChunks`; only the two searches are here."""
 
+    expected = "the index has {dimensions}."
+
     def vector_search(
         self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""
-        if len(vector) != self._dimensions:
-            raise EmbedderMismatchError(
-                f"The embedding of the question has {len(vector)} dimensions, the index has {self._dimensions}."
-            )
+        self.check_length(vector, "question")
         return _best({str(row["_id"]): self._score(row, vector) for row in self._with_vector(scope)}, top_k)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """A passage scores by how often it has the words of the question."""
-        terms_of = analyzer(self._settings.language).terms
-        wanted = set(terms_of(query))
+        wanted = set(self.terms_of(query))
         scores: dict[str, float] = {}
         for row in self._rows(scope):
-            words = Counter(terms_of(self._chunk(row, "").search_text))
+            words = Counter(self.terms_of(self._chunk(row, "").search_text))
             if found := sum(words[term] for term in wanted):
                 scores[str(row["_id"])] = float(found)
         return _best(scores, top_k)
@@ -53,15 +49,15 @@ class ScanStore(MongoChunks):
         return f"a scan of {self.count(Scope())} passages"
 
     def _rows(self, scope: Scope) -> Iterator[Mapping[str, Any]]:
-        for collection in self._collections():
+        for collection in self.collections():
             if scope.holds(collection.name):
                 yield from collection.find(scope.to_mql())
 
     def _with_vector(self, scope: Scope) -> Iterator[Mapping[str, Any]]:
-        return (row for row in self._rows(scope) if self._embedding_field in row)
+        return (row for row in self._rows(scope) if self.embedding_field in row)
 
     def _score(self, row: Mapping[str, Any], vector: Vector) -> float:
-        stored = decode_vector(row[self._embedding_field])
+        stored = decode_vector(row[self.embedding_field])
         return (1 + float(stored @ vector) / max(float(np.linalg.norm(stored) * np.linalg.norm(vector)), 1e-12)) / 2
 
 
