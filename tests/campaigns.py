@@ -1,7 +1,5 @@
 """How often a test that attacks at random does so: little in CI, as often as wished by hand."""
 
-from __future__ import annotations
-
 import os
 
 

@@ -1,8 +1,6 @@
 """What every test can use: an empty data folder, services over it, and tiny reports to ingest. No test reads the
 developer's environment or `.env`: what it wants to be different it passes to `Settings`."""
 
-from __future__ import annotations
-
 import gc
 import os
 import re

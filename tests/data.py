@@ -3,8 +3,6 @@
 The data sets are in the folder that REPORT_CHAT_TEST_DATA names: `bench/` (retrieval sets in BEIR layout),
 `sample_corpus/`, `loader_cases/` and `quality_dev/`. A test that needs one of them is skipped where it is missing."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rooms of the package, checked on the syntax trees: a room imports only from the rooms named before it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

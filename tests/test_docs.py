@@ -1,7 +1,5 @@
 """The README and docs/: what they name exists, and what exists is named there."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """docs/extending.md: each example is one file and one line, and then keeps the contract of its kind."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

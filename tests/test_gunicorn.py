@@ -1,7 +1,5 @@
 """gunicorn.conf.py: what `gunicorn app:app` begins with."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Reports and questions in other languages than English: keyword search by LANGUAGE (R-B5), the answer's language."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,7 +1,5 @@
 """`pip install .`: the wheel has everything that the program needs, and serves from an empty folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

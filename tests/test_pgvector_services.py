@@ -1,7 +1,5 @@
 """The product with its passages in PostgreSQL (seed 004): ingest, answer, re-ingest, delete."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The retrievers of docs/examples over the running server, where LangChain and LlamaIndex are installed."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """docs/snippets.md: every block runs, in the order of the page, and together they reach every endpoint."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What of the interface is said in words: found in the templates, the scripts and the answers' code."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import re

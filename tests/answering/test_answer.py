@@ -1,7 +1,5 @@
 """What the model is told: rules and scope, history, passages and question (R-D6, R-B9, R-E2)."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Numbered passages within a token budget (R-B9, R-C6, R-E4), shown wide, each text once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of figures: which indicator is meant, one indicator over editions, and the sentence above the table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Passages stand between delimiters that no document can imitate (DESIGN, Trust)."""
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Every measurement ends with figures at its smallest size, the slow ones at night."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess

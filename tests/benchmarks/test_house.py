@@ -1,7 +1,5 @@
 """The limits of the code's size: what is worse fails, what is better may be written down."""
 
-from __future__ import annotations
-
 import ast
 
 from benchmarks.house import limits, once_used_helpers, with_limits, worse

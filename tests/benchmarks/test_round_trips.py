@@ -1,7 +1,5 @@
 """Each call to a server far away is waited for: how many wait for each other, on the double of Atlas."""
 
-from __future__ import annotations
-
 from benchmarks.round_trips import deployment
 
 BOUNDS = {"question": (6, 10), "search": (4, 4), "comparison": (12, 12), "deep": (10, 10)}

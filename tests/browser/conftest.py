@@ -1,7 +1,5 @@
 """A browser, and servers for it: one browser for each file of tests."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """In a browser: signing in with a key, a name that is there already, and a foreign page that rebinds its name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

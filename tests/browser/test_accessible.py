@@ -1,7 +1,5 @@
 """axe-core over every view and dialog, best practice included, by day and by night, wide and on a phone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 

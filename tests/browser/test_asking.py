@@ -1,7 +1,5 @@
 """From the composer to the answer: what is sent, what is refused, and what is said meanwhile and in the end."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 

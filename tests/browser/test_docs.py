@@ -1,7 +1,5 @@
 """In a browser: the page that shows the description of the API, under the policy that lets no script in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import expect, sync_playwright

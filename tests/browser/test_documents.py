@@ -1,7 +1,5 @@
 """The knowledge base as a user meets it: documents added, found, changed and deleted in a browser."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A bad answer is said to be one, with the reason; who runs the installation reads it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

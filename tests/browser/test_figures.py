@@ -1,7 +1,5 @@
 """The figures of an answer, drawn: what is drawn of them, that every point opens its passage, and the files."""
 
-from __future__ import annotations
-
 import base64
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The product as a user meets it: `python app.py` on a fresh machine, and a question asked in a browser."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What a model writes has no power but text: the answers of the corpus, as the page shows them."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Page, expect

@@ -1,7 +1,5 @@
 """The page in Spanish, because the browser asks for it, then in French and Arabic, because the person does."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

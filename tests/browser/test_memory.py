@@ -1,7 +1,5 @@
 """The page remembers: reload, Back, two windows, the list of conversations, a shared link; the real application."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

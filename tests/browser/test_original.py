@@ -1,7 +1,5 @@
 """From an answer to the page of the report that it is from; the real application over a real PDF and a real text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

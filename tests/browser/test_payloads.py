@@ -1,8 +1,6 @@
 """A hundred scripts, twenty in each of five places: texts, titles, names, answers, addresses. None runs, none asks
 anything of another origin, and the page's policy has nothing to refuse, since none becomes an element."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """In a browser: signing in with an identity provider (the package oidc-provider-mock, on loopback), and out again."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

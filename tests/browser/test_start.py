@@ -1,7 +1,5 @@
 """Before the first question: what there is, a scope chosen from it, one document alone, and nothing at all."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The way of answering, the steps of an answer as they arrive, and what they took: the page over a scripted server."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

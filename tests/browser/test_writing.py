@@ -1,7 +1,5 @@
 """While an answer is written: what was found, what a number stands for, what is selected and said, what comes next."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

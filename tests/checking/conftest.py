@@ -1,7 +1,5 @@
 """Passages by hand, and a store that knows the neighbours of a chunk."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from chatbot.domain import Chunk, Context, Passage, SearchHit

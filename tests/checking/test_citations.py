@@ -1,7 +1,5 @@
 """Which passages an answer cites, and whether each bears what is said with it (beyond the seeds, 3)."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the check found, by its place in the answer's text."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.checking.citations import check

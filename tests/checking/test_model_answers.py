@@ -1,7 +1,5 @@
 """Right answers in every form that models write, and wrong claims, from the sample reports: marked or not."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

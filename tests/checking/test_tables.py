@@ -1,7 +1,5 @@
 """Tables: a cell that says something has a source of its own side, whatever the table looks like."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures, dates and quotations that the cited passages do not have, sentence by sentence (beyond the seeds, 3)."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 

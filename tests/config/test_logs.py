@@ -1,7 +1,5 @@
 """The log: ours at its level, libraries where they warn."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

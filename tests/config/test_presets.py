@@ -1,7 +1,5 @@
 """A preset is its seed's figures; single settings win over it (R-P)."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.config.settings import Settings

@@ -1,7 +1,5 @@
 """The one mechanism behind everything that is chosen by name."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """Settings: defaults, `.env.example`, and what a wrong value says."""
 
-from __future__ import annotations
-
 import ast
 from itertools import pairwise
 from pathlib import Path

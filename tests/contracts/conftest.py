@@ -1,7 +1,5 @@
 """The stores of the registry and the databases that the contract runs them over."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What every store does alike: scores, filters, order, freshness. Runs over each backend of conftest.py."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

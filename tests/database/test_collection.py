@@ -1,7 +1,5 @@
 """The operations of a collection mean the same in the embedded file as in MongoDB (here mongomock)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from datetime import datetime

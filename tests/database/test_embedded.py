@@ -1,7 +1,5 @@
 """The embedded database under threads and processes: nothing lost, nothing left open, errors in our own words."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """The real driver: its options, and every operation of `Collection` over a socket."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What PyMongo sends for each shape of search, word for word, as it arrives at the other end of the socket."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PyMongo's exceptions in our words. What each of them means over HTTP is in tests/faults."""
 
-from __future__ import annotations
-
 import pytest
 from pymongo.errors import (
     AutoReconnect,

@@ -1,7 +1,5 @@
 """Ids and embeddings in every form that a collection may hold them in (R-D7)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Time limits of calls and requests, on a clock that the test moves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Telling work that nobody waits for it, from another thread, in time, and in part."""
 
-from __future__ import annotations
-
 import gc
 import queue
 import threading

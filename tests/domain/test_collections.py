@@ -1,7 +1,5 @@
 """COLLECTIONS: how it is written, and which names there cannot be."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

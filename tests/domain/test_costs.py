@@ -1,7 +1,5 @@
 """Prices of tokens, and sums of many answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.config.settings import Settings

@@ -1,7 +1,5 @@
 """The exception tree: its codes tell the errors apart."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

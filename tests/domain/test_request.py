@@ -1,7 +1,5 @@
 """What goes with a question: parts of it end in time and with the whole, and share what is counted."""
 
-from __future__ import annotations
-
 import threading
 import time
 

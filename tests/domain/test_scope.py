@@ -1,7 +1,5 @@
 """A scope's conditions and its collections."""
 
-from __future__ import annotations
-
 from chatbot.domain import Scope, Values
 
 KENYA = Scope.of({"country_name": Values(("Kenya",))})

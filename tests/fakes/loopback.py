@@ -1,7 +1,5 @@
 """A threaded HTTP server on loopback, for as long as a context lasts; its end breaks every connection."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

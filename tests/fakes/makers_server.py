@@ -4,8 +4,6 @@ From their documentation: Anthropic's "Streaming messages" (server-sent events b
 `streamGenerateContent` with `alt=sse`, and Bedrock's `ConverseStream` in AWS's binary event stream (prelude, headers
 and payload, with a CRC)."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

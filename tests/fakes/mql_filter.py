@@ -1,7 +1,5 @@
 """`$vectorSearch.filter`: the part of MQL that the product sends, type-strict, over declared fields only."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,8 +1,6 @@
 """NX-27017 with two defects repaired. It cannot replace or update documents that hold BinData, only insert them.
 Updates ignore what stands beside `$or`. Run as `python -m tests.fakes.nx_handler PORT FOLDER` it is a server."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

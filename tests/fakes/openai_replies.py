@@ -1,7 +1,5 @@
 """What the fake OpenAI server says, and what it remembers of a request."""
 
-from __future__ import annotations
-
 import base64
 import re
 import struct

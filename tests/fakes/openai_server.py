@@ -7,8 +7,6 @@
 
 What is not scripted gets the default reply. Embeddings are word hashes: texts that share words are near each other."""
 
-from __future__ import annotations
-
 import json
 import select
 import socket

@@ -1,8 +1,6 @@
 """A real PostgreSQL with pgvector for the tests: one server, started once, from a Python package; no Docker. Without
 the package the tests that need it are skipped, visibly; in CI they fail."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The real pages over answers that a test writes: each event is sent when the test lets it go."""
 
-from __future__ import annotations
-
 import json
 import queue
 from collections.abc import Iterator

@@ -2,8 +2,6 @@
 ScriptedModel(plan="no JSON at all", reflect=['{"queries": ["Why?"]}', '{"queries": []}']) server.always(CHAT, model)
 ... model.stages == ["plan", "relevance", "reflect", "answer"]"""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

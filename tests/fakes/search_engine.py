@@ -1,7 +1,5 @@
 """The search engine that stands beside mongomock: its indexes, its switches, what it was asked, how it refuses."""
 
-from __future__ import annotations
-
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence

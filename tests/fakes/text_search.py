@@ -1,7 +1,5 @@
 """`$search` over a list of documents: compound, text (BM25), equals, in and range; rows come best first."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping

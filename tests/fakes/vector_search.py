@@ -1,7 +1,5 @@
 """`$vectorSearch` over a list of documents, exact; rows come best first with their score."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Vectors that no model has to make."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from chatbot.domain import Matrix

@@ -8,8 +8,6 @@
 
 With ``certificate`` (see `certificate_for`) it speaks TLS. What has no page is 404."""
 
-from __future__ import annotations
-
 import datetime
 import ipaddress
 import ssl

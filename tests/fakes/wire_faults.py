@@ -1,7 +1,5 @@
 """What `WireProxy` can do with a command, and the refusals of real servers, word for word where it matters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

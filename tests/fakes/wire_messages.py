@@ -1,7 +1,5 @@
 """MongoDB's wire messages, as far as a test needs them: OP_MSG, and OP_QUERY/OP_REPLY for a driver's first hello."""
 
-from __future__ import annotations
-
 import itertools
 import socket
 import struct

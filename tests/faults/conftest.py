@@ -1,7 +1,5 @@
 """The application on the real driver, with a proxy between it and its server that plays the faults."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import logging

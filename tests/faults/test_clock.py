@@ -1,7 +1,5 @@
 """The machine's clock jumps (a resumed laptop, a corrected time) while a report is taken in and questions are asked."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every way in which a MongoDB server can fail, seen through the HTTP API; and that it mends without a restart."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

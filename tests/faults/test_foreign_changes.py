@@ -2,8 +2,6 @@
 The events are scripted in the vendor's form (mongodb.com/docs/manual/reference/change-events/update: `_id` is the
 resume token, `ns`, `documentKey`; /changeStreams: `postBatchResumeToken` of each batch, `resumeAfter`)."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The disk is full: answers and lists go on, uploads are refused with the reason, until there is room again."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A server that is killed under load and started again: bounded answers, and no acknowledged write is lost."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,8 +1,6 @@
 """The power goes while the embedded database is written: what is on the disk then is a whole database. What a cut
 leaves is played by copies of the files whose write-ahead log ends anywhere, also within a page."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from pathlib import Path

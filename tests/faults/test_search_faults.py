@@ -1,7 +1,5 @@
 """Every way in which the search engine beside a MongoDB server can fail, seen through the HTTP API."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What stops a start, and what is tried again behind it."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """What strangers, other keys and other users of the machine can do to a server that runs as a person starts it."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import http.client

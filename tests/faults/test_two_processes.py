@@ -1,7 +1,5 @@
 """Two servers, as on two machines: processes of their own, with data folders of their own, over one MongoDB."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

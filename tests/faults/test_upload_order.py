@@ -1,7 +1,5 @@
 """kill -9 of a server while several uploads of one file wait, and after a report with waiting uploads was deleted."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time

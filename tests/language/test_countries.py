@@ -1,7 +1,5 @@
 """Countries by name, code and alias (R-D4)."""
 
-from __future__ import annotations
-
 import pycountry
 import pytest
 

@@ -1,7 +1,5 @@
 """Numbers and dates as people write them."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

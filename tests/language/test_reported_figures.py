@@ -1,7 +1,5 @@
 """Figures as the sample reports, tables and prose state them: label, value, unit, year."""
 
-from __future__ import annotations
-
 import time
 from decimal import Decimal
 from typing import Any

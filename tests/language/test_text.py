@@ -1,7 +1,5 @@
 """Index terms, sentences and the token estimate."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

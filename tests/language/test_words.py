@@ -1,7 +1,5 @@
 """Everything that is said to people is said in each language, and nothing is said beside the words."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests of the ingestion share: the embedding model's calls."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.library.helpers import Embedding

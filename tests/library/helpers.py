@@ -1,7 +1,5 @@
 """Files to ingest, and what became of them, for the tests of the ingestion."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

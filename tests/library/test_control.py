@@ -1,7 +1,5 @@
 """Trying again, waiting, cancelling, and one worker at a time."""
 
-from __future__ import annotations
-
 import threading
 import time
 

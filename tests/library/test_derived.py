@@ -1,7 +1,5 @@
 """One summary per report (R-D7)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Changing what is said of a report, without its file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every sample format goes in, and answers lead to the page they stand on. Real files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pypdfium2

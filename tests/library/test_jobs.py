@@ -1,7 +1,5 @@
 """Background ingestion over the real database: files of jobs, taken one at a time, by whoever is there."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Sequence

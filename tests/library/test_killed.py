@@ -1,7 +1,5 @@
 """kill -9 in the middle of an ingestion, many times, then a start that is let finish."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -2,8 +2,6 @@
 mongodb.com/docs/vector-search: results are eventually consistent; mongod drops the ids whose rows are gone
 (document_source_internal_search_id_lookup.cpp)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

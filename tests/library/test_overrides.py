@@ -1,7 +1,5 @@
 """What a person says is checked, and stored as the data spells it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

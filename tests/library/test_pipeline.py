@@ -1,7 +1,5 @@
 """Ingesting the same again does nothing; a change replaces all of the old (R-E6, R-A4, R-B1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.app.services import Services

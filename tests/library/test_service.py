@@ -1,7 +1,5 @@
 """A file through the one path of uploads, web pages and the command line: 0 work for the same again, and who wins."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 from typing import Any

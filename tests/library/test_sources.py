@@ -1,7 +1,5 @@
 """Files to documents: what a file's name, the file, its folder's manifest and a person say of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Of several uploads of one file the newest is served, and none brings back a report that was deleted after it."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The figures of a report come, change and go with its version, whatever interrupts the writing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Versions beside each other: questions see one of them, whatever fails, ends or comes between (R-E6)."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The one place that knows the OpenAI SDK: what the client is built from, and its errors as ours."""
 
-from __future__ import annotations
-
 import pytest
 from openai import OpenAI
 

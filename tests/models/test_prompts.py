@@ -1,7 +1,5 @@
 """The tags around what is quoted in a prompt carry a mark that nobody can know; what is not seen is taken out."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

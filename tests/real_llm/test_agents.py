@@ -1,7 +1,5 @@
 """Every way to answer, with a real model's replies: whatever it says, there is an answer, and a full ledger."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Replies that a program reads, by a server that is held to the JSON schema (R-C9)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

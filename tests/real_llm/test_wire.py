@@ -1,7 +1,5 @@
 """One question over the wire: a real completion, streamed, with its usage; and the server's real refusals."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 

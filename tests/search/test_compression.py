@@ -1,7 +1,5 @@
 """In-memory compression (R-A1): 1000/100, on the fly, cosine .35 inclusive; a question about the whole."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What every retrieval method keeps to (`retrieval.RetrievalMethod`): it ranks what its searches found, each once."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.config.settings import Settings

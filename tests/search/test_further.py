@@ -1,7 +1,5 @@
 """Questions to go on with: their wording, and which headings go first."""
 
-from __future__ import annotations
-
 from chatbot.domain import Chunk, Scope, SearchHit, Value
 from chatbot.search.further import further_questions
 from tests.questions.reports import Reports

@@ -1,7 +1,5 @@
 """General documents beside a country's reports (R-D7): seed 003 does not filter `chatbot_data`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

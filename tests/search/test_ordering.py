@@ -1,7 +1,5 @@
 """Headings and editions order what was found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

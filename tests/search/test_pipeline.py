@@ -1,8 +1,6 @@
 """search -> threshold -> fuse -> cut, over the real in-process store (R-D5, R-B6). Chunks get vectors with a chosen
 cosine to the question, so every score is known beforehand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Methods and fusions (R-B6), on examples computed by hand; the adaptive threshold (R-D5); relevance floors."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any

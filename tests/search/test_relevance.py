@@ -1,7 +1,5 @@
 """Whether hits answer a question: how near the best passage and heading are, against doubts."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

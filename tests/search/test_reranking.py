@@ -1,7 +1,5 @@
 """A reranker in the retrieval: after threshold and fusion, before the cut (R-B7, R-D5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

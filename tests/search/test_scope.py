@@ -1,7 +1,5 @@
 """From a client's filters to a scope: typed, whitelisted, checked against the data (R-D4)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a question is searched with under a scope."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.domain import Condition, Range, Scope, Values

@@ -1,7 +1,5 @@
 """What the data does not have is named, and what it has makes a scope."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A summary is found, and the passages that are its sources are cited."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A store on mongomock with a search engine, and its parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

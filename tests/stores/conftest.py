@@ -1,7 +1,5 @@
 """Stores on a real PostgreSQL server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

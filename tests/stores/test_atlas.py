@@ -1,7 +1,5 @@
 """AtlasStore: what it sends, what it makes of the answers, and collections written by older systems."""
 
-from __future__ import annotations
-
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,7 +1,5 @@
 """Each refusal of the engine reaches the caller as a message that says what to do."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

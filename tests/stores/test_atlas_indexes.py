@@ -1,7 +1,5 @@
 """Search indexes by code: create, wait, change, fail, drop; and what a server can do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Large segments are searched approximately: nearly everything is found, what is out of scope or deleted never is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A snapshot saves reading the passages again, and never shows anything that the database does not hold."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

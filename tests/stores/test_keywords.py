@@ -1,7 +1,5 @@
 """Closeness and the best window, on examples computed by hand and against the plainest possible reading of them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import sqrt
 

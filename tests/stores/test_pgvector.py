@@ -1,7 +1,5 @@
 """The pgvector store beyond the contract: what only PostgreSQL does. On a real server."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

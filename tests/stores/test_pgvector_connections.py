@@ -1,7 +1,5 @@
 """PostgreSQL failing: typed errors with a remedy, in time, and recovery without a restart. On a real server."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

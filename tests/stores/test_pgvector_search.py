@@ -1,7 +1,5 @@
 """The HNSW index: used where it should be, never in the way of a filter. Over 5,000 passages on a real server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a language model, or the way to it, misbehaves: each is a reply to any stage of any agent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

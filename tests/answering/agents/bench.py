@@ -1,7 +1,5 @@
 """Agents over a real HTTP server, for many questions in a row: asked as the web layer asks, all that comes is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

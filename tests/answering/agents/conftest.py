@@ -1,7 +1,5 @@
 """Services whose chat model is a real HTTP server that does what it is told, over two small reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """For the tests of what bounds a question: threads, seconds, calls, a person who stops it."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Replies that no model should write, made from a seed: each is told by its number."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from random import Random

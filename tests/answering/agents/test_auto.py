@@ -1,7 +1,5 @@
 """The router (R-C1): one call, or a rule; what it picked and why is part of the answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.domain import Scope, Values

@@ -1,7 +1,5 @@
 """What was asked of the model stands in the ledger, and what nobody wants again is asked anew (R-C7, R-B10)."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The seconds of a question: it ends in time, wherever a model or a search stalls (R-C7)."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

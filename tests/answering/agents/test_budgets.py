@@ -1,7 +1,5 @@
 """A question's budget of calls, tokens and seconds: it is kept to, and the best answer so far is given (R-C7)."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

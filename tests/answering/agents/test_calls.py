@@ -1,7 +1,5 @@
 """Generation calls, counted at the server: as many as each agent promises, and as many as its ledger says (R-C7)."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A question that is stopped: at once nothing of it goes on, and nothing of it is kept."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Chain of RAG (R-C3): one simple question after the other, each with what the earlier ones found."""
 
-from __future__ import annotations
-
 import json
 
 from tests.answering.agents.bench import Bench, model

@@ -1,7 +1,5 @@
 """Routing by descriptions (R-C5): one call where there is a choice, and never out of what the person allowed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

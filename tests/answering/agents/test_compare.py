@@ -1,7 +1,5 @@
 """Compare: one search a side, one call, every cell with its source; without a model, quotations side by side."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What holds for every agent of the registry (`protocols.Agent`); a new one is tested by being registered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

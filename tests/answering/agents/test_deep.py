@@ -1,7 +1,5 @@
 """Deep search (R-C2): sub-questions at once, relevance in one call a round, gaps until nothing is missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

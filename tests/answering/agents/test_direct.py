@@ -1,7 +1,5 @@
 """One retrieval, exactly one generation call, counted at the server (R-E2, R-C4), and what "nothing found" means."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Replies that no model should write: each question is answered, or honestly not (R-C9)."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A question for the meaning of a term is answered from the glossary; a question for a figure is not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

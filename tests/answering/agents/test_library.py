@@ -1,7 +1,5 @@
 """Questions about the library: only those, answered from the registered reports."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.answering.agents.understanding import MOST_LISTED, library_answer

@@ -1,7 +1,5 @@
 """Servers that only resemble OpenAI's: what they send is a reply, an empty one, or a typed failure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

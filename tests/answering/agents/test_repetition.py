@@ -1,7 +1,5 @@
 """A report says nothing twice, and loses nothing that is said once (R-A6). With the model that its figures are of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Report: an outline, sections that repeat nothing, one number for each passage, the sources at the end."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

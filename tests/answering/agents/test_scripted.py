@@ -1,8 +1,6 @@
 """Whatever a model says to whatever stage of whatever agent: an answer, and the fallback that is documented (R-C9).
 Over HTTP, with the real SDK, streaming."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 

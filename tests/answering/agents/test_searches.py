@@ -1,7 +1,5 @@
 """Pieces of work at the same time: their outcomes, their limits, and what is left of their threads (R-C10)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

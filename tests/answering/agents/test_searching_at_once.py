@@ -1,7 +1,5 @@
 """The searches of a round run at the same time, and one that fails costs nobody else anything (R-C10)."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -1,7 +1,5 @@
 """What the model cannot read or write to its end (R-D9)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

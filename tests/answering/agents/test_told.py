@@ -1,7 +1,5 @@
 """What a model is told over HTTP, in every mode: where it may search, of when a figure is, which day it is."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from pathlib import Path

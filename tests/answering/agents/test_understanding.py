@@ -1,7 +1,5 @@
 """What is found in a question before any agent runs: scope, missing subjects, rankings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What answers took and cost: by stage, in the books of their day and conversation (R-C7)."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from types import SimpleNamespace

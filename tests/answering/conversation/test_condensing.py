@@ -1,7 +1,5 @@
 """Condensing: by the model in one call, by rule without one or where it fails; the trace says which."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A question inside a conversation: history, saving, cancelling."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.answering.conversation import Place, Saved

@@ -1,7 +1,5 @@
 """The databases that the repositories' tests run over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

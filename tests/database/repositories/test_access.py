@@ -1,7 +1,5 @@
 """Keys and the signing secret, on every kind of database."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.database import ensure_indexes

@@ -1,7 +1,5 @@
 """The cache's rows: by level, bounded in age and number (R-B10)."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.app.services import Services

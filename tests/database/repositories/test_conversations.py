@@ -1,7 +1,5 @@
 """Conversations and their messages; and sums by day: of the meter and of the answers, whoever adds at the same time."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any

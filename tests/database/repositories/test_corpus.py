@@ -1,7 +1,5 @@
 """The change log, the facts every process must agree on, and calibrations."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

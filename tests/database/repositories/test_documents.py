@@ -1,7 +1,5 @@
 """The registered reports and their facets, of which `tests/web/test_read` has more."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from typing import Any

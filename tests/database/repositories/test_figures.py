@@ -1,7 +1,5 @@
 """The table of figures in each database: writing and removing versions, look-ups, pages, and what versions change."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

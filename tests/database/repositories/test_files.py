@@ -1,7 +1,5 @@
 """Original files in the database: in pieces, once, and only as long as somebody needs them."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from pathlib import Path

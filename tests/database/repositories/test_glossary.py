@@ -1,7 +1,5 @@
 """The glossary over every database."""
 
-from __future__ import annotations
-
 from chatbot.database.core import Database
 from chatbot.database.repositories.figures import GlossaryRepository
 from chatbot.domain.figures import GlossaryEntry

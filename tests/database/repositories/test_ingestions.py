@@ -1,7 +1,5 @@
 """Jobs in the database: one owner per file, leases that end, ends that somebody asked for."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """The index of reports says what looking at every report would say, after any changes."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Shares that all workers count together, on every kind of database."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack

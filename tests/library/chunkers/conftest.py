@@ -1,7 +1,5 @@
 """Documents by hand, cut by a strategy of the registry."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,8 +1,6 @@
 """What every strategy of the registry keeps (R-B2, R-A7), whatever the text and the embedder. A new strategy is tested
 by its line in the registry: what it can do is asked of it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """What each strategy does with its borders; the contract has what they all keep."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

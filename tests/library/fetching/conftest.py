@@ -1,7 +1,5 @@
 """What the tests of fetching share: a real web server on loopback."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A worker whose HTML loader does what damaged files make libraries do. The file's text names it: `<html>sleep`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

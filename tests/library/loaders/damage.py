@@ -1,7 +1,5 @@
 """Damaged and hostile files, the same ones for the same seed: what strangers upload, by accident or not."""
 
-from __future__ import annotations
-
 import io
 import random
 import re

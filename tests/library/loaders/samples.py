@@ -1,7 +1,5 @@
 """Small files of every format, whole and by the book."""
 
-from __future__ import annotations
-
 import io
 import json
 from urllib.parse import quote

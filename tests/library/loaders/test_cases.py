@@ -1,7 +1,5 @@
 """Files that people have reported to other readers, read where REPORT_CHAT_TEST_DATA names a folder with them."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """What holds for every registered loader, asked of the registry: a new one is tested without a line here."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """CSV as programs and people write it. What rows become is tested in test_records.py."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

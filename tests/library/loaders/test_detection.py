@@ -1,7 +1,5 @@
 """What a file is, by content; and that a name that says otherwise is an error that helps."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Word files: what a reader sees, under its headings, tables in their place."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

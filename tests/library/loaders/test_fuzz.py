@@ -1,7 +1,5 @@
 """Hundreds of damaged and hostile files: each is refused by name or becomes a consistent document, and we live on."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a file holds and does not show, in Word, PowerPoint, Excel and PDF; web pages are in test_html.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Web pages: the content arrives whole and in order, the furniture of the site and what is hidden never."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter

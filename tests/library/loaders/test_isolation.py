@@ -1,7 +1,5 @@
 """The process that reads foreign formats: whatever happens there is an error here that names the file."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

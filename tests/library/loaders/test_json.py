@@ -1,7 +1,5 @@
 """JSON records, documents and JSON Lines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a file may come to: no heading, table or sheet of styles makes more of it than its share."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from pathlib import Path

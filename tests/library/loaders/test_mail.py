@@ -1,7 +1,5 @@
 """E-mails, e-books, old Office files and archives: what is read of them, and what their notes and errors say."""
 
-from __future__ import annotations
-
 from email.message import EmailMessage
 from pathlib import Path
 from zipfile import ZipFile

@@ -1,7 +1,5 @@
 """Markdown: headings to section paths, the first top-level heading to the title."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pictures of text, read with the extra `ocr`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from email.message import EmailMessage

@@ -1,7 +1,5 @@
 """OpenDocument files as LibreOffice 7.4 writes them: texts, sheets with what they show, slides."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

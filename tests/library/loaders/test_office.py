@@ -1,7 +1,5 @@
 """Archives made to harm are refused before a library opens them; damaged ones end in a LoadError."""
 
-from __future__ import annotations
-
 import random
 import re
 import stat

@@ -1,7 +1,5 @@
 """Presentations: a slide is a page, its title the heading, its notes part of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

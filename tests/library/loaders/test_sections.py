@@ -1,7 +1,5 @@
 """Rows of a table to lines that name their columns, or to sections of their own (R-B1)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Plain text: its encodings, and what is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

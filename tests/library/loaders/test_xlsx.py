@@ -1,7 +1,5 @@
 """Workbooks: sheets to section paths, rows to lines with the names of their columns, values as a person sees them."""
 
-from __future__ import annotations
-
 import re
 import tracemalloc
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The response level (R-B10): what makes two prompts one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 from typing import Any

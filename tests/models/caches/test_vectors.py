@@ -1,7 +1,5 @@
 """The vectors shipped with the sample reports: complete, true, and of the model that is asked."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections.abc import Sequence

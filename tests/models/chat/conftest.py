@@ -1,7 +1,5 @@
 """A prompt over given passages, and a model on a server that does what it is told."""
 
-from __future__ import annotations
-
 from chatbot.domain import Chunk, Context, Message, Passage, Prompt, SearchHit
 from chatbot.domain.protocols import Embedder
 from chatbot.models.embed.hashing import HashingEmbedder

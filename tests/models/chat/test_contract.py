@@ -1,7 +1,5 @@
 """What every chat model keeps to (`protocols.ChatModel`): it streams, counts its calls, stops when nobody waits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The answerer without a key: quotes word for word, says so, and lets nothing of a passage become Markup."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Chat models of other makers, over a server that speaks their APIs."""
 
-from __future__ import annotations
-
 import importlib.util
 import threading
 import time

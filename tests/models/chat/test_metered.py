@@ -1,7 +1,5 @@
 """The day's budget of tokens (R-D9); without cached replies."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 

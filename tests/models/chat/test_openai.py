@@ -1,7 +1,5 @@
 """The OpenAI chat model against a real HTTP server: what it sends, what it yields, what it raises (R-D6, R-D9)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

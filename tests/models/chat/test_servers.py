@@ -1,7 +1,5 @@
 """Servers that speak OpenAI's API in their own way: what they refuse, send and leave out."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Embedders of every provider, over a server that speaks all their APIs."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Callable, Iterator

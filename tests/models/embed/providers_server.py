@@ -1,8 +1,6 @@
 """A server on loopback that speaks the embedding APIs of all providers, and remembers what it was sent. A vector is a
 hash of the words of its text: texts that share words are near each other."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field

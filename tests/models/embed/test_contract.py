@@ -1,7 +1,5 @@
 """What every embedder promises (R-A5, R-A7, R-B3)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

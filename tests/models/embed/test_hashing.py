@@ -1,7 +1,5 @@
 """The tests' own embedder: deterministic everywhere, near for shared words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

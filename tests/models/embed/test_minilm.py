@@ -1,7 +1,5 @@
 """The built-in model: a vector is a function of its text, nothing is cut, and a damaged file is named."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

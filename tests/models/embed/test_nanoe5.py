@@ -1,7 +1,5 @@
 """The local model for other languages than English, against the one that is built in."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

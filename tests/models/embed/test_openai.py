@@ -1,7 +1,5 @@
 """The OpenAI embedder against a real HTTP server (R-D1, R-A5, R-B3)."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator

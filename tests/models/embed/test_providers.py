@@ -1,7 +1,5 @@
 """The table of providers: what is known of a model, and what follows for a request (R-A5, R-A7)."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.language import estimate_tokens

@@ -1,7 +1,5 @@
 """A start finds a wrong key, address or model; an endpoint that is down does not stop it (R-A5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What each provider is sent, and what becomes of its errors (R-A5, R-B3)."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

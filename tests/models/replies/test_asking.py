@@ -1,7 +1,5 @@
 """What holds for every reply: nothing raises, everything is within its limits, JSON survives its wrapping (R-C9)."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

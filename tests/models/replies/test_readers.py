@@ -2,8 +2,6 @@
 What is asked for again, though it could be read: numbers and choices within sentences about several ("passages 1 and 3
 help", "2 rather than 1"), questions under numbered keys, a list whose brackets do not match (R-C3, R-C9)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """A reply while it comes, and what it has cost, in the four places that count (R-C7)."""
 
-from __future__ import annotations
-
 from itertools import cycle
 
 import pytest

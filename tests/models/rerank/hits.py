@@ -1,7 +1,5 @@
 """Hits to rerank, and a chat model that says what it is told to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from chatbot.domain import Chunk, Delta, Prompt, SearchHit, Usage

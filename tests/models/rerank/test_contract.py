@@ -1,7 +1,5 @@
 """What every reranker keeps to, whatever its order: it invents nothing, repeats nothing and loses nothing."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import pytest

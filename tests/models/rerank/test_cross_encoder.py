@@ -1,7 +1,5 @@
 """What is done with a cross-encoder's scores (R-B8); the model itself is an optional package."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.domain.request import RequestContext

@@ -1,7 +1,5 @@
 """The chat model as a judge: what it is asked, and what becomes of what it says (R-B8, R-C9)."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.domain import Delta, Usage

@@ -1,7 +1,5 @@
 """`$rerank`: what is sent, the order that comes of it, and a clear word where the server lacks it."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.domain import SearchHit

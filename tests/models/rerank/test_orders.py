@@ -1,7 +1,5 @@
 """Diversity: seed 001's fixture, and the cases its text leaves open (R-B7). MMR: relevant and not yet said (R-B8)."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.domain import Chunk, SearchHit

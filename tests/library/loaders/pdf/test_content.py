@@ -1,7 +1,5 @@
 """What a page draws is the same as where pdfminer's own lexer reads it."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Damaged PDFs: whatever pdfminer makes of them, an error names the file, and the log stays quiet."""
 
-from __future__ import annotations
-
 import logging
 import re
 from pathlib import Path

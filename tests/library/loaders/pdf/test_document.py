@@ -1,7 +1,5 @@
 """PDF: pages, titles and headings; what cannot be read is refused by name."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """PDF pages in reading order: columns, paragraphs, words cut at line ends, running headers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

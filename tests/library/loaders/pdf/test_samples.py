@@ -1,7 +1,5 @@
 """PDFs as they are found: bordered tables, journals in columns, tables without borders, pages that are pictures."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

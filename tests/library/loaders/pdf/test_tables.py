@@ -1,7 +1,5 @@
 """Tables of a PDF: a line per row, each cell with its column's name, nowhere a second time as prose."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
