@@ -53,9 +53,9 @@ MIGRATIONS = (
 )
 
 
-def newest(migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
+def newest() -> int:
     """Return the schema version that this program writes."""
-    return migrations[-1].version
+    return MIGRATIONS[-1].version
 
 
 def set_version(database: Database, version: int) -> None:
@@ -63,32 +63,30 @@ def set_version(database: Database, version: int) -> None:
     database["meta"].update_one({"_id": "schema"}, {"$set": {"version": version}}, upsert=True)
 
 
-def require_known(database: Database, migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
+def require_known(database: Database) -> int:
     """Return the schema version of a database. Raises SettingsError: a newer program wrote it."""
     schema = database["meta"].find_one({"_id": "schema"})
     version = int(schema["version"]) if schema else FIRST_VERSION
-    if version > newest(migrations):
+    if version > newest():
         raise SettingsError(
-            f"The database has schema version {version}, this program knows versions up to {newest(migrations)}. "
+            f"The database has schema version {version}, this program knows versions up to {newest()}. "
             "Update the program, or use another database (DATA_DIR, MONGODB_DB)."
         )
     return version
 
 
-def migrate(
-    database: Database, migrations: tuple[Migration, ...] = MIGRATIONS, *, sleep: Callable[[float], None] = time.sleep
-) -> list[str]:
+def migrate(database: Database, *, sleep: Callable[[float], None] = time.sleep) -> list[str]:
     """Bring the schema up to date, in one process at a time; return the names of the steps that ran here. Raises
     SettingsError: a newer program wrote the database."""
-    if require_known(database, migrations) == newest(migrations):
+    if require_known(database) == newest():
         return []
     facts, owner = CorpusFacts(database), uuid.uuid4().hex
     while not facts.acquire_lease(LEASE, owner, LEASE_SECONDS):
         sleep(WAIT_SECONDS)
     try:
         done = []
-        for step in migrations:
-            if step.version > require_known(database, migrations):
+        for step in MIGRATIONS:
+            if step.version > require_known(database):
                 step.run(database)
                 set_version(database, step.version)
                 done.append(step.name)

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from operator import methodcaller
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -155,11 +156,10 @@ def disposition(way: str, name: str) -> str:
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Return a table for spreadsheets. None is an empty cell; a text that begins like a formula gets a quote."""
     text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(columns)
+    writer = csv.DictWriter(text, columns, extrasaction="ignore")
+    writer.writeheader()
     for row in rows:
-        cells = ["" if (value := row.get(column)) is None else value for column in columns]
-        writer.writerow([f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell for cell in cells])
+        writer.writerow({k: f"'{v}" if isinstance(v, str) and FORMULA.match(v) else v for k, v in row.items()})
     return text.getvalue()
 
 
@@ -179,14 +179,11 @@ def xlsx_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
     for name, rows in sheets.items():
         sheet = book.create_sheet(re.sub(r"[\[\]:*?/\\]", " ", name)[:LONGEST_SHEET_NAME])
         sheet.freeze_panes = "A2"
-        for row, cells in enumerate(rows, 1):
-            for column, value in enumerate(cells, 1):
-                cell = sheet.cell(
-                    row, column, ILLEGAL_CHARACTERS_RE.sub("", value) if isinstance(value, str) else value
-                )
-                if isinstance(value, str):
-                    cell.data_type = "s"
-                if row == 1:
-                    cell.font = Font(bold=True)
+        for cells in rows:
+            sheet.append([ILLEGAL_CHARACTERS_RE.sub("", one) if isinstance(one, str) else one for one in cells])
+        for cell in chain.from_iterable(sheet.iter_rows()):
+            cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
+        for cell in sheet[1]:
+            cell.font = Font(bold=True)
     book.save(stream)
     return stream.getvalue()

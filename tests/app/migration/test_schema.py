@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.factory import create_app
+from chatbot.app.migration import schema
 from chatbot.app.migration.schema import Migration, migrate, newest, require_known, set_version
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
@@ -22,27 +23,28 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-def test_each_step_runs_once_and_in_order(database: Database) -> None:
+def test_each_step_runs_once_and_in_order(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[int] = []
     steps = tuple(Migration(version, f"to {version}", lambda _, v=version: ran.append(v)) for version in (2, 3))
-    assert migrate(database, steps) == ["to 2", "to 3"]
-    assert migrate(database, steps) == []
+    monkeypatch.setattr(schema, "MIGRATIONS", steps)
+    assert migrate(database) == ["to 2", "to 3"]
+    assert migrate(database) == []
     assert ran == [2, 3]
     assert require_known(database) == 3
 
 
-def test_a_step_that_failed_runs_again(database: Database) -> None:
+def test_a_step_that_failed_runs_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = iter([DatabaseError("down"), None])
 
     def step(_: Database) -> None:
         if error := next(outcomes):
             raise error
 
-    steps = (Migration(2, "step", step),)
+    monkeypatch.setattr(schema, "MIGRATIONS", (Migration(2, "step", step),))
     with pytest.raises(DatabaseError, match="down"):
-        migrate(database, steps)
+        migrate(database)
     assert require_known(database) == 1
-    assert migrate(database, steps) == ["step"]
+    assert migrate(database) == ["step"]
 
 
 def test_one_process_at_a_time(database: Database) -> None:
