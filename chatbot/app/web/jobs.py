@@ -16,15 +16,7 @@ from flask import Response, jsonify, make_response, request, url_for
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from ...database.core import Json
-from ...domain import DocumentRecord, Proposal
-from ...domain.errors import (
-    CancelledError,
-    DocumentExistsError,
-    ForbiddenError,
-    InvalidRequestError,
-    LoadError,
-    NotFoundError,
-)
+from ...domain import DocumentRecord, Proposal, errors
 from ...domain.json import parse, to_json
 from ...domain.request import Cancellation, RequestContext
 from ...jobs.queue import Ingestion, IngestionFile
@@ -73,11 +65,11 @@ class Pages(Overrides):
         fields, or the same page twice."""
         if (self.url is None) == (self.urls is None):
             message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
-            raise InvalidRequestError.for_field("url", message)
+            raise errors.InvalidRequestError.for_field("url", message)
         urls = [self.url] if self.url is not None else self.urls or []
         pages = {each.partition("#")[0]: each for each in urls}
         if len(pages) < len(urls):
-            raise InvalidRequestError.for_field("urls", "the same page twice.")
+            raise errors.InvalidRequestError.for_field("urls", "the same page twice.")
         return pages
 
 
@@ -122,7 +114,7 @@ def add_documents() -> Response:
             return _started(queued)
     content = json_body()
     if not isinstance(content, dict):
-        raise InvalidRequestError(NOTHING_SENT)
+        raise errors.InvalidRequestError(NOTHING_SENT)
     body = parse(Pages, content)
     pages = body.by_page()
     storage.files.require_space(0)
@@ -130,7 +122,7 @@ def add_documents() -> Response:
     for page in pages:
         record = storage.documents.get(document_id(page))
         if record is not None and not mine.may_change(record):
-            raise ForbiddenError("This page is in the library already. Only its owner may read it again.")
+            raise errors.ForbiddenError("This page is in the library already. Only its owner may read it again.")
     return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
 
 
@@ -188,9 +180,9 @@ def _look(name: str, fetch: Callable[[], Path], cancel: Cancellation) -> FilePre
     try:
         source = Source(fetch(), name if name.startswith("http") else f"{UPLOADS}{name}")
         document, _ = services().ingesting.service.plan(source, control=JobControl(cancel=cancel))
-    except LoadError as error:
+    except errors.LoadError as error:
         return FilePreview(name, error=error.message)
-    except CancelledError:
+    except errors.CancelledError:
         return FilePreview(name, error=LATE_NOTE)
     proposed = {one.field: one for one in document.proposed}
     for field, value in {"title": document.title, **document.metadata}.items():
@@ -210,7 +202,7 @@ def reingest_document(document_id: str, body: ReadAgain) -> Response:
     about = services().ingesting.check_overrides(body)
     file = services().ingesting.originals.job_file(record)
     if file is None:
-        raise NotFoundError(f"The original of {record.title!r} is not available. Please add the file again.")
+        raise errors.NotFoundError(f"The original of {record.title!r} is not available. Please add the file again.")
     return _started([replace(file, overrides=about)])
 
 
@@ -265,7 +257,7 @@ def _started(files: list[IngestionFile]) -> Response:
 def _overrides(stated: Overrides, *, single: bool) -> dict[str, Any]:
     """Return the checked fields, so that errors are reported before the job."""
     if "title" in stated.model_fields_set and not single:
-        raise InvalidRequestError.for_field("title", "is possible for one file only.")
+        raise errors.InvalidRequestError.for_field("title", "is possible for one file only.")
     return services().ingesting.check_overrides(stated)
 
 
@@ -287,7 +279,9 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     for name, digest in files:
         mine = list(filter(library().may_change, same[name]))
         if not mine and choice == "replace" and any(map(library().shows, same[name])):
-            raise ForbiddenError(f"{name} belongs to somebody else. Send on_conflict=keep_both to add yours beside it.")
+            raise errors.ForbiddenError(
+                f"{name} belongs to somebody else. Send on_conflict=keep_both to add yours beside it."
+            )
         # The same content changes nothing; a failed report has nothing to lose.
         harmless = [record for record in mine if record.file_id == digest or record.status == "failed"]
         if harmless or (mine and choice == "replace"):
@@ -300,7 +294,7 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     if conflicts:
         listed = ", ".join(conflict["name"] for conflict in conflicts)
         message = f"There is a report of this name already: {listed}. Send on_conflict=replace or keep_both."
-        raise DocumentExistsError(message, details=conflicts)
+        raise errors.DocumentExistsError(message, details=conflicts)
     return identities
 
 
