@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, mkdtemp
@@ -39,6 +39,8 @@ STDIN = "-"
 
 EVERY_FILE = "**/*"
 Result = tuple[str, int, str]
+Work = tuple[str, Callable[[], Source]]
+"""The name of something to ingest, and what gives it, which may have to fetch it first."""
 
 
 @click.command()
@@ -109,7 +111,7 @@ def ingest(
 
 
 def _in_threads(
-    services: Services, works: Sequence[_Work], ingest: Callable[[_Work, JobControl], Result]
+    services: Services, works: Sequence[Work], ingest: Callable[[Work, JobControl], Result]
 ) -> Iterator[Result]:
     """Yield each result when it is there. An interrupt waits for the files in progress, but not for a silent server."""
     results = [Future[Result]() for _ in works]
@@ -139,18 +141,10 @@ def _in_threads(
             thread.join(0.2)
 
 
-@dataclass(frozen=True)
-class _Work:
-    """Something to ingest; ``source`` may have to fetch it first."""
-
-    name: str
-    source: Callable[[], Source]
-
-
-def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[_Work]:
+def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[Work]:
     if path.startswith(WEB):
         identity = path.partition("#")[0]
-        yield _Work(path, lambda: Source(services.ingesting.originals.download(path, folder), identity))
+        yield path, lambda: Source(services.ingesting.originals.download(path, folder), identity)
     elif path == STDIN:
         if PurePosixPath(name).suffix.lower() not in suffixes():
             raise click.UsageError(f"--name {name}: the suffix tells the format. Valid: {', '.join(suffixes())}.")
@@ -160,7 +154,7 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
             target.write_bytes(sys.stdin.buffer.read())
             return Source(target, f"stdin/{target.name}")
 
-        yield _Work(name, read_stdin)
+        yield name, read_stdin
     elif Path(path).is_dir() or Path(path).is_file():
         whole = [Source(Path(path), Path(path).resolve().as_posix())]
         for source in folder_sources(Path(path), pattern=pattern) if Path(path).is_dir() else whole:
@@ -174,7 +168,7 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
                     sources = [replace(source, listed=True)]  # and fails
             for each in sources:
                 if each.listed or each in whole or each.path.suffix.lower() in suffixes():
-                    yield _Work(each.path.name, lambda each=each: each)  # type: ignore[misc]
+                    yield each.path.name, lambda each=each: each  # type: ignore[misc]
                 else:
                     click.secho(f"{each.path.name}: skipped, this format cannot be read.", err=True)
     else:
@@ -182,16 +176,17 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
 
 
 def _ingest(
-    services: Services, overrides: dict[str, Any], bar: Any, work: _Work, control: JobControl, *,
+    services: Services, overrides: dict[str, Any], bar: Any, work: Work, control: JobControl, *,
     dry_run: bool, strict: bool,
 ) -> Result:  # fmt: skip
     """Ingest a file. Return the outcome, "failed" if it cannot be read; the number of passages; title and metadata."""
+    name, fetch = work
 
     def waiting(reason: str) -> None:
-        click.secho(f"\n{work.name}: {reason}", fg="yellow", err=True)
+        click.secho(f"\n{name}: {reason}", fg="yellow", err=True)
 
     def show(progress: str) -> None:
-        bar.label = f"Ingesting {work.name} {progress}".rstrip()
+        bar.label = f"Ingesting {name} {progress}".rstrip()
         bar.render_progress()
 
     def load_strictly(path: Path, **options: Any) -> Loaded:
@@ -202,7 +197,7 @@ def _ingest(
     service = services.ingesting.service
     service = replace(service, load=load_strictly) if strict else service
     try:
-        source = work.source()
+        source = fetch()
         if dry_run:
             document, outcome = service.plan(source, overrides=overrides)
             kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
@@ -218,7 +213,7 @@ def _ingest(
         result = service.ingest(source, overrides=overrides, control=control)
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
-        return "failed", 0, work.name
+        return "failed", 0, name
     record = service.documents.get(result.document_id)
     assert record is not None
     about = _about(record.metadata)

@@ -58,8 +58,8 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
             copied = copier.copy(bar.update)
         with progress_bar("Comparing", rows) as bar:
             verified = copier.verify(bar.update)
-        for one in verified:
-            click.echo(f"{one.collection:24}{one.count:>10}  {one.digest}")
+        for name, count, digest in verified:
+            click.echo(f"{name:24}{count:>10}  {digest}")
         click.echo(
             f"{copied} rows copied from {source.name} to {target.name}; both sides are equal. 0 embedding calls."
         )

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,15 +22,6 @@ DERIVED = ("meta", "cache", "counters", "message_events", "batches", "batch_item
 SHOWN = 5
 COPYING, DONE = "copying", "done"
 Report = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """A collection's count and digest, which agree on both sides."""
-
-    collection: str
-    count: int
-    digest: str
 
 
 class Copier:
@@ -148,9 +138,9 @@ class Copier:
         forms = id_forms((str(row["_id"]) for row in rows), embedded=self._target.embedded)
         return {str(row["_id"]): row for row in self._target[name].find({"_id": {"$in": forms}})}
 
-    def verify(self, report: Report) -> list[Verified]:
-        """Compare both sides by counts and content. Raises DatabaseError: they differ; running the copy again copies
-        everything again."""
+    def verify(self, report: Report) -> list[tuple[str, int, str]]:
+        """Compare both sides; return the name of each collection, its count and its digest. Raises DatabaseError: they
+        differ; running the copy again copies everything again."""
         verified = [self._verify(name, report) for name in self.collections]
         CorpusChanges(self._target).record(None)
         CorpusChanges(self._target, CATALOG).record(None)
@@ -158,7 +148,7 @@ class Copier:
         self._note_progress(state=DONE, finished_at=datetime.now(UTC).isoformat(timespec="seconds"))
         return verified
 
-    def _verify(self, name: str, report: Report) -> Verified:
+    def _verify(self, name: str, report: Report) -> tuple[str, int, str]:
         digest, count = 0, 0
         different: list[str] = []
         for ids in id_batches(self._source[name]):
@@ -186,7 +176,7 @@ class Copier:
                 remedy="Something wrote to one of them meanwhile. Stop it and run the same copy again; "
                 "if the target has rows of its own, empty it first or use --merge.",
             )
-        return Verified(name, count, f"{digest:032x}")
+        return name, count, f"{digest:032x}"
 
     def _digest(self, name: str, row: Mapping[str, Any], side: int) -> int:
         """Return a digest that does not depend on the stored forms: the vector as float32 bytes, ids as strings."""

@@ -3,8 +3,6 @@
 To change the schema, write a function over `Database` that may run twice, and add it to `MIGRATIONS`. Rows of an older
 system can be read as they are; `Mender` stores them in the present form."""
 
-import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -16,21 +14,10 @@ from ...database.repositories.corpus import CorpusChanges, CorpusFacts
 from ...database.repositories.documents import DocumentRepository, OlderReports
 from ...domain import NO_VALUE
 from ...domain.errors import DatabaseError, SettingsError
+from ...library.control import JobControl, lease
 
 FIRST_VERSION = 1
 """The version of a database that has none stored."""
-LEASE = "migration"
-LEASE_SECONDS = 60.0
-WAIT_SECONDS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """A step to ``version``. ``run`` is idempotent: a process may die before it stores the version."""
-
-    version: int
-    name: str
-    run: Callable[[Database], None]
 
 
 def name_the_slot(database: Database) -> None:
@@ -47,15 +34,13 @@ def delete_removed_features(database: Database) -> None:
     database["ingestions"].update_each([(id, {"$unset": fields}) for id in called])
 
 
-MIGRATIONS = (
-    Migration(2, "the stored embedder names its slot", name_the_slot),
-    Migration(3, "batches and callbacks are deleted", delete_removed_features),
-)
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (name_the_slot, delete_removed_features)
+"""The step to each later version. It may run twice: a process may die before it stores the version."""
 
 
 def newest() -> int:
     """Return the schema version that this program writes."""
-    return MIGRATIONS[-1].version
+    return FIRST_VERSION + len(MIGRATIONS)
 
 
 def set_version(database: Database, version: int) -> None:
@@ -75,24 +60,19 @@ def require_known(database: Database) -> int:
     return version
 
 
-def migrate(database: Database, *, sleep: Callable[[float], None] = time.sleep) -> list[str]:
-    """Bring the schema up to date, in one process at a time; return the names of the steps that ran here. Raises
+def migrate(database: Database) -> list[int]:
+    """Bring the schema up to date, in one process at a time; return the versions whose steps ran here. Raises
     SettingsError: a newer program wrote the database."""
     if require_known(database) == newest():
         return []
-    facts, owner = CorpusFacts(database), uuid.uuid4().hex
-    while not facts.acquire_lease(LEASE, owner, LEASE_SECONDS):
-        sleep(WAIT_SECONDS)
-    try:
+    with lease(CorpusFacts(database), "migration", JobControl()):
         done = []
-        for step in MIGRATIONS:
-            if step.version > require_known(database):
-                step.run(database)
-                set_version(database, step.version)
-                done.append(step.name)
+        for version, step in enumerate(MIGRATIONS, start=FIRST_VERSION + 1):
+            if version > require_known(database):
+                step(database)
+                set_version(database, version)
+                done.append(version)
         return done
-    finally:
-        facts.release_lease(LEASE, owner)
 
 
 Report = Callable[[int], None]

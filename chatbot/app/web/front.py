@@ -7,7 +7,6 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -19,6 +18,8 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+Started = tuple[int, list[tuple[bytes, bytes]], bytes | Iterator[bytes], Callable[[], None]]
+"""A response: status and headers, its body or the pieces that are made as they are asked for, and what closes it."""
 QUESTIONS = frozenset({"/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"})
 RESUMED = "/stream"
 """Paths whose requests may wait for a model; RESUMED ends the path of an answer that another request has started."""
@@ -44,17 +45,6 @@ WRITE_SECONDS = 60.0
 
 class GoneError(Exception):
     """The client closed the connection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A response of the application: its ``body``, or ``pieces`` that are made as they are asked for, then `close`."""
-
-    status: int
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-    pieces: Iterator[bytes] | None
-    close: Callable[[], None]
 
 
 class Front:
@@ -166,21 +156,21 @@ class Front:
         loop, connection = asyncio.get_running_loop(), environ[CONNECTION]
         if connection.client.cancelled:
             return
-        started = await loop.run_in_executor(pool, start, self._app, environ)
-        await send({"type": "http.response.start", "status": started.status, "headers": started.headers})
-        if started.pieces is None:
-            await send({"type": "http.response.body", "body": started.body})
+        status, headers, body, close = await loop.run_in_executor(pool, start, self._app, environ)
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        if isinstance(body, bytes):
+            await send({"type": "http.response.body", "body": body})
             return
         try:
             for stream in connection.streams:
                 await send_stream(stream, send)
-            while (piece := await loop.run_in_executor(pool, next, started.pieces, None)) is not None:
+            while (piece := await loop.run_in_executor(pool, next, body, None)) is not None:
                 await _write(send, piece)
             await send({"type": "http.response.body"})
         except TimeoutError:
             return  # the server closes a connection whose response is not complete
         finally:
-            await loop.run_in_executor(pool, started.close)
+            await loop.run_in_executor(pool, close)
 
 
 async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int) -> int | None:
@@ -235,9 +225,9 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
     headers = [(name, value) for name, value in headers if name != b"date"]
     status, length = int(begun[0].split()[0]), int(dict(headers).get(b"content-length", IN_MEMORY))
     if length >= IN_MEMORY:
-        return Started(status, headers, b"", iter(response), close)
+        return status, headers, iter(response), close
     try:
-        return Started(status, headers, b"".join(response), None, close)
+        return status, headers, b"".join(response), close
     finally:
         close()
 

@@ -192,4 +192,4 @@ def test_a_response_is_closed_once() -> None:
         start_response("200 OK", [("Content-Length", "4")])
         return body
 
-    assert (start(app, {}).body, body.closings) == (b"text", 1)
+    assert (start(app, {})[2], body.closings) == (b"text", 1)
