@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 from flask import Response, g, request
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from ...answering.agents import CHOOSES
@@ -30,7 +30,7 @@ from ..services import Services
 from .access import caller, question_slot
 from .files import accept_files, form_json, is_form, last_part
 from .monitoring import Error
-from .routes import EVENTS, Body, Views, json_body, require_samples, services
+from .routes import EVENTS, Body, OpenBody, Views, json_body, require_samples, services
 from .streaming import NAMES, EventStream, Item, ResumableStream, active_streams, connection, refuse_more, write_event
 
 asking = Views("asking", __name__)
@@ -72,10 +72,8 @@ class ReportContext(Body):
     value: FilterValue
 
 
-class PreviousMessage(BaseModel):
+class PreviousMessage(OpenBody):
     """A message that the client stored. Further fields, such as ids and timestamps, are ignored."""
-
-    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": True})
 
     role: Literal["system", "user", "assistant"]
     content: Annotated[str, StringConstraints(max_length=20_000)]

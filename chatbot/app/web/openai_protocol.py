@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from flask import Response, jsonify, request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ...answering.agents import AGENTS
 from ...answering.conversation import Place, Saved
@@ -26,7 +26,7 @@ from ...questions.reading import COUNTRY, YEAR
 from ...search.compression import embedded
 from .access import caller
 from .asking import QUESTION_ERRORS, ChatRequest, question_stream, stream_response
-from .routes import EVENTS, JSON, Views, services
+from .routes import EVENTS, JSON, OpenBody, Views, services
 from .streaming import Item, connection, refuse_more
 
 openai_protocol = Views("openai", __name__)
@@ -35,23 +35,17 @@ MOST_MESSAGES = 200
 MOST_INPUTS = 256
 NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 IGNORED = ("tools", "functions")
-OPEN = ConfigDict(extra="ignore", strict=True, json_schema_extra={"additionalProperties": True})
-"""Clients send newer fields of the protocol, which are ignored."""
 
 
-class MessagePart(BaseModel):
+class MessagePart(OpenBody):
     """A text part of a message; images and sounds are not read."""
-
-    model_config = OPEN
 
     type: Literal["text"]
     text: str
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(OpenBody):
     """A message. System messages are ignored: the product has its own."""
-
-    model_config = OPEN
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[MessagePart] | None = None
@@ -63,18 +57,14 @@ class ChatMessage(BaseModel):
         return self.content or ""
 
 
-class StreamOptions(BaseModel):
+class StreamOptions(OpenBody):
     """``include_usage``: a last piece that has nothing but the usage."""
-
-    model_config = OPEN
 
     include_usage: bool = False
 
 
-class CompletionRequest(BaseModel):
+class CompletionRequest(OpenBody):
     """The fields of OpenAI's request that have an effect. What steers a model's writing (temperature, ...) has none."""
-
-    model_config = OPEN
 
     model: str
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
@@ -117,10 +107,8 @@ class CompletionRequest(BaseModel):
         return " ".join(warnings)
 
 
-class EmbeddingRequest(BaseModel):
+class EmbeddingRequest(OpenBody):
     """Texts, not tokens: those of another model's tokenizer mean nothing here."""
-
-    model_config = OPEN
 
     input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_INPUTS)]
     model: str

@@ -48,6 +48,12 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class OpenBody(BaseModel):
+    """A body, or a part of one, of which newer fields are ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, json_schema_extra={"additionalProperties": True})
+
+
 class Query(BaseModel):
     """The query string of an operation; other names are ignored."""
 
