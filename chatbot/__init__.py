@@ -1,7 +1,5 @@
 """Ask your reports: scoped, grounded answers over country reports, yearly reviews and other documents."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """Answers from passages, for every agent: the prompt, the "not found" text and the result."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

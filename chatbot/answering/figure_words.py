@@ -1,7 +1,5 @@
 """A table of figures in words: one plain sentence first, computed from the table, then the table with its citations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """What a report offers before the first question (`guide`), and what a library is about (`topics`)."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

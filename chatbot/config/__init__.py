@@ -1,7 +1,5 @@
 """The files that ship with the program: beside the package in a checkout, inside it when installed (pyproject.toml)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent.parent

@@ -1,7 +1,5 @@
 """The log on the error stream: every line in one format (LOG_FORMAT), ours and those of libraries."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping

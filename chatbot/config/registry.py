@@ -4,8 +4,6 @@ To add an adapter, add a file that ends with a ``build`` function, and a line in
 may share a file: "module:Name" is built by calling that name. An installed package may add adapters by entry points of
 the registry's group; a name of ours stays ours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import distributions

@@ -1,7 +1,5 @@
 """The embedded database of a fresh machine: one SQLite file, with a reading connection per thread and one writer."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

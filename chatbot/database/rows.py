@@ -4,8 +4,6 @@ Ids are strings, in collections of an older system ObjectIds. Vectors are BinDat
 then little-endian floats), a third of the size of an array of doubles; arrays (older systems) and plain bytes (servers
 and files that lose the subtype) are read too. Older rows have no report id, and years as text."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Figures as data: what a report says of one country in one year."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Ingestion jobs in the database: any worker claims the next file, and continues where another one died."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections import Counter

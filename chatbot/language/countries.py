@@ -1,7 +1,5 @@
 """Map country names, ISO codes and common aliases to one code per country."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

@@ -1,8 +1,6 @@
 """Read numbers and dates as people write them, with the scales, units, number words and months of several languages.
 1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, 2019-21; 7 August 2022, 2022-08-07, 7/8/22."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

@@ -1,7 +1,5 @@
 """ZIP archives of documents: each member is a document of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from zipfile import ZipFile

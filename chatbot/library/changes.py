@@ -1,7 +1,5 @@
 """What changed: the figures of a report that arrived, held against the edition before it and its own former version."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
 """Products of a report's text besides its passages: a summary about the whole report, which overview questions find
 (R-D7), and the terms of its lists of abbreviations and tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """Clients of Mozilla's any-llm, which speaks to providers by their official SDKs (`requirements-providers.txt`). The
 SDKs of Google Cloud and AWS find their credentials themselves."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

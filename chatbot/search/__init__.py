@@ -1,7 +1,5 @@
 """Search, threshold, fusion, reranking and cut under a scope. A method is one file and one row below."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 

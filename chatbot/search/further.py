@@ -1,7 +1,5 @@
 """Suggested questions after an answer; each can be answered in the scope, as a search has shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ A heading is known by its name and by the phrases that the library's glossary ha
 weighed by how few headings have them, and a phrase loses for what it says beyond the question: a heading that is the
 term asked for stands above one that contains it ("GDP" above "GDP per capita")."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Stores of passages, and which of them serves a database. One contract suite runs over all of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..config.registry import Registry

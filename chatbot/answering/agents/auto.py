@@ -1,7 +1,5 @@
 """The router (seed 002, R-C1): the model picks the way that suits the question."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The budget of one question: what was spent, and whether more may be (R-C7)."""
 
-from __future__ import annotations
-
 import threading
 import time
 

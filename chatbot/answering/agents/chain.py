@@ -1,7 +1,5 @@
 """Chain of RAG (seed 002, R-C3): simple questions one after the other, each based on the earlier answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Deep search (seed 002, R-C2): sub-questions searched at once, and more questions until nothing is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 

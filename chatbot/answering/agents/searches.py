@@ -1,7 +1,5 @@
 """The searches of one question: run in parallel (R-C10), with their findings collected and numbered."""
 
-from __future__ import annotations
-
 import queue
 import threading
 import time

@@ -1,7 +1,5 @@
 """Answers from the table of figures: series, comparisons, rankings, filters, counts and averages."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from functools import partial

@@ -4,8 +4,6 @@ the scope that follows (R-D4).
 One place for all modes. What it finds is answered here, or said above the agent's answer. Greetings, terms of the
 glossary and questions about the library itself (which reports, countries and years there are) need no search."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ Events are stored, so that any process can resume an answer. No clocks of machin
 ``beat``, a listener ``heard``, and each observes whether the other's number changes. Feedback is stored with the
 question, its scope and the passages."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal

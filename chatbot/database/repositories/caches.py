@@ -3,8 +3,6 @@
 Inside `request_cache` the few rows that say whether the database has changed are read once, so that the whole request
 sees one state. `refresh` clears them: before a search, and after a write in the request."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Conversations and their messages: written while questions are answered, and managed by their owner."""
 
-from __future__ import annotations
-
 import re
 import secrets
 import uuid

@@ -1,7 +1,5 @@
 """Usage: counters for each account and sums by day, increased atomically for all workers together."""
 
-from __future__ import annotations
-
 import itertools
 import secrets
 import threading

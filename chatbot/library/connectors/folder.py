@@ -1,7 +1,5 @@
 """A folder with its subfolders, and a manifest that may describe its files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The objects of a bucket, at Amazon S3 or any server with its protocol (MinIO, Ceph, Cloudflare R2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """Web pages, and those that a sitemap lists (sitemaps.org), fetched as the pages that people add."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Signs that Word shows and its files only describe: automatic numbers, and characters by their code in a font."""
 
-from __future__ import annotations
-
 import re
 from functools import reduce
 

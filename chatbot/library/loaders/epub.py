@@ -1,7 +1,5 @@
 """E-books (.epub): the pages of their spine in reading order, each under its own title (EPUB 3.3, 3.4 and 5.7)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote

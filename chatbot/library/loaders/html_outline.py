@@ -1,7 +1,5 @@
 """The part of a web page with its content, to an outline: headings, paragraphs, lists, tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

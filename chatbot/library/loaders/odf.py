@@ -1,7 +1,5 @@
 """OpenDocument files: texts (.odt), spreadsheets (.ods) and presentations (.odp), as the program shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The common part of DOCX, XLSX and PPTX: their loader, a ZIP archive of untrusted XML, and its properties."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import stat

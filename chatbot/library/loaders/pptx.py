@@ -1,7 +1,5 @@
 """PowerPoint presentations (.pptx): each slide a page, headed by its title, with its notes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any

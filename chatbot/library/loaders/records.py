@@ -1,8 +1,6 @@
 """Tables and records in text, as sections (`sections.row_sections`): CSV in its dialects, JSON Lines and JSON. The keys
 of other JSON name headings. A table may stand below some lines about it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

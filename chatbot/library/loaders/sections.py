@@ -1,7 +1,5 @@
 """The common part of loaders: headings and paragraphs to sections, table rows to lines or sections of their own."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
 """Embedders by provider, and what they share: longer text than a model reads is embedded window by window, and the
 vectors are averaged, so that nothing is cut; the check of a model's file."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """A deterministic embedder without a model, for tests: feature hashing of words (Weinberger et al., 2009)."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

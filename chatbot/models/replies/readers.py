@@ -1,8 +1,6 @@
 """Read questions, choices, passage numbers and outlines from a model's reply (R-C1, R-C3, R-C9). Each reader takes JSON
 first, then lines or prose. It returns None for a reply that it cannot read, and never raises."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

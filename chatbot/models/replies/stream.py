@@ -1,7 +1,5 @@
 """A model's reply while it comes: what of it is said aloud (R-C8), and what it has cost (R-C7)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rerankers by name: they put search hits in a better order. RERANKER is none unless a preset or setting changes it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module

@@ -1,8 +1,6 @@
 """The aggregations for MongoDB's search engine, and which of them the server has. Seed 003's pipeline to the letter:
 `$vectorSearch`, score, order, projection without the embedding."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ It is a folder with a file for each segment, which never changes and is mapped, 
 a start reads nothing, and the file `current`, which names them and the deleted rows. A change writes only new segments.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -3,8 +3,6 @@
 psycopg_pool 3.3.3 hides why a connection fails (down, refused, unknown database): after its whole time-out of 5 s,
 measured, callers read "couldn't get a connection"."""
 
-from __future__ import annotations
-
 import math
 import re
 import threading

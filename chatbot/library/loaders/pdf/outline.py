@@ -1,8 +1,6 @@
 """Lines to paragraphs, headings and captions, and pages of these to sections whose paths the headings make. Paragraphs
 are found by distance, indent and list marks, headings by size and weight."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

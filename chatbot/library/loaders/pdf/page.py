@@ -1,7 +1,5 @@
 """A PDF page to lines and tables in reading order, without the lines that are repeated on pages near by."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
