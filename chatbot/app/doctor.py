@@ -1,14 +1,12 @@
 """The doctor: finds what is wrong with an installation before the first question does, and says how to mend it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..config.settings import is_loopback, misspelt_settings
 from ..database.core import Collection
@@ -26,9 +24,7 @@ from ..questions.reading import COUNTRY
 from ..stores.atlas.indexes import LEFT_OVER, IndexStatus, SearchTarget, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
 from ..stores.chunks import chunk_from_json, is_retired
-
-if TYPE_CHECKING:
-    from .services import Services
+from .services import Services
 
 Severity = Literal["ok", "warning", "error"]
 SAMPLED = 1_000

@@ -1,8 +1,6 @@
 """Tools and resources of the Model Context Protocol, run by the official SDK's server over stdio, or over HTTP by
 `web/mcp.py`."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -96,15 +94,6 @@ class ReadFigures(Scoped):
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool: what agents read of it, the model of its arguments, and what runs it."""
-
-    description: str
-    arguments: type[BaseModel]
-    run: Callable[[Toolbox, Any], Json]
-
-
-@dataclass(frozen=True, slots=True)
 class Toolbox:
     """The tools for one caller. ``cancel``: nobody waits any more."""
 
@@ -194,6 +183,15 @@ class Toolbox:
             chunks = passages(self.services.runtime.store, record, offset=0, limit=record.chunks + 1)
             text = "\n\n".join([f"# {record.title}", *texts_of([chunk for chunk in chunks if not chunk.is_summary])])
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: what agents read of it, the model of its arguments, and what runs it."""
+
+    description: str
+    arguments: type[BaseModel]
+    run: Callable[[Toolbox, Any], Json]
 
 
 TOOLS: Mapping[str, Tool] = {

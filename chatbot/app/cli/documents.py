@@ -1,7 +1,5 @@
 """`ingest`, `documents` and `glossary`: add, list and delete the reports and the terms of the library."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, mkdtemp
 from threading import Semaphore, Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -29,11 +27,9 @@ from ...library.control import FILES_AT_ONCE, JobControl, aside
 from ...library.derived import COLUMNS, SEPARATOR, read_glossary
 from ...library.loaders import ARCHIVE, suffixes
 from ...library.sources import WEB, Overrides, Source, folder_sources
+from ..services import Services
 from ..web.files import csv_text
 from . import progress_bar
-
-if TYPE_CHECKING:
-    from ..services import Services
 
 STDIN = "-"
 

@@ -1,9 +1,6 @@
 """Work on a whole database: `copy`, `migrate`, `reembed`, `index`."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
 
 import click
 
@@ -21,10 +18,8 @@ from ..migration.imported import Importer
 from ..migration.reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
 from ..migration.schema import Mender, newest, require_known
 from ..migration.schema import migrate as migrate_schema
+from ..services import Services
 from . import progress_bar
-
-if TYPE_CHECKING:
-    from ..services import Services
 
 
 @click.command()

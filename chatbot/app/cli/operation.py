@@ -1,10 +1,8 @@
 """Run an installation and look after it: the server, its check and costs, keys, stored conversations, and feedback."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,12 +16,10 @@ from ..doctor import Finding, diagnose
 from ..evaluation import COLUMNS as QUESTION_COLUMNS
 from ..evaluation import RATED, SEVERAL
 from ..factory import close_app, create_app
+from ..services import Services
 from ..web.files import csv_text
 from ..web.server import Server, listen
 from . import print_json, write_text
-
-if TYPE_CHECKING:
-    from ..services import Services
 
 FINDINGS = 1
 WITHOUT_KEY = {"read": "Without a key, people can ask and look.", "keys": "Access without a key is off."}

@@ -4,8 +4,6 @@ Relevance is binary; a ``ranking`` is best first, ``relevant`` is never empty. `
 try to leave their place in a prompt or to hide text in it, for the real loaders, and answers that a model might write,
 for the page's renderer (tests/browser/test_injections.py)."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -17,7 +15,7 @@ from functools import partial
 from math import log2
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,10 +30,8 @@ from ...questions.reading import read_names
 from ...search.pipeline import Retriever
 from ...search.relevance import best_score
 from ...search.subjects import everything_asked, suggest_scope
+from ..services import Services
 from . import Dataset, EvaluationQuery
-
-if TYPE_CHECKING:
-    from ..services import Services
 
 RESAMPLES = 2000
 SEED = 7

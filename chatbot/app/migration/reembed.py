@@ -4,8 +4,6 @@ Each passage has two slots for its vector. The unused one is filled; when no pas
 embedder is switched, in one write, and the old slot is emptied. A document in `meta` lets an interrupted run continue,
 and keeps two runs from mixing."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +29,37 @@ CLEARING, FILLING, SERVING = "clearing", "filling", "serving"
 SIGN_OF_LIFE_SECONDS = 15.0
 """A run that has written nothing for so long is considered dead."""
 Report = Callable[[int], None]
+
+
+class AtlasSlotIndexes:
+    """The vector index of each collection, which has both slots while the model changes: it takes no more room."""
+
+    def __init__(self, settings: Settings, database: Database, polling: Polling = POLLING) -> None:
+        self._settings = settings
+        self._database = database
+        self._polling = polling
+
+    def build(self, *embedders: StoredEmbedder | None, dropped: Sequence[str] = ()) -> None:
+        """Declare the vectors of these models, without those of ``dropped`` slots; wait until the indexes answer."""
+        dimensions = {one.slot: one.dimensions for one in embedders if one is not None}
+        plans = index_plans(self._settings, dimensions, dropped=dropped)
+        ensure_indexes(self._database, [plan for plan in plans if plan.kind == "vectorSearch"], self._polling)
+
+    def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
+        """Wait until searches know the new vectors of these chunks, ids by report. The engine follows writes in
+        their order, so it then knows all that were written before."""
+        store = AtlasStore(
+            settings=self._settings,
+            database=self._database,
+            changes=CorpusChanges(self._database),
+            dimensions=new.dimensions,
+            slot=new.slot,
+        )
+        deadline = self._polling.clock() + self._polling.timeout
+        while any(store.unfollowed(document_id, written=ids) for document_id, ids in chunks.items()):
+            if self._polling.clock() >= deadline:
+                raise SearchEngineError("The search engine has not indexed the new vectors yet.", retry_after=30)
+            self._polling.sleep(self._polling.interval)
 
 
 class Reembedding:
@@ -190,34 +219,3 @@ class Reembedding:
 
 def _other(slot: str) -> str:
     return SLOTS[1] if slot == SLOTS[0] else SLOTS[0]
-
-
-class AtlasSlotIndexes:
-    """The vector index of each collection, which has both slots while the model changes: it takes no more room."""
-
-    def __init__(self, settings: Settings, database: Database, polling: Polling = POLLING) -> None:
-        self._settings = settings
-        self._database = database
-        self._polling = polling
-
-    def build(self, *embedders: StoredEmbedder | None, dropped: Sequence[str] = ()) -> None:
-        """Declare the vectors of these models, without those of ``dropped`` slots; wait until the indexes answer."""
-        dimensions = {one.slot: one.dimensions for one in embedders if one is not None}
-        plans = index_plans(self._settings, dimensions, dropped=dropped)
-        ensure_indexes(self._database, [plan for plan in plans if plan.kind == "vectorSearch"], self._polling)
-
-    def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
-        """Wait until searches know the new vectors of these chunks, ids by report. The engine follows writes in
-        their order, so it then knows all that were written before."""
-        store = AtlasStore(
-            settings=self._settings,
-            database=self._database,
-            changes=CorpusChanges(self._database),
-            dimensions=new.dimensions,
-            slot=new.slot,
-        )
-        deadline = self._polling.clock() + self._polling.timeout
-        while any(store.unfollowed(document_id, written=ids) for document_id, ids in chunks.items()):
-            if self._polling.clock() >= deadline:
-                raise SearchEngineError("The search engine has not indexed the new vectors yet.", retry_after=30)
-            self._polling.sleep(self._polling.interval)

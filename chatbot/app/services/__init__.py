@@ -1,12 +1,10 @@
 """The composition root: builds every concrete object from the settings, and closes what it opened."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ...answering.agents import AGENTS, CHOOSES, DEFAULT
 from ...answering.conversation import ChatService, Condenser, UsageAccounting
@@ -126,7 +124,7 @@ class Services:
         self.answering.close()
         self.storage.close()
 
-    def __enter__(self) -> Services:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

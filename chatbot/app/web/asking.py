@@ -1,14 +1,12 @@
 """Questions: `/query`, `/api/chat` and `/api/search`; their attachments, and how answers are stored."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from flask import Response, g, request
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, StringConstraints, model_validator
@@ -89,7 +87,7 @@ class Attachment(Body):
     text: Annotated[str, StringConstraints(min_length=1, max_length=500_000)] | None = None
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Attachment:
+    def _one_of_both(self) -> Self:
         if (self.url is None) == (self.text is None):
             raise PydanticCustomError("one_of_both", "give either url or text.")
         return self
