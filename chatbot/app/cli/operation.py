@@ -259,7 +259,7 @@ def delete(services: Services, owner: str, before: Any) -> None:
 
     Example: python -m chatbot conversations delete --owner visitor:4e1f0c6f5a7b4a3f8d2e6c1b9a7f5e3d"""
     since = before.date().isoformat() if before else ""
-    count = services.retention.conversations(owner="" if owner == "none" else owner, before=since)
+    count = services.storage.delete_conversations(owner="" if owner == "none" else owner, before=since)
     services.storage.audit.record("conversations delete", f"{owner}: {count}")
     click.echo(f"{count} deleted.")
 

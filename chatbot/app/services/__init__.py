@@ -34,7 +34,7 @@ from .groups import Groups
 from .identity import IdentityProvider
 from .library import Ingesting
 from .runtime import Runtime
-from .storage import Retention, Storage, close_lazy, lazy
+from .storage import Storage, close_lazy, lazy
 
 ATTACHMENT_READERS, ATTACHMENT_PAGES = 2, 3
 """Processes of all workers that read attachments, and pictures that are read of one."""
@@ -51,7 +51,6 @@ class Services:
         self.storage = Storage(settings, database=database)
         self.answering = Answering(self)
         self.ingesting = Ingesting(self)
-        self.retention = Retention(self.storage)
         self.groups = Groups(settings, lambda: self.storage.documents.values(COUNTRY))
         self._lock = threading.RLock()
         self._runtime: Runtime | None = None

@@ -200,39 +200,29 @@ class Storage:
         ensure_ordinary_indexes(self.database, writable, fields)
         ensure_indexes(self.database)
 
-    def close(self) -> None:
-        close_lazy(self, "database")
-
-
-class Retention:
-    """Deletes what the operator names and what has expired."""
-
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-
-    def conversations(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
+    def delete_conversations(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
         """Delete the conversations of an owner (None = of all), or those of them without a message since ``before``.
 
         ``deleted_before``: those that their owner deleted before then. Both are ISO times. Shared links go with their
         conversation, and so do cached answers, which repeat questions. Returns how many conversations went."""
-        gone = self._storage.conversations.purge(owner=owner, before=before, deleted_before=deleted_before)
+        gone = self.conversations.purge(owner=owner, before=before, deleted_before=deleted_before)
         if gone:
-            self._storage.cache.forget_answers()
-            self._storage.database.empty_log()
+            self.cache.forget_answers()
+            self.database.empty_log()
         return gone
 
     def purge_expired(self) -> None:
         """Delete what KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer keep, and old deletions.
         Raises DependencyError: the database does not answer."""
-        settings, now = self._storage.settings, datetime.now(UTC)
-        self.conversations(deleted_before=_iso(now - timedelta(seconds=UNDO_SECONDS)))
+        settings, now = self.settings, datetime.now(UTC)
+        self.delete_conversations(deleted_before=_iso(now - timedelta(seconds=UNDO_SECONDS)))
         if (days := settings.keep_conversations_days) is not None:
-            self.conversations(before=_iso(now - timedelta(days=days)))
-        self._storage.audit.prune(AUDIT_DAYS)
-        self._storage.cache.prune()
-        self._storage.counters.prune()
+            self.delete_conversations(before=_iso(now - timedelta(days=days)))
+        self.audit.prune(AUDIT_DAYS)
+        self.cache.prune()
+        self.counters.prune()
 
-    def run(self, stop: threading.Event) -> None:
+    def purge_regularly(self, stop: threading.Event) -> None:
         wait = FIRST_PURGE_SECONDS
         while not stop.wait(wait):
             wait = PURGE_SECONDS
@@ -240,6 +230,9 @@ class Retention:
                 self.purge_expired()
             except DependencyError as error:
                 log.warning("Expired conversations were not deleted: %s", error.message)
+
+    def close(self) -> None:
+        close_lazy(self, "database")
 
 
 def _iso(time: datetime) -> str:

@@ -78,7 +78,7 @@ def test_it_goes_with_its_conversation(client: FlaskClient, services: Services) 
     rate(client, answer["message_id"], rating="up", comment="secret")
     assert client.delete(f"/api/conversations/{answer['conversation_id']}").status_code == 204
     assert rate(client, answer["message_id"], rating="down").status_code == 404
-    assert services.retention.conversations() == 1
+    assert services.storage.delete_conversations() == 1
     assert list(services.storage.feedback.latest()) == []
 
 
