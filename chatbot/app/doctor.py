@@ -34,6 +34,8 @@ FLAT_PASSAGES = 10_000
 """Vectors up to which MongoDB advises an index without a graph (`indexingMethod: "flat"`)."""
 PLAIN = (str, int, list, type(None))
 """Types of metadata that every engine filters."""
+WRONG = {"path": "wrong_path", "numDimensions": "index_wrong_dimensions", "similarity": "wrong_similarity"}
+"""The finding about each property of a vector index that is not as expected; the first alone is reported."""
 _PASSAGE = Passage(1, SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1), "The model answers.")
 FILLER = "This sentence only fills the prompt. "
 _PROMPT = Prompt((Message("user", "Answer with the word: yes."),), "Does the model answer?", Context((_PASSAGE,)))
@@ -263,14 +265,10 @@ def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
         else:
             yield _found("index_missing", severity, plan=plan.described)
         return
-    if status.state == "FAILED":
-        values = {"plan": plan.described, "reason": status.message, "consequence": consequence}
-        yield _found("index_failed", severity, **values)
-        return
-    if not status.queryable:
-        values = {"plan": plan.described, "state": status.state, "consequence": consequence}
-        yield _found("index_building", severity, **values)
-    if plan.kind == "vectorSearch":
+    values = {"plan": plan.described, "state": status.state, "reason": status.message, "consequence": consequence}
+    if status.state == "FAILED" or not status.queryable:
+        yield _found("index_failed" if status.state == "FAILED" else "index_building", severity, **values)
+    if status.state != "FAILED" and plan.kind == "vectorSearch":
         yield from _differences(plan, status)
 
 
@@ -278,13 +276,9 @@ def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
     """Compare the vector field and the filter fields of an index with what they should be."""
     expected = _vector_field(plan.definition)
     actual = _vector_field(status.definition, str(expected["path"]))
-    path, size, similarity = (actual.get(name) for name in ("path", "numDimensions", "similarity"))
-    if path != expected["path"]:
-        yield _found("wrong_path", plan=plan.described, actual=path, expected=expected["path"])
-    elif size != expected["numDimensions"]:
-        yield _found("index_wrong_dimensions", plan=plan.described, actual=size, expected=expected["numDimensions"])
-    elif similarity != expected["similarity"]:
-        yield _found("wrong_similarity", plan=plan.described, actual=similarity, expected=expected["similarity"])
+    wrong = (name for name in WRONG if actual.get(name) != expected[name])
+    if name := next(wrong, None):
+        yield _found(WRONG[name], plan=plan.described, actual=actual.get(name), expected=expected[name])
     declared = {field["path"] for field in status.definition.get("fields", []) if field.get("type") == "filter"}
     needed = [field["path"] for field in plan.definition["fields"] if field["type"] == "filter"]
     if undeclared := [path for path in needed if path not in declared]:
