@@ -113,7 +113,7 @@ class EmbeddingRequest(OpenBody):
     input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_INPUTS)]
     model: str
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: int | None = None
+    dimensions: int | None = Field(None, strict=False)
 
 
 @openai_protocol.get("/v1/models", need="read", returns=Json)
