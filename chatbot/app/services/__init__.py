@@ -30,8 +30,7 @@ from ...search import RETRIEVAL_METHODS
 from ...search.indicators import Glossary
 from ...search.ranking import fusion_named
 from ...stores import STORES
-from .groups import Groups
-from .identity import IdentityProvider
+from .identity import Groups, IdentityProvider
 from .library import Ingesting
 from .runtime import Runtime
 from .storage import Storage, close_lazy, lazy

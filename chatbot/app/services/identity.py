@@ -1,13 +1,22 @@
-"""An identity provider (OIDC_ISSUER): OpenID Connect by Authlib, the code flow with PKCE, found by discovery."""
+"""People who sign in: an identity provider (OIDC_ISSUER, OpenID Connect by Authlib, the code flow with PKCE, found by
+discovery), and groups (SIGN_IN_GROUPS), each with a role and limits, as an API key has them."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from ...config.settings import Settings
-from ...domain.errors import ForbiddenError, IdentityProviderError, MissingPackageError
-from ...domain.request import PERSON, ApiKey
+from ...config.settings_types import read_tables
+from ...domain import Value, errors
+from ...domain.json import parse
+from ...domain.request import PERSON, ApiKey, KeyRole
+from ...language.countries import resolve_country
+from ...questions.reading import COUNTRY
 
 DISCOVERY = "/.well-known/openid-configuration"
 SCOPES = ("openid", "profile", "email")
@@ -18,6 +27,80 @@ SIGNATURES = ("RS", "PS", "ES", "Ed")
 TIMEOUT_SECONDS = 10.0
 NAMES = ("name", "preferred_username", "email", "sub")
 """The claims of which the first gives the name to show."""
+EVERYBODY = "*"
+"""The name of a group that everybody who signs in is in."""
+Names = Annotated[
+    tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)], ...], Field(min_length=1)
+]
+
+
+class Group(BaseModel):
+    """A table of the file. Without ``countries`` or ``collections`` it sees those of everybody."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    role: KeyRole
+    countries: Names | None = None
+    collections: Names | None = None
+    daily_tokens: int | None = Field(None, ge=1)
+    requests_per_minute: int | None = Field(None, ge=1)
+
+
+class Groups:
+    """The table of groups. ``countries``: how the reports spell them now."""
+
+    def __init__(self, settings: Settings, countries: Callable[[], Sequence[Value]]) -> None:
+        """Raises SettingsError: the file cannot be read, or a group in it is wrong."""
+        path = settings.sign_in_groups
+        self._table = {} if path is None else read_groups(path, settings)
+        self._countries = countries
+
+    def names(self, groups: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the table among these groups of a person, in the order of the file."""
+        return tuple(name for name in self._table if name in groups or name == EVERYBODY)
+
+    def countries(self) -> tuple[str, ...]:
+        """Return the countries that the table names, as it spells them."""
+        return tuple(dict.fromkeys(name for group in self._table.values() for name in group.countries or ()))
+
+    def limited(self, key: ApiKey) -> ApiKey | None:
+        """Return the key with the role and the limits of its groups; None if the table has none of them.
+
+        The first of them in the file decides. The countries of those that are otherwise the same are added to its own.
+        """
+        names = self.names(key.groups)
+        if not names:
+            return None
+        groups = [self._table[name] for name in names]
+        first = groups[0]
+        alike = [one for one in groups if one.model_copy(update={"countries": first.countries}) == first]
+        filters: dict[str, Any] = {}
+        if all(one.countries for one in alike):
+            spelled = [str(value) for value in self._countries()]
+            chosen = (resolve_country(name, spelled)[0] or name for one in alike for name in one.countries or ())
+            filters[COUNTRY] = list(dict.fromkeys(chosen))
+        return replace(
+            key, groups=names, role=first.role, filters=filters, collections=tuple(sorted(first.collections or ())),
+            daily_tokens=first.daily_tokens, requests_per_minute=first.requests_per_minute,
+        )  # fmt: skip
+
+
+def read_groups(path: Path, settings: Settings) -> Mapping[str, Group]:
+    """Return the groups of a file by name. Raises SettingsError: naming the group, what is wrong and what is valid."""
+
+    def read(stated: dict[str, Any]) -> Group:
+        group = parse(Group, stated)
+        if unknown := set(group.collections or ()) - set(settings.chunk_collections):
+            valid = ", ".join(settings.chunk_collections)
+            raise errors.InvalidRequestError(f"unknown collection {', '.join(sorted(unknown))}. Valid: {valid}.")
+        if group.countries and COUNTRY not in settings.filter_fields:
+            raise errors.InvalidRequestError(f"countries need {COUNTRY} in FILTER_FIELDS.")
+        return group
+
+    groups = read_tables("SIGN_IN_GROUPS", path, read, noun="group", keys=", ".join(Group.model_fields))
+    if not groups:
+        raise errors.SettingsError(f"SIGN_IN_GROUPS: {path} has no group, so nobody can sign in. See docs/sign-in.md.")
+    return groups
 
 
 class IdentityProvider:
@@ -29,7 +112,7 @@ class IdentityProvider:
             from authlib.integrations.base_client import BaseApp, OAuth2Mixin, OpenIDMixin
             from authlib.integrations.httpx_client import OAuth2Client
         except ImportError as error:
-            raise MissingPackageError(
+            raise errors.MissingPackageError(
                 "OIDC_ISSUER needs the Python package Authlib.",
                 remedy="Install it: pip install -r requirements-oidc.txt",
             ) from error
@@ -106,9 +189,9 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except (AuthlibBaseError, JoseError) as error:
-        raise ForbiddenError(f"The identity provider did not sign you in: {error.error}.") from error
+        raise errors.ForbiddenError(f"The identity provider did not sign you in: {error.error}.") from error
     except (httpx2.HTTPError, httpx2.InvalidURL, KeyError, TypeError, ValueError) as error:
-        raise IdentityProviderError(
+        raise errors.IdentityProviderError(
             "The identity provider (OIDC_ISSUER) does not answer as it should.",
             remedy="Check its address, and whether this server reaches it.",
             said=str(error),
