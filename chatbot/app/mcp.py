@@ -4,7 +4,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -34,8 +34,8 @@ Words = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(eve
 REPORT, PASSAGE = "report://", "passage://"
 PAGE = 100
 LONGEST_CURSOR = 9
-ACCESS_KEY = "report_chat.access"
-"""The key under which an HTTP request keeps its `Access`."""
+TOOLBOX_KEY = "report_chat.toolbox"
+"""The key under which an HTTP request keeps its `Toolbox`."""
 T = TypeVar("T")
 
 
@@ -95,12 +95,15 @@ class ReadFigures(Scoped):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools for one caller. ``cancel``: nobody waits any more."""
+    """The tools for one caller. ``cancel``: nobody waits any more. ``limited`` runs a tool within the limits of the
+    caller. ``root``: the address of the page, which opens passages; "" without one."""
 
     services: Services
     who: Caller
-    cancel: Cancellation
+    cancel: Cancellation = field(default_factory=Cancellation)
     progress: Progress = lambda steps, detail: None
+    limited: Callable[[Callable[[], Json]], Json] = lambda work: work()
+    root: str = ""
 
     @property
     def library(self) -> Library:
@@ -113,7 +116,7 @@ class Toolbox:
         tool = TOOLS.get(name)
         if tool is None:
             raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))
-        return tool.run(self, parse(tool.arguments, arguments))
+        return self.limited(lambda: tool.run(self, parse(tool.arguments, arguments)))
 
     def search(self, arguments: SearchArguments) -> Json:
         method, scope = self.services.settings.retrieval_method, arguments.scope(self.library)
@@ -214,40 +217,25 @@ INSTRUCTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Access:
-    """Whose request it is. ``limited`` runs a tool within the limits of the caller. ``root``: the address of the page,
-    which opens passages; "" without one."""
-
-    services: Services
-    caller: Caller
-    limited: Callable[[Callable[[], Json]], Json] = lambda work: work()
-    root: str = ""
-
-
 def serve_stdio(services: Services) -> None:
     """Serve until stdin ends. Whoever can start the process may see everything."""
 
     async def run() -> None:
-        server = build_server(Access(services, ANYBODY))
+        server = build_server(Toolbox(services, ANYBODY))
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
     anyio.run(run)
 
 
-def build_server(access: Access | None = None) -> Server[Any]:
-    """Return the server. Without ``access``, each HTTP request brings its own in its scope."""
+def build_server(toolbox: Toolbox | None = None) -> Server[Any]:
+    """Return the server. Without ``toolbox``, each HTTP request brings its own in its scope."""
     limiter = anyio.CapacityLimiter(math.inf)  # the HTTP server bounds the questions that run at once (QUESTIONS)
-
-    def access_of(ctx: Any) -> Access:
-        request_access: Access = access or ctx.request.scope[ACCESS_KEY]
-        return request_access
 
     async def run(ctx: Any, work: Callable[[Toolbox], T]) -> T:
         """Run in a thread; cancelled together with the request."""
-        cancel, granted = Cancellation(), access_of(ctx)
-        box = Toolbox(granted.services, granted.caller, cancel)
+        cancel = Cancellation()
+        box = replace(toolbox or ctx.request.scope[TOOLBOX_KEY], cancel=cancel)
         try:
             return await anyio.to_thread.run_sync(partial(work, box), abandon_on_cancel=True, limiter=limiter)
         except ChatbotError as error:
@@ -268,14 +256,13 @@ def build_server(access: Access | None = None) -> Server[Any]:
             anyio.from_thread.run(partial(ctx.session.report_progress, step, message=detail))
 
         def work(box: Toolbox) -> Json:
-            call = partial(replace(box, progress=progress).call, params.name, params.arguments or {})
             try:
-                result = access_of(ctx).limited(call)
+                result = replace(box, progress=progress).call(params.name, params.arguments or {})
             except ChatbotError as error:  # the agent reads it and can correct its call
                 return {"content": [{"type": "text", "text": error.message}], "isError": True}
             parts = (result, *result.get("hits", ()), *result.get("citations", ()), *result.get("figures", ()))
-            for one in parts if access_of(ctx).root else ():
-                one.update({"url": f"{access_of(ctx).root}passages/{one['chunk_id']}"} if "chunk_id" in one else {})
+            for one in parts if box.root else ():
+                one.update({"url": f"{box.root}passages/{one['chunk_id']}"} if "chunk_id" in one else {})
             # As text too, for clients that read nothing else.
             sources = [f"[{one['number']}] {one['title']} {one.get('url', '')}" for one in result.get("citations", ())]
             text = "\n".join([result.get("response") or json.dumps(result, ensure_ascii=False), "", *sources]).strip()

@@ -61,7 +61,7 @@ def _scope(product: Services, who: Caller) -> dict[str, Any]:
     from mcp import MCPError
     from mcp_types import INTERNAL_ERROR
 
-    from ..mcp import ACCESS_KEY, Access
+    from ..mcp import TOOLBOX_KEY, Toolbox
 
     def limited(work: Callable[[], Json]) -> Json:
         try:
@@ -79,7 +79,7 @@ def _scope(product: Services, who: Caller) -> dict[str, Any]:
     return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": request.scheme,
         "path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "root_path": "", "headers": headers,
-        ACCESS_KEY: Access(product, who, limited, request.url_root),
+        TOOLBOX_KEY: Toolbox(product, who, limited=limited, root=request.url_root),
     }  # fmt: skip
 
 
