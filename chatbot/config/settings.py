@@ -3,8 +3,6 @@
 A field's name in upper case is the environment variable. An empty value means "not set". Names that belong to a
 registry (retrieval methods, providers, ...) are checked by that registry when the services are built."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -313,7 +311,7 @@ class Settings(BaseModel):
         return {**PRESETS[name], **values}
 
     @model_validator(mode="after")
-    def _check_together(self) -> Settings:
+    def _check_together(self) -> "Settings":
         if self.threshold_floor > self.threshold_start:
             raise ValueError("THRESHOLD_FLOOR must not be above THRESHOLD_START")
         for name in ("CHUNK", "ATTACHMENT_CHUNK"):
@@ -383,7 +381,7 @@ class Settings(BaseModel):
         return hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest()[:16]
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
+    def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":
         """Read the settings from `.env` and the environment, which wins; ``overrides`` win over both. Raises
         SettingsError: naming all wrong values and all settings that were removed; or `.env` is not UTF-8."""
         if environ is None:
@@ -410,7 +408,7 @@ class Settings(BaseModel):
         except ValidationError as error:
             raise SettingsError(_describe(error)) from None  # the cause would print secrets
 
-    def override(self, **values: Any) -> Settings:
+    def override(self, **values: Any) -> "Settings":
         """Return a checked copy with some settings changed. Another preset fills what was not set by itself."""
         of_preset = PRESETS[self.preset] if self.preset else {}
         explicit = {name: getattr(self, name) for name in self.model_fields_set}

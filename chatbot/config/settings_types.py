@@ -1,8 +1,6 @@
 """Types of single settings: how their text is read, and which values are refused; presets, which set several; and
 files that settings name. Each check raises ValueError with the form that would be right; `Settings` adds the name."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

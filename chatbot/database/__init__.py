@@ -1,8 +1,6 @@
 """PyMongo's API over MongoDB and over one embedded SQLite file: opening the database of the settings, or one that
 `copy` gets as a URI. The only package that imports either driver."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass
@@ -52,7 +50,7 @@ class Location:
     file: Path | None = None
 
     @classmethod
-    def parse(cls, uri: str, settings: Settings) -> Location:
+    def parse(cls, uri: str, settings: Settings) -> "Location":
         """Read `mongodb://...[/db]`, `mongodb+srv://...`, or a data folder or SQLite file, with or without
         `sqlite:`. Raises InvalidRequestError: the URI has another form."""
         if match := _MONGODB.match(uri):

@@ -3,8 +3,6 @@
 The walk takes bounded steps and holds only ids. A server limits the time of each call, so no call walks through
 everything; and SQLite finds rows by ids fast, but not rows after an id."""
 
-from __future__ import annotations
-
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,12 +79,12 @@ class Database(ABC):
         """Return what independent calls return. The round trips to a server overlap."""
         return [call() for call in calls]
 
-    mapped: Mapping[str, Collection] = MappingProxyType({})
+    mapped: "Mapping[str, Collection]" = MappingProxyType({})
     """Collections of other programs, by name (`layouts.MappedCollection`)."""
     prefix = ""
     """Before the names of our own collections."""
 
-    def __getitem__(self, name: str) -> Collection:
+    def __getitem__(self, name: str) -> "Collection":
         return self.mapped.get(name) or Collection(name, self)
 
     @abstractmethod
@@ -117,7 +115,7 @@ class Database(ABC):
     def collection_names(self) -> list[str]:
         """Return the names of the existing collections, sorted."""
 
-    def watch(self, names: Sequence[str], after: Any = None) -> AbstractContextManager[ChangeStream[Json]]:
+    def watch(self, names: Sequence[str], after: Any = None) -> "AbstractContextManager[ChangeStream[Json]]":
         """Follow in-place changes of these collections by any program, from now or after a ``resume_token``. Raises
         CommandError: NO_CHANGE_STREAMS where the server has none; one of TOKEN_LOST, also during iteration."""
         raise NotImplementedError  # only this program changes a file

@@ -1,7 +1,5 @@
 """Collections of other programs, read as they are: their rows come out with our names, and nothing is ever written."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +37,7 @@ class Layout:
     """Path of the object with the metadata, "" = the row itself."""
     paths: Mapping[str, str] = field(default_factory=dict)
 
-    def with_paths(self, pairs: Iterable[tuple[str, str]]) -> Layout:
+    def with_paths(self, pairs: Iterable[tuple[str, str]]) -> "Layout":
         """Return the layout with the paths of a map, by the names that people write."""
         paths = {OUR_NAMES.get(name, name): path for name, path in pairs}
         text, embedding = paths.pop(forms.TEXT_FIELD, self.text), paths.pop(forms.EMBEDDING_FIELD, self.embedding)

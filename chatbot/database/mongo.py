@@ -1,8 +1,6 @@
 """MongoDB through PyMongo: calls with time limits, so that no request hangs on a server that is down, frozen or slow;
 pauses between retries, and exceptions as DatabaseError."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time
@@ -118,7 +116,7 @@ class MongoDatabase(Database):
         self._limits = TimeLimits(seconds, silence=(errors.ConnectionFailure, errors.ConfigurationError))
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> MongoDatabase:
+    def from_settings(cls, settings: Settings) -> "MongoDatabase":
         """Connect with a limit for every wait. Reads and writes are retried, unless the URI says otherwise."""
         assert settings.mongodb_uri is not None
         timeout_ms = int(settings.mongodb_timeout * 1000)

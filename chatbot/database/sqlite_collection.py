@@ -1,8 +1,6 @@
 """The operations of a collection on a table of SQLite: PyMongo's names and arguments. An update reads a row, changes it
 in Python and writes it, in one transaction."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import weakref

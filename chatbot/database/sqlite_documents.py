@@ -7,8 +7,6 @@ The text of a condition depends only on its fields and operators, so that SQLite
 is always written the same way, so that an index on the expression is used. Unlike in
 MongoDB a list matches no value: no field that filters name holds one."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Questions, prompts, replies of models, answers with citations and trace, and the events on the way."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -80,7 +78,7 @@ class QuerySettings:
     search_seconds: float = 20.0
 
     @classmethod
-    def of(cls, settings: object) -> QuerySettings:
+    def of(cls, settings: object) -> "QuerySettings":
         """Take over the fields of ``settings`` that have the same names."""
         return cls(**common_fields(cls, settings))
 
@@ -214,7 +212,7 @@ class Mark:
     kind: MarkKind
     detail: str
 
-    def moved(self, by: int) -> Mark:
+    def moved(self, by: int) -> "Mark":
         """Return the mark for the text with so many characters before it."""
         return replace(self, start=self.start + by, end=self.end + by)
 
@@ -258,7 +256,7 @@ class StepTiming:
     usage: Hidden[Usage] = field(default_factory=Usage)
 
     @classmethod
-    def since(cls, name: str, started: float, usage: Usage = Usage()) -> StepTiming:  # noqa: B008  # frozen and zero
+    def since(cls, name: str, started: float, usage: Usage = Usage()) -> "StepTiming":  # noqa: B008  # frozen and zero
         """Measure from ``started``, a reading of `time.perf_counter`."""
         return cls(name, round((time.perf_counter() - started) * 1000, 2), usage)
 
@@ -327,7 +325,7 @@ class Aggregation:
     ]
 
     @classmethod
-    def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> Aggregation:
+    def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> "Aggregation":
         """Keep only the first numbers of query vectors, and their count."""
         return cls(collection, json.dumps(_without_vectors(list(pipeline))))
 

@@ -1,7 +1,5 @@
 """Tokens and calls of models, their prices (MODEL_PRICES), and sums over answers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -105,7 +103,7 @@ class Sums(Addable, Inlines):
     unpriced_tokens: int = 0
 
     @classmethod
-    def of(cls, rows: Sequence[LedgerRow], *, questions: int = 1) -> Sums:
+    def of(cls, rows: Sequence[LedgerRow], *, questions: int = 1) -> "Sums":
         """Add up one answer's ledger, or the ledgers of several ``questions``."""
         return cls(
             questions,
@@ -153,7 +151,7 @@ class UsageReport:
     total: DayUsage
 
     @classmethod
-    def of(cls, days: Sequence[DayUsage]) -> UsageReport:
+    def of(cls, days: Sequence[DayUsage]) -> "UsageReport":
         stages = add_up_stages(stage for day in days for stage in day.stages)
         metered, sums = sum(day.metered_tokens for day in days), Sums.total(day.sums for day in days)
         return cls(tuple(days), DayUsage("", metered, sums, stages))

@@ -1,7 +1,5 @@
 """Reports, their passages, search hits, and the calibration of a model's scores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -217,7 +215,7 @@ class Report:
     updated_at: str
 
     @classmethod
-    def of(cls, record: DocumentRecord) -> Report:
+    def of(cls, record: DocumentRecord) -> "Report":
         country_name, year, kind = (record.metadata.get(name) for name in ("country_name", "year", "type"))
         about = (record.pages, record.chunks, record.status, record.updated_at)
         return cls(record.id, record.name, record.title, country_name, year, kind, *about)
@@ -235,14 +233,14 @@ class Holdings:
     """Counts of ready documents only."""
 
     @classmethod
-    def of(cls, counted: Iterable[tuple[DocumentRecord, int]]) -> Holdings:
+    def of(cls, counted: Iterable[tuple[DocumentRecord, int]]) -> "Holdings":
         """Add up reports, each with the number of its passages that count."""
         rows = [(record.status, count) for record, count in counted]
         ready = [count for status, count in rows if status == "ready"]
         pending = sum(status == "pending" for status, _ in rows)
         return cls(len(rows), pending, len(ready), sum(count for _, count in rows), sum(ready))
 
-    def plus(self, other: Holdings, sign: int = 1) -> Holdings:
+    def plus(self, other: "Holdings", sign: int = 1) -> "Holdings":
         """Return the sums of both; with ``sign`` -1 the differences."""
         return Holdings(*(mine + sign * more for mine, more in zip(astuple(self), astuple(other), strict=True)))
 

@@ -1,8 +1,6 @@
 """Every error this package raises on purpose. Adapters translate foreign exceptions once, at their edge. Messages say
 what is wrong and what to do, and never contain a secret; ``code`` is stable and machine-readable."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files

@@ -3,8 +3,6 @@
 The API answers with these classes and the OpenAPI document describes them, so that no other type repeats their fields.
 Storage and caches keep every field instead (`dataclasses.asdict`)."""
 
-from __future__ import annotations
-
 import json
 import re
 from ast import literal_eval

@@ -1,8 +1,6 @@
 """The context of one request: caller, cancellation, deadline, and usage; and API keys as they are stored. It is an
 argument, so that each signature says what can be cancelled and is counted."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter
@@ -95,7 +93,7 @@ class Cancellation:
     """A flag that long work checks, with callbacks for work that cannot check. Callbacks run in the cancelling
     thread: they interrupt a blocking read (a model that is silent)."""
 
-    def __init__(self, parent: Cancellation | None = None) -> None:
+    def __init__(self, parent: "Cancellation | None" = None) -> None:
         """Cancelled with its ``parent``; cancelling it does not cancel the parent."""
         self._event = threading.Event()
         self._lock = threading.Lock()
@@ -237,7 +235,7 @@ class RequestContext:
         return self.cancel.cancelled
 
     @contextmanager
-    def within(self, seconds: float | None) -> Iterator[RequestContext]:
+    def within(self, seconds: float | None) -> "Iterator[RequestContext]":
         """Yield a part with a time limit, None = no limit; it is cancelled with the whole, too."""
         limited, deadline = Cancellation(self.cancel), self.deadline
         number = None

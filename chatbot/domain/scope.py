@@ -1,7 +1,5 @@
 """The metadata filter a person chose; and what a question names, of which one is made: countries, years and reports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -24,7 +22,7 @@ class Several(str):
 
     values: tuple[Value, ...]
 
-    def __new__(cls, values: Iterable[Value]) -> Several:
+    def __new__(cls, values: Iterable[Value]) -> "Several":
         each = tuple(values)
         text = super().__new__(cls, ", ".join(map(str, each)))
         text.values = each
@@ -111,7 +109,7 @@ class Scope:
     limit_collections: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, conditions: Mapping[str, Condition]) -> Scope:
+    def of(cls, conditions: Mapping[str, Condition]) -> "Scope":
         """Sorted by field, so that equal scopes are equal."""
         return cls(tuple(sorted(conditions.items())))
 
@@ -122,17 +120,17 @@ class Scope:
     def get(self, name: str) -> Condition | None:
         return dict(self.conditions).get(name)
 
-    def without(self, name: str) -> Scope:
+    def without(self, name: str) -> "Scope":
         """Return the scope without its own condition on a field; its limit stays."""
         conditions = [item for item in self.conditions if item[0] != name]
         limit = [item for item in self.limit if item[0] == name]
         return replace(self, conditions=Scope.of(dict((*conditions, *limit))).conditions)
 
-    def widest(self) -> Scope:
+    def widest(self) -> "Scope":
         """Return the scope of all that the caller may see."""
         return replace(self, conditions=self.limit, collections=self.limit_collections)
 
-    def having(self, name: str, values: Iterable[Value], *, or_none: bool = False) -> Scope:
+    def having(self, name: str, values: Iterable[Value], *, or_none: bool = False) -> "Scope":
         """Return the scope with these values of a field instead of its own; itself if there are none."""
         chosen = tuple(values)
         if not chosen:
@@ -140,20 +138,20 @@ class Scope:
         conditions = {**dict(self.conditions), name: Values(chosen, or_none)}
         return replace(self, conditions=Scope.of(conditions).conditions)
 
-    def beyond(self, other: Scope) -> Scope:
+    def beyond(self, other: "Scope") -> "Scope":
         """Return its conditions on the fields that ``other`` does not restrict."""
         return Scope(tuple(item for item in self.conditions if other.get(item[0]) is None))
 
-    def and_(self, other: Scope) -> Scope:
+    def and_(self, other: "Scope") -> "Scope":
         """Return the conditions of both scopes, where ``other`` wins, in its own collections."""
         return replace(self, conditions=Scope.of(dict((*self.conditions, *other.conditions))).conditions)
 
-    def strict(self) -> Scope:
+    def strict(self) -> "Scope":
         """Return the scope without passages that lack one of its fields."""
         kept = ((name, Values(one.values) if isinstance(one, Values) else one) for name, one in self.conditions)
         return replace(self, conditions=tuple(kept))
 
-    def within(self, collections: Iterable[str]) -> Scope:
+    def within(self, collections: Iterable[str]) -> "Scope":
         """Return the same conditions in these collections; none = all that its limit allows."""
         return replace(self, collections=tuple(sorted(set(collections))) or self.limit_collections)
 
@@ -270,6 +268,6 @@ class Reading:
         named: list[Named | NamedDocument] = [*self.countries, *self.every_year, *documents]
         return sorted(named, key=lambda name: name.start)
 
-    def with_years_of_reports(self) -> Reading:
+    def with_years_of_reports(self) -> "Reading":
         """Return the reading with every year taken for one of reports."""
         return replace(self, editions=tuple(self.every_year), figure_years=())

@@ -2,8 +2,6 @@
 
 Every finished file is noted, so that a run which was interrupted continues where it stopped."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -61,7 +59,7 @@ class SourceState:
     failures: tuple[SourceChange, ...] = ()
     changes: tuple[SourceChange, ...] = ()
 
-    def counting(self, change: SourceChange) -> SourceState:
+    def counting(self, change: SourceChange) -> "SourceState":
         """Return the state after one more file."""
         failed, changed = change.outcome == "failed", change.outcome in {"added", "replaced", "removed"}
         return replace(

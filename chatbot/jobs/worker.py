@@ -1,7 +1,5 @@
 """Work beside the requests: threads of every process claim the queued files, each one at a time."""
 
-from __future__ import annotations
-
 import ctypes
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Control over long work: progress, cancellation, retries, and leases that admit one worker at a time."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

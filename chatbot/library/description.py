@@ -2,8 +2,6 @@
 around it, running heads and feet, the file's properties, its name, the text of the first pages. What one place says
 clearly is taken. The rest is proposed to a person."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -1,7 +1,5 @@
 """From a file to searchable passages: read -> register -> chunk -> embed -> store. Repeating it changes nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

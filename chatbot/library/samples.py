@@ -1,7 +1,5 @@
 """The sample reports, loaded in the background of a first start."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Mapping

@@ -1,8 +1,6 @@
 """The sources of documents, and their metadata: a file's name (`kenya-2024.pdf`), its folder's `manifest.json`, and the
 last word of a person (flags, form fields, edits: `Overrides`, which also describes these fields in the API)."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence

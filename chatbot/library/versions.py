@@ -1,8 +1,6 @@
 """Writing a version of a document beside the visible one, which the registered report names, and making it visible in
 one step. The passages that a killed process leaves are never visible; the next try uses their vectors again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -4,8 +4,6 @@ The vectors that ship with the sample reports are one `.npz` file: text hashes (
 float16 (half the size; the cosine to the exact vector stays above .9999), and the model that made them. So the first
 start embeds nothing."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -81,7 +79,7 @@ class CachedEmbedder:
     memory. ``cache`` stores questions and documents of a model behind an API; a model that runs in this process
     computes a vector about as fast as it could be stored."""
 
-    def __init__(self, inner: Embedder, shipped: WarmCache, *, cache: CacheRepository | None = None) -> None:
+    def __init__(self, inner: Embedder, shipped: WarmCache, *, cache: "CacheRepository | None" = None) -> None:
         self._inner = inner
         self._shipped = shipped
         self._cache = None if inner.local else cache
@@ -198,7 +196,7 @@ class AnswerCache:
     """Answers by question. Abstentions, failures and answers that ended early are not stored. ``generation`` changes
     with everything else that an answer depends on; it is None while reports change: nothing is stored then."""
 
-    def __init__(self, cache: CacheRepository, generation: Callable[[Question], str | None]) -> None:
+    def __init__(self, cache: "CacheRepository", generation: Callable[[Question], str | None]) -> None:
         self._cache = cache
         self._generation = generation
 

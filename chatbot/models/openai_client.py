@@ -3,8 +3,6 @@
 OPENAI_BASE_URL selects any server that speaks OpenAI's API. Another thread can end a call, even while the server is
 silent."""
 
-from __future__ import annotations
-
 import re
 import socket
 import ssl

@@ -3,8 +3,6 @@
 Field names are seed 003's (`data`, `data_embedding`, `document_title`, ...), so that collections of that system and of
 this one look alike. A returned chunk never carries its embedding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, fields

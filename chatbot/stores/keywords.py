@@ -10,8 +10,6 @@ words that are indexed (stop words do not count as distance):
 
 Only the POOL best passages by BM25 are refined, as in both papers. Measured in benchmarks/README.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,7 +29,7 @@ class Postings:
     counts: Floats
 
     @classmethod
-    def build(cls, terms: Ints, lengths: Ints) -> Postings:
+    def build(cls, terms: Ints, lengths: Ints) -> "Postings":
         """``terms``: every row's term ids one after another; ``lengths``: terms per row."""
         blocks = list(_blocks(terms, lengths))
         vocabulary = max((int(terms_of[-1]) + 1 for terms_of, _, _ in blocks), default=0)
@@ -122,7 +120,7 @@ class _Occurrences:
     vocabulary: int
 
     @classmethod
-    def find(cls, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]) -> _Occurrences:
+    def find(cls, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]) -> "_Occurrences":
         vocabulary = np.asarray(sorted(weights), dtype=np.int64)
         weight_of = np.asarray([weights[term] for term in sorted(weights)], dtype=np.float64)
         terms = np.concatenate(texts)

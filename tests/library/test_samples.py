@@ -1,7 +1,5 @@
 """The sample reports: registered first, loaded once, by one process at a time."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

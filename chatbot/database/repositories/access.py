@@ -1,8 +1,6 @@
 """API keys, the secret that signs cookies, and the audit log. A key is 256 random bits, so its SHA-256 is as good as a
 slow hash."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import time

@@ -3,8 +3,6 @@
 All in one small collection, `meta`. A log is one document that is updated atomically, so a reader never sees a change
 without the earlier ones."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
@@ -261,6 +259,6 @@ class ForeignChanges:
                 if not rows:
                     stop.wait(IDLE_SECONDS)
 
-    def _keep_position(self, stream: ChangeStream[Json]) -> None:
+    def _keep_position(self, stream: "ChangeStream[Json]") -> None:
         if stream.resume_token is not None:
             self._meta.replace_many([{"_id": STREAM, "token": stream.resume_token}])

@@ -3,8 +3,6 @@
 An index finds reports by the values of scopes, so that no question has to look at all of them. It is never changed: the
 next one is made from it and the reports that changed."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,7 +44,7 @@ class ReportIndex:
         self._collections = Counter[str]()
         self._kept: dict[tuple[str, Scope], Any] = {}
 
-    def changed(self, changes: Mapping[str, DocumentRecord | None]) -> ReportIndex:
+    def changed(self, changes: Mapping[str, DocumentRecord | None]) -> "ReportIndex":
         """Return a new index with these reports replaced; None = deleted."""
         old = [self.records[id] for id in changes if id in self.records]
         new = [record for record in changes.values() if record is not None]
@@ -192,7 +190,7 @@ class DocumentRepository:
     """Collection `documents`, with an index in memory, of which only changed reports are read again. Thread-safe.
     ``older``: the reports of older systems, which are in the chunk collections only."""
 
-    def __init__(self, database: Database, filter_fields: Iterable[str], older: OlderReports | None = None) -> None:
+    def __init__(self, database: Database, filter_fields: Iterable[str], older: "OlderReports | None" = None) -> None:
         self._database = database
         self._documents = database["documents"]
         self._log = CorpusChanges(database, CATALOG)

@@ -4,8 +4,6 @@ A figure of a passage is a row, written and removed with the version of its repo
 passage, so that scopes filter it. ``place`` orders the rows of lists by indicator, subject, year and edition; a figure
 that a report repeats has none, so no list shows it twice."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,8 +1,6 @@
 """Original files in the database, where every worker can read them: in pieces, named by their content. An upload
 without space for its pieces, passages and log is refused, so that reading and deleting keep working."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator

@@ -1,8 +1,6 @@
 """Documents to passages. A chunk strategy chooses the borders that passages are cut at (`splitting`), and whether one
 may span sections. The base class bounds its length, keeps it on its page, and makes chunks of the spans."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 A border yields the pieces of ``text[start:end]`` between its places: spans (start, end) in order, stripped, not
 empty, with nothing but white space between them. As many pieces are packed into a passage as fit."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from bisect import bisect_right

@@ -2,8 +2,6 @@
 
 A kind of place is one file and one line here. Its `Connector` names the keys of its tables in the file."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

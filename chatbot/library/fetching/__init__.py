@@ -1,8 +1,6 @@
 """Download a web address as a file that a loader can read. Each request and redirect goes to an address that was
 checked just before. Time, size and type are bounded. The file is named and encoded as its loader expects."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

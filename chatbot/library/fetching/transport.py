@@ -4,8 +4,6 @@ A URL or redirect could point into the network this server runs in (the database
 resolved addresses are checked, and the connection that `CheckedNetwork` opens goes to one of them. The Host header and
 the certificate keep the host's name. No proxy is read from the environment, no cookie kept, no redirect followed."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import socket
@@ -219,7 +217,7 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
     ended: bool = False
     """True once the server has closed the connection."""
 
-    def connect_tcp(self, host: str, port: int, *_: Any, **options: Any) -> CheckedNetwork:
+    def connect_tcp(self, host: str, port: int, *_: Any, **options: Any) -> "CheckedNetwork":
         """Connect to the first address that accepts. Raises FetchProblem, OSError, UnicodeError, httpcore2's errors."""
 
         def connect() -> httpcore2.NetworkStream:
@@ -239,7 +237,7 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> CheckedNetwork:
+    ) -> "CheckedNetwork":
         """Encrypt the connection. Raises FetchProblem and httpcore2's errors."""
         stream, seconds = self.stream, max(self.deadline.remaining, TICK)
         self.stream = self._interruptible(lambda: stream.start_tls(ssl_context, server_hostname, seconds))

@@ -3,8 +3,6 @@
 A loader is one file and one line here. It answers what the rest needs to know of its format (`FileLoader`). The
 libraries that read foreign formats are imported with the first file."""
 
-from __future__ import annotations
-
 import re
 import traceback
 from abc import ABC

@@ -2,8 +2,6 @@
  The XML
 is read here: python-docx leaves out content controls, tracked insertions and text boxes, which forms have."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -65,7 +63,7 @@ class DocxLoader(OfficeLoader):
         )
         return docx.Document, (PythonDocxError, OpcError)
 
-    def read(self, document: Document, path: Path) -> tuple[str, Iterator[Section], None, list[str]]:
+    def read(self, document: "Document", path: Path) -> tuple[str, Iterator[Section], None, list[str]]:
         numbers = [
             part.element for part in document.part.package.iter_parts() if part.partname == "/word/numbering.xml"
         ]
@@ -75,13 +73,13 @@ class DocxLoader(OfficeLoader):
         sections = reader.outline.sections(keep_title=bool(reader.title))
         return reader.title or reader.outline.title(), sections, None, left_out((EMBEDDED_NOTE, reader.unread))
 
-    def margins(self, document: Document) -> Iterator[str]:
+    def margins(self, document: "Document") -> Iterator[str]:
         for part in document.part.package.iter_parts():
             if part.partname.startswith(("/word/header", "/word/footer")):
                 yield from filter(None, map(paragraph_text, parse_part(part.blob).iter(w("p"))))
 
 
-def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
+def _notes(document: "Document") -> Iterator[tuple[tuple[str, str], str]]:
     """Yield footnotes and endnotes as ((kind, id), text)."""
     for relation in document.part.rels.values():
         kind = relation.reltype.rpartition("/")[2].removesuffix("s")

@@ -1,8 +1,6 @@
 """Web pages: the main content with its headings as section paths, without navigation, banners and hidden text.
 trafilatura 2.3 kept 63 to 75 % of the words of a page of short entries (nigeria-2024.html); this keeps all."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections import defaultdict

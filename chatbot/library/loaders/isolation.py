@@ -1,8 +1,6 @@
 """Read foreign formats in processes of their own: a hostile PDF can neither kill the server nor fill its memory. A
 child runs `main`: a line of JSON in, a line out. The libraries in it trust files that strangers made."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """E-mails (.eml): their text, which may be an HTML page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from email import message_from_binary_file, policy

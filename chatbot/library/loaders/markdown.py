@@ -1,8 +1,6 @@
 """Markdown: headings become section paths, the first top-level heading the title, front matter the metadata. Plain text
 is one section without a heading."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

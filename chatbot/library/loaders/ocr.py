@@ -1,8 +1,6 @@
 """Text in pictures, read by rapidocr (the extra `ocr`) with the models of its package. The lines become words at their
 places, so that columns and tables are found as on any other page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +43,7 @@ class Ocr:
             return INSTALL_NOTE
         return "" if self.pages else PAGES_NOTE
 
-    def page_words(self, path: Path, number: int) -> tuple[list[Word], float]:
+    def page_words(self, path: Path, number: int) -> "tuple[list[Word], float]":
         """Return the words on a page of a PDF, in points, and their mean confidence."""
         import pypdfium2
 
@@ -54,7 +52,7 @@ class Ocr:
             scale = PIXELS / max(page.get_size())
             return self.words(page.render(scale=scale).to_numpy(), number, 1 / scale)
 
-    def words(self, picture: Any, number: int, point: float) -> tuple[list[Word], float]:
+    def words(self, picture: Any, number: int, point: float) -> "tuple[list[Word], float]":
         """Return the words of a picture, an array of pixels that are ``point`` points wide. A line that was read with
         little confidence ends with `UNSURE`."""
         from .pdf.words import Word

@@ -1,7 +1,5 @@
 """Bytes to characters in their own encoding."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Excel workbooks: visible sheets to section paths, rows to sections with the names of their columns."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Models that write the answer, named by settings as ``provider:model``; their shared cache and daily budgets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

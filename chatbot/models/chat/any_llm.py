@@ -1,7 +1,5 @@
 """Chat models of Anthropic, Google and Amazon Bedrock, by any-llm."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from functools import partial

@@ -3,8 +3,6 @@
 No small model that ships in a package may answer people (measured: invented facts), so none is used;
 the answer says that it quotes. The order is that of the search, which weighs headings and editions."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

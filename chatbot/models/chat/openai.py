@@ -1,7 +1,5 @@
 """OpenAI's chat completions, or those of any server that speaks its API, as a stream."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -86,7 +84,7 @@ class OpenAIChatModel:
     def close(self) -> None:
         self._client.close()
 
-    def _open(self, client: OpenAI, prompt: Prompt) -> _Completion:
+    def _open(self, client: OpenAI, prompt: Prompt) -> "_Completion":
         """Begin a completion, without the parameters that this server refuses by name, which are remembered. A JSON
         schema is refused in many words: after a refusal that names nothing it is left out, too."""
         body, refused = self._body(prompt), list[str]()

@@ -1,7 +1,5 @@
 """Embedders behind a network, for the rows of `providers`: over OpenAI's client, or over any-llm's."""
 
-from __future__ import annotations
-
 import re
 import threading
 from abc import ABC, abstractmethod

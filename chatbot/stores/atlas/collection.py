@@ -4,8 +4,6 @@ The engine follows writes on its own, up to half a minute late. It answers with 
 rows are gone: a search right after a deletion returns fewer rows than there are, without an error. So a row is first
 *retired*, which takes it out of the indexes, and deleted once they no longer have it."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence

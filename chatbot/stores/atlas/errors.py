@@ -1,7 +1,5 @@
 """Errors of MongoDB's search engine, with their causes and remedies."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -50,7 +48,7 @@ failure = read_failures(__package__, SearchEngineError)
 
 
 @contextmanager
-def translate_refusals(target: SearchTarget) -> Iterator[None]:
+def translate_refusals(target: "SearchTarget") -> Iterator[None]:
     """Raise a refused command as a SearchEngineError that says what to do."""
     try:
         yield
@@ -73,7 +71,7 @@ def has_no_room(error: CommandError) -> bool:
     return bool(_FULL.search(error.server_message))
 
 
-def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
+def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
     """Return the cause and the remedy of known refusals, and the server's words of others."""
     message, index = error.server_message, target.described
     if error.server_code == OVERLOADED:
@@ -115,7 +113,7 @@ def no_reranking(error: CommandError) -> SearchEngineError:
     )
 
 
-def not_queryable(target: SearchTarget, state: str, message: str = "") -> SearchEngineError:
+def not_queryable(target: "SearchTarget", state: str, message: str = "") -> SearchEngineError:
     """Return the error for an index that exists and does not answer (yet); ``message`` is the server's own."""
     if state == "FAILED":
         return failure("failed", index=target.described, detail=f" ({message})" if message else "")

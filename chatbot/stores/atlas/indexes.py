@@ -4,8 +4,6 @@ The server builds search indexes in the background, and a search of one that is 
 no error. So creating one waits until it is queryable, and an empty answer is believed only after a look at the index.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import time

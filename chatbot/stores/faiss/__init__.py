@@ -4,8 +4,6 @@ Before each search the change log is read (one small document), and only the pas
 ids are loaded, whichever process wrote them. A thread does what takes longer: clusters for large segments, which are
 searched exactly until then, and the snapshot, whose mapped files then replace the arrays in memory."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

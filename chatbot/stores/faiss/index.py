@@ -7,8 +7,6 @@ engine such as Lucene).
 Where few rows are in scope all of them are compared exactly; where many are, those that `Clusters` finds near. Of many
 that are in a file the short vectors are compared first, and the whole ones of the few that are left are read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -85,7 +83,7 @@ class Segment:
     _selections: dict[Scope, Selection] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def build(cls, rows: Rows) -> Segment:
+    def build(cls, rows: Rows) -> "Segment":
         """Return a segment that is searched exactly until it gets clusters."""
         alive = np.ones(len(rows.ids), dtype=np.bool_)
         postings = Postings.build(rows.terms, rows.lengths)
@@ -99,7 +97,7 @@ class Segment:
         """Return whether it is large enough to be searched approximately, and is not yet."""
         return len(self) >= APPROXIMATE_ROWS and self.clusters is None and not self.unclustered
 
-    def clustered(self) -> Segment:
+    def clustered(self) -> "Segment":
         """Return the same rows with clusters, where those find enough; takes seconds to minutes."""
         clusters = Clusters.build(self.rows.vectors)
         return Segment(self.rows, self.by_id, self.postings, self.alive, clusters, unclustered=clusters is None)
@@ -112,12 +110,12 @@ class Segment:
         """Return the rows that are not deleted, to build a merged segment from."""
         return self.rows if bool(self.alive.all()) else self.rows.kept(self.alive)
 
-    def without_documents(self, document_ids: set[str]) -> Segment:
+    def without_documents(self, document_ids: set[str]) -> "Segment":
         """Return this segment with the documents' rows deleted; itself where it has none of them."""
         doomed = self.alive & self.rows.documents.among(document_ids)
         return replace(self, alive=self.alive & ~doomed, _selections={}) if bool(doomed.any()) else self
 
-    def without(self, chunk_ids: Sequence[str]) -> Segment:
+    def without(self, chunk_ids: Sequence[str]) -> "Segment":
         """Return this segment with these rows deleted; itself where it has none of them."""
         if not (doomed := [row for _, row in self._places(chunk_ids)]):
             return self
@@ -219,7 +217,7 @@ class ChunkIndex:
         vocabulary = self.vocabulary
         return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
 
-    def replace_documents(self, documents: set[str], rows: Rows | None, *, gone: Sequence[str] = ()) -> ChunkIndex:
+    def replace_documents(self, documents: set[str], rows: Rows | None, *, gone: Sequence[str] = ()) -> "ChunkIndex":
         """Return the index without the documents' old rows and those ``gone``, with ``rows`` in a segment that takes in
         those of its size. So there are never many segments, and a row is copied a logarithmic number of times."""
         parts = [rows] if rows is not None else []
@@ -234,7 +232,7 @@ class ChunkIndex:
         merged = (Segment.build(Rows.concat(parts)),) if size else ()
         return ChunkIndex((*kept, *merged), self.vocabulary)
 
-    def exchange(self, old: Segment, new: Segment) -> ChunkIndex:
+    def exchange(self, old: Segment, new: Segment) -> "ChunkIndex":
         """Return the index with ``new``, which has the same rows in the same order, in the place of ``old``."""
         segments = (replace(new, alive=s.alive, _selections={}) if s.rows is old.rows else s for s in self.segments)
         return ChunkIndex(tuple(segments), self.vocabulary)

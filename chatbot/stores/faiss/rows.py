@@ -1,7 +1,5 @@
 """Chunks as the arrays of the in-process index, and reading them from the database."""
 
-from __future__ import annotations
-
 import logging
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -39,7 +37,7 @@ class Column:
     codes: Codes
 
     @classmethod
-    def concat(cls, parts: Sequence[Column]) -> Column:
+    def concat(cls, parts: "Sequence[Column]") -> "Column":
         """Return the parts one after the other, with new numbers."""
         numbers: dict[Value | None, int] = {}
         recoded = []
@@ -58,7 +56,7 @@ class Column:
         """Return which rows have one of these few values, shape (rows,), without testing all other values."""
         return np.isin(self.codes, [number for value in values for number in self._numbers.get(value, ())])
 
-    def kept(self, mask: Mask) -> Column:
+    def kept(self, mask: Mask) -> "Column":
         return Column(self.values, self.codes[mask])
 
     @cached_property
@@ -85,7 +83,7 @@ class Rows:
     terms: Ints
     lengths: Ints
 
-    def kept(self, mask: Mask) -> Rows:
+    def kept(self, mask: Mask) -> "Rows":
         masks = {**dict.fromkeys(ARRAYS, mask), "terms": np.repeat(mask, self.lengths)}
         return Rows(
             documents=self.documents.kept(mask),
@@ -94,7 +92,7 @@ class Rows:
         )
 
     @staticmethod
-    def concat(parts: Sequence[Rows]) -> Rows:
+    def concat(parts: "Sequence[Rows]") -> "Rows":
         """Return all rows, one part after the other; a single part is not copied."""
         if len(parts) == 1:
             return parts[0]

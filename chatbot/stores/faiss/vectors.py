@@ -12,8 +12,6 @@ in memory, as a read row brings its neighbours. Vectors of one byte a component 
 few rows may be among the nearest, as their greatest error is known, and only those are read from the file. The result
 is that of comparing all. Figures: benchmarks/README.md, "Search in process"."""
 
-from __future__ import annotations
-
 import os
 import weakref
 from collections.abc import Iterator
@@ -62,7 +60,7 @@ class Clusters:
     share: float
 
     @classmethod
-    def build(cls, vectors: Matrix) -> Clusters | None:
+    def build(cls, vectors: Matrix) -> "Clusters | None":
         """Cluster unit vectors; deterministic. None where even the largest of SHARES finds too little."""
         rows, dimensions = vectors.shape
         count = max(int(rows**0.5), 1)

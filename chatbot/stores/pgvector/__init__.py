@@ -13,8 +13,6 @@ tsvector, the one number per term that `ts_rank` reads back fast; above four, wh
 Rank and length normalisation are BM25's. A tsvector's positions are taken by the counts, so how close together the
 words are is read from the texts of the best passages."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -126,7 +124,7 @@ class Statistics:
     frequencies: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, table: ChunkTable, position: int, fetch: Fetch) -> Statistics:
+    def read(cls, table: ChunkTable, position: int, fetch: Fetch) -> "Statistics":
         """Count the passages and their average length over the whole table."""
         [(rows, average_length)] = fetch(f"SELECT count(*), coalesce(avg(term_count), 1) FROM {table.name}", {})
         return cls(table, position, int(rows), float(average_length))

@@ -3,8 +3,6 @@
 It is `chunks` in the first schema of the search path; deployments that share a database use a schema each:
 `POSTGRES_URI=postgresql://...?options=-csearch_path%3Dmy_schema,public`. Values are always bound, names quoted."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,6 @@
 
 The web is a server on loopback, the bucket one of moto's S3 server (a test is skipped where moto is not installed)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Iterator

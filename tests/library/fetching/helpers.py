@@ -1,7 +1,5 @@
 """What the tests of fetching share: a lookup that says what it is told, and the message of a refusal."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +13,7 @@ PUBLIC = "93.184.215.14"
 HERE = "127.0.0.1"
 
 
-def lookup(**hosts: str) -> Resolver:
+def lookup(**hosts: str) -> "Resolver":
     return Resolver({name.replace("_", "."): [[each] for each in found.split()] for name, found in hosts.items()})
 
 

@@ -1,7 +1,5 @@
 """Where a fetch may go, and that it goes to the very address that was checked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What arrived: types, file names, encodings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """From a URL to a file, from a real server on loopback; nothing is left behind where it fails. What is sent there."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 from pathlib import Path

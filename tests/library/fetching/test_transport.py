@@ -1,7 +1,5 @@
 """Time-outs, cancellation, TLS and hosts that cannot be reached, on real sockets."""
 
-from __future__ import annotations
-
 import itertools
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Small PDFs, written by hand: what stands where on a page is what a test says. y runs down from the top, in points."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections.abc import Sequence
@@ -24,27 +22,27 @@ class Page:
     picture: bool = False
     fields: list[str] = with_default(default_factory=list)
 
-    def text(self, x: float, y: float, text: str, *, size: float = BODY, bold: bool = False) -> Page:
+    def text(self, x: float, y: float, text: str, *, size: float = BODY, bold: bool = False) -> "Page":
         font = "F2" if bold else "F1"
         self.ops.append(f"BT /{font} {size} Tf {x} {HEIGHT - y} Td <{text.encode('cp1252').hex()}> Tj ET")
         return self
 
-    def lines(self, x: float, y: float, lines: Sequence[str], *, size: float = BODY, leading: float = 12) -> Page:
+    def lines(self, x: float, y: float, lines: Sequence[str], *, size: float = BODY, leading: float = 12) -> "Page":
         """Lines below each other; ``y`` is the first baseline."""
         for at, line in enumerate(lines):
             self.text(x, y + at * leading, line, size=size)
         return self
 
-    def row(self, y: float, cells: Sequence[tuple[float, str]], *, size: float = BODY, bold: bool = False) -> Page:
+    def row(self, y: float, cells: Sequence[tuple[float, str]], *, size: float = BODY, bold: bool = False) -> "Page":
         for x, cell in cells:
             self.text(x, y, cell, size=size, bold=bold)
         return self
 
-    def rule(self, x0: float, y0: float, x1: float, y1: float) -> Page:
+    def rule(self, x0: float, y0: float, x1: float, y1: float) -> "Page":
         self.ops.append(f"{x0} {HEIGHT - y0} m {x1} {HEIGHT - y1} l S")
         return self
 
-    def grid(self, xs: Sequence[float], ys: Sequence[float]) -> Page:
+    def grid(self, xs: Sequence[float], ys: Sequence[float]) -> "Page":
         """The borders of a table: columns between ``xs``, rows between ``ys``."""
         for y in ys:
             self.rule(xs[0], y, xs[-1], y)
@@ -52,18 +50,18 @@ class Page:
             self.rule(x, ys[0], x, ys[-1])
         return self
 
-    def sideways(self, x: float, y: float, text: str) -> Page:
+    def sideways(self, x: float, y: float, text: str) -> "Page":
         """Text that runs up the page."""
         self.ops.append(f"BT /F1 {BODY} Tf 0 1 -1 0 {x} {HEIGHT - y} Tm <{text.encode('cp1252').hex()}> Tj ET")
         return self
 
-    def field(self, x: float, y: float, value: str, *, flags: int = 4) -> Page:
+    def field(self, x: float, y: float, value: str, *, flags: int = 4) -> "Page":
         """A form's field with its value; ``y`` is its upper edge."""
         box = f"/Rect [{x} {HEIGHT - y - 16} {x + 200} {HEIGHT - y}]"
         self.fields.append(f"<< /Type /Annot /Subtype /Widget /FT /Tx /V ({value}) /F {flags} {box} >>")
         return self
 
-    def scan(self) -> Page:
+    def scan(self) -> "Page":
         """A picture over the whole page."""
         self.ops.append(f"q {WIDTH} 0 0 {HEIGHT} 0 0 cm /I1 Do Q")
         self.picture = True

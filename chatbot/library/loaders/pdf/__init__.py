@@ -2,8 +2,6 @@
 `outline` makes sections of all pages. No permissively licensed library kept as many table rows whole
 (benchmarks/table_structure.py)."""
 
-from __future__ import annotations
-
 import logging
 import re
 import struct
@@ -140,7 +138,7 @@ def read_picture(file: IO[bytes], name: str, ocr: Ocr) -> tuple[str, list[Sectio
     return sections_of([PageText(1, picture.height * _POINT, columns_of_words(words), 1.0, confidence)], "")
 
 
-def _read(file: BufferedReader, path: Path, ocr: Ocr) -> tuple[dict[str, str], list[PageText]]:
+def _read(file: BufferedReader, path: Path, ocr: Ocr) -> "tuple[dict[str, str], list[PageText]]":
     """Return the file's properties, and its pages. Raises LoadError: damaged, cut short or protected."""
     import pdfplumber
     from pdfminer.pdfdocument import PDFXRefFallback

@@ -4,8 +4,6 @@ pdfminer interprets the page. Its own lexer took half the time of a page: here o
 (ISO 32000-1, 7.2 and 7.3). A character has only what words are made of: pdfplumber's took ten times as long. PDFium's
 took as long as all of this, and up to 223 of 364 characters were missing."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +90,7 @@ class Char(Placed):
     paint: Paint = Paint.VISIBLE
 
 
-def pages_of(pdf: PDF) -> Iterator[DrawnPage]:
+def pages_of(pdf: PDF) -> "Iterator[DrawnPage]":
     """Yield the pages, numbered from 1. pdfminer's errors about damage are passed on."""
     fonts = _MendedFonts()
     for number, page in enumerate(PDFPage.create_pages(pdf.doc), start=1):

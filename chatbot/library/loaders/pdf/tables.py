@@ -1,8 +1,6 @@
 """Tables of a page: with borders around all cells, between horizontal rules, or by the alignment of figures alone. The
 words of a table become columns, a header, and one line of text per row."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -51,7 +49,7 @@ class Table:
     columns: list[Span]
     body: Sequence[Sequence[str]] = ()
 
-    def go_on(self, before: Table) -> None:
+    def go_on(self, before: "Table") -> None:
         """Take the header of the table at the foot of the page before, if the columns are the same."""
         pairs = list(zip(self.columns, before.columns, strict=False))
         if len(self.columns) == len(before.columns) and all(a[0] < b[1] and b[0] < a[1] for a, b in pairs):

@@ -1,7 +1,5 @@
 """The words, text lines and ruled lines of a PDF page. Lengths are PDF points, y runs down from the top of the page."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
