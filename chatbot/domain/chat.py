@@ -1,10 +1,10 @@
 """Questions, prompts, replies of models, answers with citations and trace, and the events on the way."""
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from json import dumps, loads
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, computed_field
@@ -321,13 +321,13 @@ class Aggregation:
 
     collection: str
     stages: Annotated[
-        str, Field(serialization_alias="pipeline"), PlainSerializer(json.loads, return_type=list[dict[str, Any]])
+        str, Field(serialization_alias="pipeline"), PlainSerializer(loads, return_type=list[dict[str, Any]])
     ]
 
     @classmethod
     def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> "Aggregation":
         """Keep only the first numbers of query vectors, and their count."""
-        return cls(collection, json.dumps(_without_vectors(list(pipeline))))
+        return cls(collection, dumps(_without_vectors(list(pipeline))))
 
 
 def _without_vectors(part: Any) -> Any:

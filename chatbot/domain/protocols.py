@@ -1,31 +1,16 @@
 """Every extension point on one page. Adapters implement these; the layers above use nothing else of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+from .chat import Delta, Event, Prompt, Question
 from .costs import Usage
-
-if TYPE_CHECKING:  # every adapter imports this page, which names these in annotations only
-    from .chat import Delta, Event, Prompt, Question
-    from .documents import (
-        Chunk,
-        Document,
-        DocumentRecord,
-        Holdings,
-        Match,
-        Matrix,
-        Passage,
-        Quotation,
-        SearchHit,
-        Vector,
-    )
-    from .request import RequestContext
-    from .scope import Scope, Value
+from .documents import Chunk, Document, DocumentRecord, Holdings, Match, Matrix, Passage, Quotation, SearchHit, Vector
+from .request import RequestContext
+from .scope import Scope, Value
 
 
 class Embedder(Protocol):
