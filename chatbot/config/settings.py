@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from dotenv import find_dotenv, load_dotenv
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
-from ..domain.errors import SettingsError
+from ..domain import SettingsError
 from . import settings_types as types
 from .log import LogFormat
 from .settings_types import PRESETS

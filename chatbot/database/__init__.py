@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ..config.settings import Settings
-from ..domain.errors import InvalidRequestError
+from ..domain import InvalidRequestError
 from .core import Database
 
 EMBEDDED_FILE = "report-chat.sqlite"

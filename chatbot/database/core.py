@@ -13,8 +13,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..domain import Vector
-from ..domain.errors import DatabaseError
+from ..domain import DatabaseError, Vector
 from .rows import encode_payload
 
 if TYPE_CHECKING:

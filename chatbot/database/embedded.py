@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..domain.errors import DatabaseError, DiskFullError
+from ..domain import DatabaseError, DiskFullError
 from .core import Database, Json
 from .sqlite_collection import OpenConnection, SqliteCollection, Writer
 

@@ -9,8 +9,7 @@ from importlib.resources import files
 from typing import Any, NoReturn
 
 from ..config.settings import Settings
-from ..domain import NO_VALUE, SECTION_SEPARATOR
-from ..domain.errors import ReadOnlyError
+from ..domain import NO_VALUE, SECTION_SEPARATOR, ReadOnlyError
 from . import rows as forms
 from .core import Collection, Database, Json
 

@@ -19,8 +19,7 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener
 from pymongo.read_concern import ReadConcern
 
 from ..config.settings import Settings
-from ..domain import Vector
-from ..domain.errors import DatabaseError, SettingsError, read_failures
+from ..domain import DatabaseError, SettingsError, Vector, read_failures
 from .core import CommandError, Database, Json, T, current_request
 from .rows import VECTOR_SUBTYPE, encode_payload
 

@@ -20,9 +20,7 @@ import numpy as np
 from bson import Binary, Decimal128, ObjectId
 from pydantic import TypeAdapter
 
-from ..domain import Several, Value, Vector
-from ..domain.documents import NAMELESS
-from ..domain.errors import DatabaseError
+from ..domain import NAMELESS, DatabaseError, Several, Value, Vector
 
 T = TypeVar("T")
 Json = dict[str, Any]

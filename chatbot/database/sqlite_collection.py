@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from ..domain.errors import DatabaseError
+from ..domain import DatabaseError
 from . import sqlite_documents as sql
 from .rows import Json
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..domain.errors import DatabaseError
+from ..domain import DatabaseError
 from .rows import BYTE_FIELDS
 
 COLUMNS = ("_id", "doc", *BYTE_FIELDS)

@@ -16,8 +16,7 @@ from ..config.settings import MEGABYTE
 from ..database.core import Database, Json
 from ..database.repositories.files import FileRepository
 from ..database.rows import from_row, now
-from ..domain import DocumentRecord, errors
-from ..domain.request import Cancellation
+from ..domain import Cancellation, DocumentRecord, errors
 from ..library.connectors import Connector, Download, SourceFile
 from ..library.control import LEASE_SECONDS, JobControl, heartbeat, lease
 from ..library.pipeline import IngestionService

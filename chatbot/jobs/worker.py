@@ -19,8 +19,7 @@ from ..config import SAMPLE_DATA
 from ..config.settings import Settings
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.files import PIECE_BYTES, FileRepository
-from ..domain import DocumentRecord, errors
-from ..domain.request import Cancellation, limit_of
+from ..domain import Cancellation, DocumentRecord, errors, limit_of
 from ..library.control import FILES_AT_ONCE, JobControl, aside, heartbeat
 from ..library.fetching import READABLE, fetch
 from ..library.fetching.transport import ANYWHERE, PUBLIC

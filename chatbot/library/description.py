@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pycountry
 
-from ..domain import Loaded, Proposal, Value
-from ..domain.protocols import Embedder
+from ..domain import Embedder, Loaded, Proposal, Value
 from ..language import LETTERS_PATTERN, language_of
 from ..language.countries import ISO_CODE_LENGTH, country_code, normalise, usual_name
 from ..questions.names import find_countries

@@ -24,9 +24,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
-from ..domain import YEAR_IN_REVIEW, Document, Loaded, Proposal, Value
-from ..domain.documents import common_fields
-from ..domain.errors import InvalidRequestError, LoadError
+from ..domain import YEAR_IN_REVIEW, Document, InvalidRequestError, Loaded, LoadError, Proposal, Value, common_fields
 from ..domain.json import NOT_BLANK, parse
 from ..language.countries import resolve_country
 from .chunkers import CHUNKERS

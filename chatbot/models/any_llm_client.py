@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from ..config.settings import Settings
-from ..domain.errors import ChatModelError, EmbeddingError, MissingPackageError, SettingsError
+from ..domain import ChatModelError, EmbeddingError, MissingPackageError, SettingsError
 from .openai_client import status_error, words_of
 
 T = TypeVar("T")

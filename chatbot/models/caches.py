@@ -20,9 +20,7 @@ import numpy as np
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from ..domain import Answer, Budget, Matrix, Question, Vector
-from ..domain.protocols import Embedder, TokenPlaces
-from ..domain.request import RequestContext
+from ..domain import Answer, Budget, Embedder, Matrix, Question, RequestContext, TokenPlaces, Vector
 
 if TYPE_CHECKING:
     from ..database.repositories.caches import CacheRepository

@@ -16,8 +16,7 @@ import httpx2
 import openai
 
 from ..config.settings import Settings
-from ..domain.errors import NOTHING_WRITTEN, TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError
-from ..domain.request import Cancellation
+from ..domain import NOTHING_WRITTEN, TIMEOUT, Cancellation, ChatModelError, ContextLengthError, EmbeddingError
 
 E = TypeVar("E", bound=EmbeddingError | ChatModelError)
 OPENAI_URL = "https://api.openai.com/v1"

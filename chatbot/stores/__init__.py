@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from ..config.registry import Registry
 from ..config.settings import Settings
 from ..database.core import Database
-from ..domain.errors import SettingsError
-from ..domain.protocols import Store
+from ..domain import SettingsError, Store
 
 STORES: Registry[Store] = Registry(
     "vector search",

@@ -15,8 +15,7 @@ from ..config.settings import Settings
 from ..database import rows as forms
 from ..database.core import Collection, Database, Json
 from ..database.repositories.corpus import CorpusChanges
-from ..domain import NO_VALUE, Chunk, Match, Matrix, Scope, Vector
-from ..domain.errors import EmbedderMismatchError, SearchEngineError
+from ..domain import NO_VALUE, Chunk, EmbedderMismatchError, Match, Matrix, Scope, SearchEngineError, Vector
 from ..language import analyzer
 from .keywords import Bm25
 

@@ -16,8 +16,7 @@ from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.repositories.corpus import CorpusChanges
-from chatbot.domain import Scope
-from chatbot.domain.protocols import Store
+from chatbot.domain import Scope, Store
 from chatbot.stores import STORES, store_traits
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from chatbot.stores.chunks import ensure_ordinary_indexes

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.domain import Chunk, Match, Matrix, Range, Scope, Values, Vector
-from chatbot.domain.errors import EmbedderMismatchError
-from chatbot.domain.protocols import HybridStore, Store
+from chatbot.domain import Chunk, EmbedderMismatchError, HybridStore, Match, Matrix, Range, Scope, Store, Values, Vector
 from tests.contracts.conftest import DIMENSIONS, GENERAL, REPORTS, Harness
 from tests.data import cases
 from tests.fakes.vectors import vectors

@@ -7,7 +7,7 @@ import pytest
 
 from chatbot.database.core import begin_request, end_request
 from chatbot.database.mongo import REQUEST_SHARE, SILENT_SECONDS, TimeLimits
-from chatbot.domain.errors import DatabaseError
+from chatbot.domain import DatabaseError
 
 
 class SilenceError(Exception):

@@ -7,7 +7,7 @@ import time
 import weakref
 from functools import partial
 
-from chatbot.domain.request import Cancellation, Deadlines
+from chatbot.domain import Cancellation, Deadlines
 
 
 class TestCancellation:

@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from chatbot.domain import Usage
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain import Cancellation, RequestContext, Usage
 
 
 class TestWithin:

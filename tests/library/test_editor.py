@@ -9,8 +9,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import DocumentRecord, Scope, Values
-from chatbot.domain.errors import DatabaseError, EmbeddingError
+from chatbot.domain import DatabaseError, DocumentRecord, EmbeddingError, Scope, Values
 from chatbot.stores.faiss import FaissStore
 from tests.library.helpers import (
     REPORT_ID,

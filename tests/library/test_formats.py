@@ -7,8 +7,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, AnswerEvent, Question
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Answer, AnswerEvent, Question, RequestContext
 from chatbot.library.sources import folder_sources
 from tests.data import cases, data_set, needs
 

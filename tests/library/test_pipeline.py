@@ -3,8 +3,7 @@
 import pytest
 
 from chatbot.app.services import Services
-from chatbot.domain import Document, Scope, Section
-from chatbot.domain.errors import LoadError
+from chatbot.domain import Document, LoadError, Scope, Section
 from chatbot.library.pipeline import Ingested
 from chatbot.questions.reading import read_names
 from chatbot.search.subjects import missing_subject

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import Document, Loaded, Section, Value, lay_out
-from chatbot.domain.errors import LoadError
+from chatbot.domain import Document, Loaded, LoadError, Section, Value, lay_out
 from chatbot.library.description import propose
 from chatbot.library.loaders import loader_for, read_file
 from chatbot.library.sources import Source, document_id, folder_sources, make_document, read_manifest

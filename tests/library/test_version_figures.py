@@ -10,8 +10,7 @@ from chatbot.app.migration.schema import Mender
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.figures import FigureRepository
-from chatbot.domain import Scope
-from chatbot.domain.errors import DatabaseError
+from chatbot.domain import DatabaseError, Scope
 from tests.library.helpers import REPORT_ID, KilledError, ingest, raising, record_of, write
 
 KILL = "chatbot.database.repositories.figures.FigureRepository"

@@ -10,8 +10,7 @@ import pytest
 from chatbot.app.migration.reembed import Reembedding
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Scope
-from chatbot.domain.errors import CancelledError, DatabaseError, EmbedderMismatchError, EmbeddingError, StoppedError
+from chatbot.domain import CancelledError, DatabaseError, EmbedderMismatchError, EmbeddingError, Scope, StoppedError
 from chatbot.library import versions
 from chatbot.library.control import JobControl
 from chatbot.models.embed.hashing import HashingEmbedder

@@ -5,8 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from chatbot.app.services import Services
-from chatbot.domain import Context, Delta, Message, Prompt
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Context, Delta, Message, Prompt, RequestContext
 from chatbot.language import visible
 from chatbot.models.chat import ManagedChatModel
 from chatbot.models.prompts import passage_fence, render, sealed

@@ -15,8 +15,7 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.repositories.corpus import CorpusChanges
-from chatbot.domain import Chunk, Range, Scope, Values
-from chatbot.domain.errors import EmbedderMismatchError, SearchEngineError, SettingsError
+from chatbot.domain import Chunk, EmbedderMismatchError, Range, Scope, SearchEngineError, SettingsError, Values
 from chatbot.stores.faiss import FaissStore
 from tests.fakes import postgres
 from tests.fakes.vectors import vectors

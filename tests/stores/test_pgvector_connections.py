@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.domain import Chunk, Scope
-from chatbot.domain.errors import SearchEngineError
+from chatbot.domain import Chunk, Scope, SearchEngineError
 from tests.fakes import postgres
 from tests.stores.conftest import NewStore
 

@@ -10,8 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...domain.errors import DatabaseError, NotFoundError
-from ...domain.request import ApiKey, KeyRole
+from ...domain import ApiKey, DatabaseError, KeyRole, NotFoundError
 from ..core import Database
 from ..rows import from_row, now
 

@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import PlainSerializer
 
-from ...domain import Value
-from ...domain.errors import NotFoundError
+from ...domain import NotFoundError, Value
 from ...domain.json import Inlines
 from ..core import Database, Json
 from ..rows import from_row, now

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
-from ...domain.errors import DiskFullError
-from ...domain.request import RequestContext
+from ...domain import DiskFullError, RequestContext
 from ..core import Database
 
 T = TypeVar("T")

@@ -10,9 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...domain import Message
-from ...domain.costs import Sums
-from ...domain.errors import InvalidRequestError, NotFoundError
+from ...domain import InvalidRequestError, Message, NotFoundError, Sums
 from ...domain.json import Hidden, to_json
 from ..core import BATCH, Database, Json
 from ..rows import from_row, now

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...domain.documents import Calibration
-from ...domain.errors import DatabaseError
+from ...domain import Calibration, DatabaseError
 from ..core import NO_CHANGE_STREAMS, TOKEN_LOST, CommandError, Database, Json
 from ..rows import NAMING, document_id_of, from_row
 from .caches import cached, refresh

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from ...config.settings import MEGABYTE
-from ...domain.errors import DiskFullError, NotFoundError
+from ...domain import DiskFullError, NotFoundError
 from ..core import Database, Json
 
 PIECE_BYTES = 1 << 20

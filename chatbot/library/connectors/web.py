@@ -10,7 +10,7 @@ from typing import Annotated
 from lxml import etree
 from pydantic import Field, StrictStr
 
-from ...domain.errors import LoadError
+from ...domain import LoadError
 from ...domain.json import ADDRESS
 from ..sources import Source
 from . import Connector, Download, SourceFile

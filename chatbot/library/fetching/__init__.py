@@ -9,8 +9,7 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, unquote, urljoin
 
-from ...domain.errors import LoadError
-from ...domain.request import Cancellation
+from ...domain import Cancellation, LoadError
 from .transport import PUBLIC, Deadline, FetchProblem, PageResponse, Rules, parse_url, request_page, url_for_message
 
 MAX_BYTES = 50 * 1024**2

@@ -22,7 +22,7 @@ import httpcore2
 import idna
 
 from ... import __version__
-from ...domain.request import Cancellation
+from ...domain import Cancellation
 
 MAX_URL = 2_000
 """Characters."""

@@ -10,8 +10,7 @@ from pathlib import Path
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 
-from ...domain import Loaded, lay_out
-from ...domain.errors import LoadError
+from ...domain import Loaded, LoadError, lay_out
 from . import Fit, Sample
 from .html_outline import HtmlReader, main_part
 from .sections import apart, one_line

@@ -22,9 +22,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ...domain import Loaded
-from ...domain.errors import CancelledError, ChatbotError, LoadError, ReaderFailedError, StoppedError
-from ...domain.request import Cancellation
+from ...domain import Cancellation, CancelledError, ChatbotError, Loaded, LoadError, ReaderFailedError, StoppedError
 from ...language.reported_figures import Stated, figure_years, stated
 from . import LOADERS, PictureLoader, all_loaders, detect, read_file, reader_failed
 from .ocr import Ocr

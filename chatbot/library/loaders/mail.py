@@ -7,8 +7,7 @@ from email.message import MIMEPart
 from io import BytesIO
 from pathlib import Path
 
-from ...domain import Loaded, Section, lay_out
-from ...domain.errors import LoadError
+from ...domain import Loaded, LoadError, Section, lay_out
 from . import ArchiveLoader
 from .html import page_sections
 from .ocr import Ocr

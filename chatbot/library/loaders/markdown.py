@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...domain import Loaded, Section, Value, lay_out
-from ...domain.errors import LoadError
+from ...domain import Loaded, LoadError, Section, Value, lay_out
 from . import Fit, Sample
 from .text import read_text
 

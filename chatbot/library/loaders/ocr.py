@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from ...domain.documents import UNSURE
+from ...domain import UNSURE
 
 if TYPE_CHECKING:
     from .pdf.words import Word

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import IO, Any
 from zipfile import ZipFile
 
-from ...domain import Section
-from ...domain.errors import LoadError
+from ...domain import LoadError, Section
 from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, SLIDES_NOTE, OfficeLoader, parse_part
 from .sections import LINE, MAX_COLUMNS, PARAGRAPH, HeadingOutline, apart, one_line, table_text
 from .xlsx import MAX_CELLS, SheetNotes, fill_merged, sheet_sections

@@ -20,8 +20,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from lxml import etree
 
-from ...domain import Loaded, Section, lay_out
-from ...domain.errors import LoadError
+from ...domain import Loaded, LoadError, Section, lay_out
 from . import OFFICE_STREAMS, ArchiveLoader, all_loaders, ole_streams
 from .sections import one_line
 from .text import unreadable

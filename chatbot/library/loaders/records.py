@@ -12,8 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ...domain import Loaded, Section, lay_out
-from ...domain.errors import LoadError
+from ...domain import Loaded, LoadError, Section, lay_out
 from . import Fit, Sample
 from .markdown import drop_strong
 from .sections import (

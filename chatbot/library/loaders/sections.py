@@ -4,8 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ...domain import Section, Value
-from ...domain.errors import LoadError
+from ...domain import LoadError, Section, Value
 from ...language.countries import country_code
 
 LEVEL = "\x01"

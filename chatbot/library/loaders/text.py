@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from ...domain.errors import LoadError
+from ...domain import LoadError
 
 MAX_TEXT_BYTES = 50 * 1024 * 1024
 SAMPLE_BYTES = 256 * 1024

@@ -10,8 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
 
-from ...domain import Section
-from ...domain.errors import LoadError
+from ...domain import LoadError, Section
 from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, OfficeLoader, left_out
 from .sections import (
     MAX_COLUMNS,

@@ -7,10 +7,7 @@ from ...config.registry import Registry
 from ...config.settings import Settings
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.usage import Counters, UsageRepository, seconds_to_reset
-from ...domain import ATTACHMENTS, Delta, Prompt, Usage
-from ...domain.errors import BudgetExhaustedError, ChatModelError
-from ...domain.protocols import ChatModel
-from ...domain.request import RequestContext
+from ...domain import ATTACHMENTS, BudgetExhaustedError, ChatModel, ChatModelError, Delta, Prompt, RequestContext, Usage
 from ...language import estimate_tokens
 from ..caches import cache_key
 from ..prompts import sealed, unmarked

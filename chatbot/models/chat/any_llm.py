@@ -8,9 +8,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from ...config.settings import Settings
-from ...domain import Delta, Prompt, Usage
-from ...domain.errors import ChatModelError, SettingsError
-from ...domain.request import RequestContext
+from ...domain import ChatModelError, Delta, Prompt, RequestContext, SettingsError, Usage
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
 from ..openai_client import check_withheld, timed_out
 from .openai import MAX_CHARACTERS_PER_TOKEN

@@ -10,9 +10,7 @@ import numpy as np
 
 from ...config.registry import Registry
 from ...config.settings import Settings
-from ...domain import Matrix, Vector
-from ...domain.errors import EmbeddingError, SettingsError
-from ...domain.protocols import Embedder
+from ...domain import Embedder, EmbeddingError, Matrix, SettingsError, Vector
 from .providers import PROVIDERS
 
 

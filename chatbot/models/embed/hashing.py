@@ -6,9 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...config.settings import Settings
-from ...domain import Matrix, Vector
-from ...domain.errors import SettingsError
-from ...domain.request import RequestContext
+from ...domain import Matrix, RequestContext, SettingsError, Vector
 from ...language import analyzer
 
 MODEL = "256"

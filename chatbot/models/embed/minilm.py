@@ -15,9 +15,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from ...config.settings import Settings
-from ...domain import Matrix, Vector
-from ...domain.errors import SettingsError
-from ...domain.request import RequestContext
+from ...domain import Matrix, RequestContext, SettingsError, Vector
 from . import average, check_file
 
 MODEL = "all-minilm-l6-v2"

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...config.settings import Settings
-from ...domain import Matrix, Vector
-from ...domain.errors import MissingPackageError, SettingsError
-from ...domain.request import RequestContext
+from ...domain import Matrix, MissingPackageError, RequestContext, SettingsError, Vector
 from . import check_file, embed_windows
 
 MODEL = "multilingual-e5-small"

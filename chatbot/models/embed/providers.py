@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from ...config.settings import Settings
-from ...domain.errors import SettingsError
+from ...domain import SettingsError
 
 Kind = Literal["query", "document"]
 UNKNOWN_TOKENS = 512

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...database.core import CommandError
-from ...domain.errors import SearchEngineError, read_failures
+from ...domain import SearchEngineError, read_failures
 from ..chunks import no_direction
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
 from ...database.layouts import MappedCollection
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING, embedding_field
-from ...domain.errors import SearchEngineError
+from ...domain import SearchEngineError
 from .errors import FOLLOWED_BY, failure, has_no_room, not_queryable, translate_refusals
 
 log = logging.getLogger(__name__)

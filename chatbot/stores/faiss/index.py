@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...domain import Match, Scope, Vector
-from ...domain.documents import to_score
+from ...domain import Match, Scope, Vector, to_score
 from ..keywords import POOL, Bm25, Floats, Ints, Postings, bm25_scores, inverse_document_frequency, with_proximity
 from .rows import COLLECTION, Mask, Rows
 from .vectors import Clusters, Places, ShortVectors, WholeVectors, candidates, faiss, one_thread

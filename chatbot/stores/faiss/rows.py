@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ...database import rows as forms
 from ...database.core import Collection, Json
-from ...domain import Matrix, Value, each_value
-from ...domain.errors import EmbedderMismatchError
+from ...domain import EmbedderMismatchError, Matrix, Value, each_value
 from ..chunks import MongoChunks
 from ..keywords import Ints
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ...domain.errors import MissingPackageError, SearchEngineError, SettingsError, read_failures
+from ...domain import MissingPackageError, SearchEngineError, SettingsError, read_failures
 
 try:
     import psycopg

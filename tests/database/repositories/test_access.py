@@ -5,8 +5,7 @@ import pytest
 from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
 from chatbot.database.repositories.access import KeyRepository
-from chatbot.domain import Range, Values
-from chatbot.domain.errors import NotFoundError
+from chatbot.domain import NotFoundError, Range, Values
 
 
 def test_a_key_is_found_by_its_secret_until_it_is_revoked(database: Database) -> None:

@@ -5,7 +5,7 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.database.core import Database
 from chatbot.database.repositories.caches import CacheRepository
-from chatbot.domain.request import RequestContext
+from chatbot.domain import RequestContext
 
 
 @pytest.fixture

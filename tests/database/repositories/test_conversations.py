@@ -10,9 +10,7 @@ from chatbot.app.services import Services
 from chatbot.database.core import Database
 from chatbot.database.repositories.conversations import ConversationRepository
 from chatbot.database.repositories.usage import UsageRepository
-from chatbot.domain import LedgerRow, Usage
-from chatbot.domain.costs import StageSums, Sums
-from chatbot.domain.errors import NotFoundError
+from chatbot.domain import LedgerRow, NotFoundError, StageSums, Sums, Usage
 
 
 def said(content: str, role: str = "user", **extra: Any) -> list[dict[str, Any]]:

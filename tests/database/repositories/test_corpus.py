@@ -15,7 +15,7 @@ from chatbot.database.repositories.corpus import (
     CorpusFacts,
     StoredEmbedder,
 )
-from chatbot.domain.documents import Calibration, ErrorRates
+from chatbot.domain import Calibration, ErrorRates
 
 
 @pytest.fixture

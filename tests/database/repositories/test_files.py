@@ -9,7 +9,7 @@ import pytest
 from chatbot.database.core import Database
 from chatbot.database.repositories import files as module
 from chatbot.database.repositories.files import PIECE_BYTES, FileRepository
-from chatbot.domain.errors import NotFoundError
+from chatbot.domain import NotFoundError
 from tests.library.helpers import running
 
 PIECE = 1000

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from chatbot.domain import Chunk, Document, Section, Value, lay_out
-from chatbot.domain.protocols import Embedder
+from chatbot.domain import Chunk, Document, Embedder, Section, Value, lay_out
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.models.embed.minilm import MiniLMEmbedder

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from chatbot.domain import Loaded, Section, lay_out
-from chatbot.domain.errors import LoadError
+from chatbot.domain import Loaded, LoadError, Section, lay_out
 from chatbot.library.loaders import LOADERS, isolation
 from chatbot.library.loaders.ocr import Ocr
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import document_text
-from chatbot.domain.errors import CancelledError, LoadError
-from chatbot.domain.request import Cancellation
+from chatbot.domain import Cancellation, CancelledError, LoadError, document_text
 from chatbot.library.loaders import LOADERS, FileLoader, Fit, Sample, all_loaders, detect, loader_for, suffixes
 from chatbot.library.loaders.isolation import LoaderPool
 from tests.library.loaders.samples import good_files

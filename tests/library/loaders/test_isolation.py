@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Loaded, Section
-from chatbot.domain.errors import CancelledError, LoadError, ReaderFailedError, StoppedError
-from chatbot.domain.request import Cancellation
+from chatbot.domain import Cancellation, CancelledError, Loaded, LoadError, ReaderFailedError, Section, StoppedError
 from chatbot.language.reported_figures import figure_years, stated
 from chatbot.library.loaders.isolation import IN_PROCESS_BYTES, MAX_TEXTS_HERE, LoaderPool, ReadingLimits
 from tests.data import cases

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import Loaded, document_text
-from chatbot.domain.errors import LoadError
+from chatbot.domain import Loaded, LoadError, document_text
 from chatbot.library.loaders.records import JsonLoader
 from tests.data import cases
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.hostile_inputs import inputs
-from chatbot.domain import Loaded
-from chatbot.domain.errors import LoadError
+from chatbot.domain import Loaded, LoadError
 from chatbot.library.loaders import MAX_HEADINGS, MAX_NAME_CHARACTERS, loader_for, read_file
 
 

@@ -13,9 +13,7 @@ from chatbot.app.services import Services
 from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.caches import CacheRepository
-from chatbot.domain import Matrix, Vector
-from chatbot.domain.errors import EmbeddingError
-from chatbot.domain.request import RequestContext
+from chatbot.domain import EmbeddingError, Matrix, RequestContext, Vector
 from chatbot.models import caches
 from chatbot.models.caches import CachedEmbedder, KnownVectors, WarmCache
 from chatbot.models.embed.hashing import HashingEmbedder

@@ -1,7 +1,6 @@
 """A prompt over given passages, and a model on a server that does what it is told."""
 
-from chatbot.domain import Chunk, Context, Message, Passage, Prompt, SearchHit
-from chatbot.domain.protocols import Embedder
+from chatbot.domain import Chunk, Context, Embedder, Message, Passage, Prompt, SearchHit
 from chatbot.models.embed.hashing import HashingEmbedder
 
 

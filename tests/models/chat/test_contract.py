@@ -5,9 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import Usage
-from chatbot.domain.protocols import ChatModel
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain import Cancellation, ChatModel, RequestContext, Usage
 from chatbot.models.chat import CHAT_MODELS
 from tests.fakes.openai_server import FakeOpenAI
 from tests.models.chat.conftest import embedder, passage, prompt

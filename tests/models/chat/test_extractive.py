@@ -9,8 +9,7 @@ import pytest
 
 from chatbot.checking.citations import check
 from chatbot.config.settings import Settings
-from chatbot.domain import Passage, Prompt
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Passage, Prompt, RequestContext
 from chatbot.models.chat.extractive import HEADER, MAX_CHARACTERS, build
 from tests.data import cases
 from tests.models.chat.conftest import embedder, passage, prompt

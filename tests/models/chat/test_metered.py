@@ -9,10 +9,7 @@ from pydantic import SecretStr
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.usage import seconds_to_reset
-from chatbot.domain import Usage
-from chatbot.domain.errors import BudgetExhaustedError
-from chatbot.domain.protocols import ChatModel
-from chatbot.domain.request import Caller, RequestContext
+from chatbot.domain import BudgetExhaustedError, Caller, ChatModel, RequestContext, Usage
 from chatbot.models import chat
 from chatbot.models.chat import EchoChatModel, ManagedChatModel
 from chatbot.models.chat.openai import build

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from chatbot.domain.errors import EmbedderMismatchError, EmbeddingError, SettingsError
+from chatbot.domain import EmbedderMismatchError, EmbeddingError, SettingsError
 from chatbot.language import estimate_tokens
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.providers import PROVIDERS, find_model

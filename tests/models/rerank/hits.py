@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from chatbot.domain import Chunk, Delta, Prompt, SearchHit, Usage
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Chunk, Delta, Prompt, RequestContext, SearchHit, Usage
 
 
 def hit(name: str, *, score: float = 0.5, source: str = "", text: str = "") -> SearchHit:

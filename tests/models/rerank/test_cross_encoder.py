@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatbot.domain.request import RequestContext
+from chatbot.domain import RequestContext
 from chatbot.models.rerank import CrossEncoderReranker, RerankerError
 from tests.models.rerank.hits import hit, ids
 

@@ -2,9 +2,7 @@
 
 import pytest
 
-from chatbot.domain import Delta, Usage
-from chatbot.domain.protocols import Reranked
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain import Cancellation, Delta, RequestContext, Reranked, Usage
 from chatbot.models.replies import numbers
 from chatbot.models.rerank import BATCH, LlmReranker
 from tests.models.rerank.hits import Scripted, hit, ids

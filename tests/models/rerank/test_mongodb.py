@@ -2,9 +2,7 @@
 
 import pytest
 
-from chatbot.domain import SearchHit
-from chatbot.domain.errors import SearchEngineError
-from chatbot.domain.request import RequestContext
+from chatbot.domain import RequestContext, SearchEngineError, SearchHit
 from chatbot.models.rerank import MongoReranker
 from tests.fakes.search_engine import failure
 from tests.stores.atlas_setup import Setup

@@ -2,8 +2,7 @@
 
 import pytest
 
-from chatbot.domain import Chunk, SearchHit
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Chunk, RequestContext, SearchHit
 from chatbot.models.rerank import DiversityReranker, MmrReranker
 from tests.data import cases
 from tests.models.rerank.hits import hit, ids

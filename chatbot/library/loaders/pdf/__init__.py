@@ -12,8 +12,7 @@ from io import SEEK_END, BufferedReader
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from ....domain import Loaded, Section, lay_out
-from ....domain.errors import LoadError
+from ....domain import Loaded, LoadError, Section, lay_out
 from .. import FAULTS, Fit, Sample
 from ..ocr import PIXELS, Ocr
 from ..office import FILLED_IN, MAX_MARGINS

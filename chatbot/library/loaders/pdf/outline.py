@@ -9,8 +9,7 @@ from functools import reduce
 from itertools import groupby, pairwise
 from statistics import median
 
-from ....domain import Section
-from ....domain.documents import PARAGRAPH
+from ....domain import PARAGRAPH, Section
 from .page import Block, PageText
 from .tables import CAPTION, Table
 from .words import Line, Style, compounds, join_lines
