@@ -19,6 +19,7 @@ from ..domain import (
     AnswerEvent,
     Context,
     Event,
+    Inlines,
     LedgerRow,
     Message,
     Prompt,
@@ -32,7 +33,6 @@ from ..domain import (
 )
 from ..domain.costs import ModelPrice, Sums
 from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
-from ..domain.json import Inlines
 from ..domain.protocols import ChatModel, Embedder
 from ..domain.request import ANYBODY, Caller, Cancellation, RequestContext, RequestMeter
 from ..language import Analyzer, escape_markdown, evenly_spaced, sentences

@@ -18,9 +18,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from .. import __version__
 from ..answering.context import texts_of
 from ..answering.conversation import Place, Saved
-from ..domain import Question, Report, Scope, SearchHit, StepEvent
+from ..domain import Question, Report, Scope, SearchHit, StepEvent, parse, to_json
 from ..domain.errors import ChatbotError, InvalidRequestError, NotFoundError
-from ..domain.json import parse, to_json
 from ..domain.request import ANYBODY, Caller, Cancellation
 from ..language import evenly_spaced
 from ..library.pipeline import passages

@@ -8,6 +8,7 @@ from .costs import *
 from .documents import *
 from .errors import *
 from .figures import *
+from .json import *
 from .protocols import *
 from .request import *
 from .scope import *

@@ -15,8 +15,7 @@ from pydantic import Field, computed_field
 from ..database.core import Database, Json
 from ..database.repositories.corpus import CorpusFacts
 from ..database.rows import from_row
-from ..domain import LONGEST_SHOWN, NotFoundError, Proposal, QueueFullError, TooManyRequestsError
-from ..domain.json import Hidden
+from ..domain import LONGEST_SHOWN, Hidden, NotFoundError, Proposal, QueueFullError, TooManyRequestsError
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200

@@ -24,8 +24,18 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
-from ..domain import YEAR_IN_REVIEW, Document, InvalidRequestError, Loaded, LoadError, Proposal, Value, common_fields
-from ..domain.json import NOT_BLANK, parse
+from ..domain import (
+    NOT_BLANK,
+    YEAR_IN_REVIEW,
+    Document,
+    InvalidRequestError,
+    Loaded,
+    LoadError,
+    Proposal,
+    Value,
+    common_fields,
+    parse,
+)
 from ..language.countries import resolve_country
 from .chunkers import CHUNKERS
 from .description import propose

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import InvalidRequestError
-from chatbot.domain.json import parse
+from chatbot.domain import InvalidRequestError, parse
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.library.sources import Overrides, check_overrides
 from tests.data import cases

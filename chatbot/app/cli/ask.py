@@ -13,10 +13,9 @@ from typing import Any
 import click
 
 from ...answering.conversation import Place, Saved
-from ...domain import Scope, StepEvent, TokenEvent, Unsupported
+from ...domain import Scope, StepEvent, TokenEvent, Unsupported, parse, to_json
 from ...domain.chat import question_problem
 from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
-from ...domain.json import parse, to_json
 from ...domain.request import ANYBODY, Cancellation
 from ...language import count_of
 from ...library.loaders.records import read_table

@@ -14,10 +14,9 @@ from typing import Any
 import click
 
 from ...config.settings import MEGABYTE
-from ...domain import Loaded
+from ...domain import Loaded, parse
 from ...domain.errors import CancelledError, ChatbotError, LoadError, NotFoundError, SupersededError
 from ...domain.figures import SAMPLE_GLOSSARY
-from ...domain.json import parse
 from ...domain.request import Cancellation
 from ...jobs.sync import SourceChange
 from ...language import count_of

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from ...config.settings import in_url
+from ...domain import to_json
 from ...domain.costs import Sums, UsageReport, add_up_stages
 from ...domain.errors import InvalidRequestError, SettingsError
-from ...domain.json import to_json
 from ...domain.request import KEY_ROLES, ApiKey, KeyRole
 from ...language import count_of
 from ..doctor import Finding, diagnose

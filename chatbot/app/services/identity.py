@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from ...config.settings import Settings
 from ...config.settings_types import read_tables
-from ...domain import Value, errors
-from ...domain.json import parse
+from ...domain import Value, errors, parse
 from ...domain.request import PERSON, ApiKey, KeyRole
 from ...language.countries import resolve_country
 from ...questions.reading import COUNTRY

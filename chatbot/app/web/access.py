@@ -21,9 +21,8 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 from werkzeug.wrappers import Response as BaseResponse
 
 from ...database.repositories.access import PREFIX
-from ...domain import Scope
+from ...domain import NOT_BLANK, Scope
 from ...domain.errors import DatabaseError, DependencyError, ForbiddenError, TooManyRequestsError, UnauthorizedError
-from ...domain.json import NOT_BLANK
 from ...domain.request import KEY_ROLES, NEEDS, PERSON, ApiKey, Caller, KeyRole, Need
 from ..services import AFTER_BUDGET_SECONDS, Services
 from ..services.library import Library

@@ -16,10 +16,23 @@ from ...answering.agents import CHOOSES
 from ...answering.conversation import Place, Saved, asked_json
 from ...database.core import Json
 from ...database.repositories.conversations import Begun
-from ...domain import Document, Event, Message, QuerySettings, Question, Scope, ScopeSummary, SearchHit, StepEvent
+from ...domain import (
+    ADDRESS,
+    IDENTIFIER,
+    Document,
+    Event,
+    Message,
+    QuerySettings,
+    Question,
+    Scope,
+    ScopeSummary,
+    SearchHit,
+    StepEvent,
+    parse,
+    to_json,
+)
 from ...domain.chat import QUERY_CHARACTERS, SearchTrace, question_problem
 from ...domain.errors import DiskFullError, InvalidRequestError
-from ...domain.json import ADDRESS, IDENTIFIER, parse, to_json
 from ...domain.request import Cancellation
 from ...language import evenly_spaced
 from ...language.words import ENGLISH, Language

@@ -12,10 +12,9 @@ from ...answering.guide import topics
 from ...config.settings import MEGABYTE
 from ...database.core import Json
 from ...database.repositories.documents import SEVERAL
-from ...domain import Report, Scope, ScopeSummary, SearchHit, Value
+from ...domain import Inlines, Report, Scope, ScopeSummary, SearchHit, Value, to_json
 from ...domain.errors import InvalidRequestError
 from ...domain.figures import GlossaryEntry, ReportedFigure
-from ...domain.json import Inlines, to_json
 from ...language import evenly_spaced
 from ...language.countries import numeric_code
 from ...language.words import ENGLISH

@@ -16,10 +16,9 @@ from ...checking.citations import snippet_of
 from ...database.core import Json
 from ...database.repositories.answers import Asked, Feedback, Rating, Reason
 from ...database.repositories.conversations import Begun, Conversation, ConversationRepository, State
-from ...domain import Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsupported
+from ...domain import NOT_BLANK, Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsupported, to_json
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
-from ...domain.json import NOT_BLANK, to_json
 from ...domain.request import Cancellation
 from ...domain.scope import Range, Values
 from ...search.scope import describe

@@ -10,9 +10,8 @@ from pydantic import Field
 from ...answering.context import texts_of
 from ...answering.guide import Guide, guide
 from ...database.core import Json
-from ...domain import Chunk, Chunking, DocumentRecord, Proposal, Report, SearchHit, Status
+from ...domain import Chunk, Chunking, DocumentRecord, Inlines, Proposal, Report, SearchHit, Status
 from ...domain.errors import NotFoundError
-from ...domain.json import Inlines
 from ...library.control import JobControl
 from ...library.description import language_notes
 from ...library.pipeline import passages

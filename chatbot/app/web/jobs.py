@@ -16,8 +16,7 @@ from flask import Response, jsonify, make_response, request, url_for
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from ...database.core import Json
-from ...domain import DocumentRecord, Proposal, errors
-from ...domain.json import parse, to_json
+from ...domain import DocumentRecord, Proposal, errors, parse, to_json
 from ...domain.request import Cancellation, RequestContext
 from ...jobs.queue import Ingestion, IngestionFile
 from ...jobs.sync import SourceState

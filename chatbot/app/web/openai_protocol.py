@@ -17,10 +17,9 @@ from pydantic import Field
 from ...answering.agents import AGENTS
 from ...answering.conversation import Place, Saved
 from ...database.core import Json
-from ...domain import Answer, SearchHit, SourcesEvent, TokenEvent
+from ...domain import Answer, SearchHit, SourcesEvent, TokenEvent, parse, to_json
 from ...domain.chat import QUERY_CHARACTERS
 from ...domain.errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
-from ...domain.json import parse, to_json
 from ...domain.request import RequestContext
 from ...questions.reading import COUNTRY, YEAR
 from ...search.compression import embedded

@@ -19,9 +19,8 @@ from typing_extensions import TypedDict
 
 from ...database.core import Json
 from ...database.repositories.caches import request_cache
-from ...domain import Scope
+from ...domain import POSITION, Scope, parse, to_json
 from ...domain.errors import LONGEST_SHOWN, IngestingError, InvalidRequestError, SettingsError
-from ...domain.json import POSITION, parse, to_json
 from ...domain.request import Need
 from ...language.words import ENGLISH, LANGUAGES
 

@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import PlainSerializer
 
-from ...domain import NotFoundError, Value
-from ...domain.json import Inlines
+from ...domain import Inlines, NotFoundError, Value
 from ..core import Database, Json
 from ..rows import from_row, now
 from .conversations import RUNNING, Begun, State, own_or_nobodys, question_id, visible

@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...domain import InvalidRequestError, Message, NotFoundError, Sums
-from ...domain.json import Hidden, to_json
+from ...domain import Hidden, InvalidRequestError, Message, NotFoundError, Sums, to_json
 from ..core import BATCH, Database, Json
 from ..rows import from_row, now
 from .usage import increments, read_sums

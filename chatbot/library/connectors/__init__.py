@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...config.registry import Registry
 from ...config.settings_types import read_tables
-from ...domain import Value
-from ...domain.json import parse
+from ...domain import Value, parse
 from ..sources import METADATA, Description, Kind, Labels, Overrides, Source, Text, Year
 
 EVERY_FILE = "**/*"

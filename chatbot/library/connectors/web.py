@@ -10,8 +10,7 @@ from typing import Annotated
 from lxml import etree
 from pydantic import Field, StrictStr
 
-from ...domain import LoadError
-from ...domain.json import ADDRESS
+from ...domain import ADDRESS, LoadError
 from ..sources import Source
 from . import Connector, Download, SourceFile
 

@@ -9,10 +9,9 @@ import pytest
 from chatbot.answering.conversation import Place, Saved, UsageAccounting, cost
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import LedgerRow, Message, SourcesEvent, StepTiming, TokenEvent, Usage
+from chatbot.domain import LedgerRow, Message, SourcesEvent, StepTiming, TokenEvent, Usage, to_json
 from chatbot.domain.costs import DayUsage, ModelPrice, Sums
 from chatbot.domain.errors import ChatModelError
-from chatbot.domain.json import to_json
 from chatbot.domain.request import Cancellation
 from tests.answering.agents.conftest import question
 from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI, Reply

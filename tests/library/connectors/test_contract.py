@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import InvalidRequestError, LoadError
-from chatbot.domain.json import parse
+from chatbot.domain import InvalidRequestError, LoadError, parse
 from chatbot.library.connectors import CONNECTORS, Connector, SourceFile
 from chatbot.library.fetching import READABLE, fetch
 from chatbot.library.fetching.transport import ANYWHERE
