@@ -8,8 +8,7 @@ from chatbot.answering.conversation import Saved
 from chatbot.app.doctor import diagnose
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, Question, Scope
-from chatbot.domain.request import Cancellation
+from chatbot.domain import Answer, Cancellation, Question, Scope
 from tests.conftest import KENYA_2023, AddReport
 from tests.fakes import postgres
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from ..checking.tables import markdown_table
-from ..domain import Condition, Values
-from ..domain.figures import ReportedFigure
+from ..domain import Condition, ReportedFigure, Values
 from ..language import escape_markdown
 from ..language.reported_figures import dated_text, year_of
 from ..language.words import Say, counted

@@ -4,9 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..domain import SECTION_SEPARATOR, Chunk, DocumentRecord, Scope, Values
-from ..domain.figures import ReportedFigure
-from ..domain.protocols import Store
+from ..domain import SECTION_SEPARATOR, Chunk, DocumentRecord, ReportedFigure, Scope, Store, Values
 from ..questions.reading import COUNTRY, HEADING_NUMBER, OF_A_REPORT
 from ..questions.sides import DOCUMENT
 from ..search.further import first_questions

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..config.settings import Settings
-from ..domain import Match, Value
-from ..domain.errors import InvalidRequestError
+from ..domain import InvalidRequestError, Match, Value
 from ..search.pipeline import settled_search
 from ..stores.atlas.pipelines import MAX_CANDIDATES, candidates
 from ..stores.chunks import chunk_to_json

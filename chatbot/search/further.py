@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..domain import Chunk, Scope, SearchHit, Value, Values
-from ..domain.protocols import Catalog
+from ..domain import Catalog, Chunk, Scope, SearchHit, Value, Values
 from ..language.words import ENGLISH, speaking
 from ..questions.reading import COUNTRY, DASH, HEADING_NUMBER, OF_A_REPORT, YEAR, in_a_sentence, is_plural
 from .subjects import with_article

@@ -8,8 +8,7 @@ import pytest
 
 from chatbot.answering.figure_tables import FigureTables
 from chatbot.answering.figure_words import render, render_changes
-from chatbot.domain import Range, Scope, Values
-from chatbot.domain.figures import GlossaryEntry, Indicators, ReportedFigure
+from chatbot.domain import GlossaryEntry, Indicators, Range, ReportedFigure, Scope, Values
 from chatbot.language import analyzer
 from chatbot.language.words import in_english
 from chatbot.models.embed.hashing import HashingEmbedder

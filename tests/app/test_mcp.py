@@ -14,8 +14,7 @@ from flask import Flask
 from mcp import Client, MCPError, StdioServerParameters
 
 from chatbot.app.mcp import TOOLS, Toolbox
-from chatbot.domain import Scope
-from chatbot.domain.request import ANYBODY, Cancellation
+from chatbot.domain import ANYBODY, Cancellation, Scope
 from tests.app.web.knowledge import added
 from tests.app.web.live import application, served
 from tests.conftest import small_settings

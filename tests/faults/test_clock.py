@@ -9,8 +9,7 @@ import pytest
 from chatbot.answering.conversation import Saved
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Question, Scope
-from chatbot.domain.request import Cancellation
+from chatbot.domain import Cancellation, Question, Scope
 from tests.library.helpers import Embedding, assert_consistent, ingest, passages_of, write
 
 DAY = 86_400.0

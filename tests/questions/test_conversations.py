@@ -10,8 +10,7 @@ import pytest
 from chatbot.answering.conversation import Place, Saved
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Question, Scope
-from chatbot.domain.request import Cancellation
+from chatbot.domain import Cancellation, Question, Scope
 from tests.data import cases
 
 CONVERSATIONS = cases(__file__)

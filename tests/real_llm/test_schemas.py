@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from chatbot.app.services import Services
-from chatbot.domain import Message
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Message, RequestContext
 from chatbot.models.prompts import render
 from chatbot.models.replies import Shape, ask, choice, follow_up, numbers, outline, queries, shape_prompt
 from chatbot.models.replies.stream import complete

@@ -4,9 +4,7 @@ import pytest
 from flask import Flask
 
 from chatbot.app.services import Services
-from chatbot.domain import Context, Message, Prompt
-from chatbot.domain.errors import ContextLengthError
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Context, ContextLengthError, Message, Prompt, RequestContext
 from tests.app.web.live import ask, served
 from tests.real_llm.conftest import MARKS
 

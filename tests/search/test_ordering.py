@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import Chunk, Range, Scope, SearchHit, Values
-from chatbot.domain.scope import NamedYears
+from chatbot.domain import Chunk, NamedYears, Range, Scope, SearchHit, Values
 from chatbot.language import analyzer
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.search.indicators import IndicatorIndex

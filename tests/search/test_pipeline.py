@@ -8,8 +8,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Chunk, Match, Scope, Threshold, Usage, Values, Vector
-from chatbot.domain.figures import GlossaryEntry
+from chatbot.domain import Chunk, GlossaryEntry, Match, Scope, Threshold, Usage, Values, Vector
 from chatbot.search import pipeline
 from chatbot.search.pipeline import TRIES, Retrieval, settled_search
 from chatbot.search.ranking import HYBRID_CANDIDATES

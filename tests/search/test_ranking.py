@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.domain import Match, QuerySettings, Threshold
-from chatbot.domain.documents import Calibration
+from chatbot.domain import Calibration, Match, QuerySettings, Threshold
 from chatbot.models.embed.minilm import MiniLMEmbedder
 from chatbot.search import RETRIEVAL_METHODS, RetrievalMethod
 from chatbot.search.ranking import FUSIONS, adaptive_threshold, bounded, minmax, rrf, zscore

@@ -8,8 +8,7 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.documents import DocumentRepository
-from chatbot.domain import DocumentRecord, Range, Scope, Values
-from chatbot.domain.errors import InvalidRequestError
+from chatbot.domain import DocumentRecord, InvalidRequestError, Range, Scope, Values
 from chatbot.search.scope import (
     MAX_NAMES_IN_PROMPT,
     KnowledgeCollection,

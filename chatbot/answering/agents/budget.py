@@ -3,8 +3,7 @@
 import threading
 import time
 
-from ...domain import Budget, StepTiming, Stopper
-from ...domain.errors import ChatbotError
+from ...domain import Budget, ChatbotError, StepTiming, Stopper
 from ...language.words import Say, counted, in_english
 
 PLANNING_SHARE = 0.4

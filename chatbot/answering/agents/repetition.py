@@ -14,9 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking.wording import strip_marks, without_numbers
-from ...domain import Matrix, Usage, Vector
-from ...domain.protocols import Embedder
-from ...domain.request import RequestContext
+from ...domain import Embedder, Matrix, RequestContext, Usage, Vector
 from ...language import WORD_PATTERN, Analyzer, sentences
 
 LEAST_COSINE = 0.5

@@ -10,10 +10,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import TypeAlias, TypeVar
 
-from ...domain import Passage, Question, Scope, SearchHit
-from ...domain.errors import ChatbotError
-from ...domain.protocols import Catalog
-from ...domain.request import RequestContext
+from ...domain import Catalog, ChatbotError, Passage, Question, RequestContext, Scope, SearchHit
 from ...language import estimate_tokens
 from ...questions.reading import COUNTRY, read_names, values_of
 from ...search.scope import describe

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Generator, Sequence
 from functools import partial
 
-from ...domain import SECTION_SEPARATOR, Event, Passage, Scope, ScopeSummary, SearchHit, Values
-from ...domain.figures import ReportedFigure
+from ...domain import SECTION_SEPARATOR, Event, Passage, ReportedFigure, Scope, ScopeSummary, SearchHit, Values
 from ...language import LETTERS_PATTERN, WORD_PATTERN, analyzer_for, escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.words import Say

@@ -14,10 +14,7 @@ import click
 import numpy as np
 
 from ...config import SAMPLE_DATA
-from ...domain import Scope
-from ...domain.documents import Calibration
-from ...domain.errors import LoadError
-from ...domain.request import RequestContext
+from ...domain import Calibration, LoadError, RequestContext, Scope
 from ...search.relevance import SHIPPED
 from ..evaluation import Dataset, comparison, read_dataset, read_questions, register_reports, runner
 from ..services import Services

@@ -12,9 +12,7 @@ import numpy as np
 from ...database import rows as forms
 from ...database.core import Database, Json
 from ...database.layouts import READ, Layout, MappedCollection
-from ...domain import Chunk, DocumentRecord, Vector
-from ...domain.errors import DatabaseError, EmbedderMismatchError
-from ...domain.protocols import Embedder
+from ...domain import Chunk, DatabaseError, DocumentRecord, Embedder, EmbedderMismatchError, Vector
 from ...language.reported_figures import figure_years
 from ...library.pipeline import Ingestor
 from ...library.sources import document_id

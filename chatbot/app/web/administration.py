@@ -6,8 +6,7 @@ from pydantic import Field, SecretStr, StringConstraints
 from typing_extensions import TypedDict
 
 from ...database.core import Json
-from ...domain import NOT_BLANK
-from ...domain.request import ApiKey, KeyRole
+from ...domain import NOT_BLANK, ApiKey, KeyRole
 from ..doctor import Finding, diagnose
 from .access import caller, library
 from .asking import Filter

@@ -10,8 +10,7 @@ from pydantic import Field
 from ...answering.context import texts_of
 from ...answering.guide import Guide, guide
 from ...database.core import Json
-from ...domain import Chunk, Chunking, DocumentRecord, Inlines, Proposal, Report, SearchHit, Status
-from ...domain.errors import NotFoundError
+from ...domain import Chunk, Chunking, DocumentRecord, Inlines, NotFoundError, Proposal, Report, SearchHit, Status
 from ...library.control import JobControl
 from ...library.description import language_notes
 from ...library.pipeline import passages

@@ -16,8 +16,7 @@ from flask import Response, jsonify, make_response, request, url_for
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from ...database.core import Json
-from ...domain import DocumentRecord, Proposal, errors, parse, to_json
-from ...domain.request import Cancellation, RequestContext
+from ...domain import Cancellation, DocumentRecord, Proposal, RequestContext, errors, parse, to_json
 from ...jobs.queue import Ingestion, IngestionFile
 from ...jobs.sync import SourceState
 from ...library.control import JobControl, lease

@@ -14,8 +14,7 @@ from ...answering.agents import AGENTS
 from ...config.settings import Settings
 from ...config.settings_types import PRESETS
 from ...database.core import Json
-from ...domain import inlined
-from ...domain.request import NEEDS
+from ...domain import NEEDS, inlined
 from ...search import RETRIEVAL_METHODS
 from ...search.scope import REPORT_CONTEXT_FIELDS
 from .access import KEY_COOKIE, STRANGERS

@@ -14,8 +14,7 @@ from typing import Any
 from flask import Response, current_app, make_response, render_template, request, url_for
 
 from ...config import STATIC, TEMPLATES
-from ...domain.chat import QUERY_CHARACTERS
-from ...domain.errors import NotFoundError
+from ...domain import QUERY_CHARACTERS, NotFoundError
 from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
 from ...library.loaders import ARCHIVE, suffixes
 from .access import caller, library, may_read, with_owner

@@ -11,8 +11,7 @@ import pytest
 from chatbot.answering.conversation import Saved
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, Event, Message, Question, Scope, SourcesEvent, StepEvent, TokenEvent
-from chatbot.domain.request import Cancellation
+from chatbot.domain import Answer, Cancellation, Event, Message, Question, Scope, SourcesEvent, StepEvent, TokenEvent
 from tests.answering.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023, ingest_file, write_report
 from tests.fakes.openai_replies import Recorded, Reply

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from chatbot.answering.agents.run import AgentRun
 from chatbot.answering.agents.searches import Search
 from chatbot.app.services import Services
-from chatbot.domain import Answer, AnswerEvent, Budget, Event, Question, Scope, StepEvent
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain import Answer, AnswerEvent, Budget, Cancellation, Event, Question, RequestContext, Scope, StepEvent
 from chatbot.search.pipeline import Retrieval
 from tests.fakes.openai_server import FakeOpenAI, Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel

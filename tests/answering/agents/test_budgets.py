@@ -9,9 +9,7 @@ from chatbot.answering.agents.answering import INSTEAD
 from chatbot.answering.conversation import Saved
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, Budget, Message
-from chatbot.domain.errors import BudgetExhaustedError
-from chatbot.domain.request import Cancellation
+from chatbot.domain import Answer, Budget, BudgetExhaustedError, Cancellation, Message
 from tests.answering.agents.limits import AT_ONCE, MODES, STAGES, STALL, WRITING, answered, asking, is_marked, steps
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel, stage_of

@@ -9,9 +9,7 @@ import pytest
 from chatbot.answering.agents.run import AgentRun
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import AnswerEvent, Event
-from chatbot.domain.errors import CancelledError
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain import AnswerEvent, Cancellation, CancelledError, Event, RequestContext
 from tests.answering.agents.limits import (
     AT_ONCE,
     EVERY_STAGE,

@@ -10,8 +10,7 @@ from chatbot.answering.agents.understanding import Understanding
 from chatbot.answering.answer import assemble
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
-from chatbot.domain import Answer, AnswerEvent, ScopeSummary, Trace
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Answer, AnswerEvent, RequestContext, ScopeSummary, Trace
 from chatbot.library.derived import read_glossary
 from chatbot.library.sources import Source
 from tests.answering.agents.conftest import question, scope

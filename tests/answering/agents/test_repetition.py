@@ -7,10 +7,7 @@ import pytest
 from chatbot.answering.agents.repetition import MOST_SHOWN, WrittenSentences
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Matrix
-from chatbot.domain.errors import EmbeddingError
-from chatbot.domain.protocols import Embedder
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Embedder, EmbeddingError, Matrix, RequestContext
 from chatbot.language import analyzer
 from tests.data import cases
 

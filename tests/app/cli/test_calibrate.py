@@ -8,8 +8,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import AnswerEvent, Question, Scope
-from chatbot.domain.request import RequestContext
+from chatbot.domain import AnswerEvent, Question, RequestContext, Scope
 from tests.app.cli.conftest import Run
 
 

@@ -7,8 +7,7 @@ import pytest
 from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation, read_dataset, read_questions, register_reports
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Chunk, Scope, Value, Values
-from chatbot.domain.errors import LoadError
+from chatbot.domain import Chunk, LoadError, Scope, Value, Values
 from chatbot.library.pipeline import Ingested
 from tests.app.evaluation import beir
 from tests.conftest import AddReport

@@ -20,8 +20,7 @@ from chatbot.app.evaluation.runner import (
     reciprocal_rank,
 )
 from chatbot.app.services import Services
-from chatbot.domain import Chunk, Event, Question, Scope, StepEvent
-from chatbot.domain.request import RequestContext
+from chatbot.domain import Chunk, Event, Question, RequestContext, Scope, StepEvent
 from tests.app.evaluation import beir
 
 RANKING = ["a", "b", "c", "d", "e"]

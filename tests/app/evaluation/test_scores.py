@@ -8,8 +8,7 @@ import pytest
 from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation
 from chatbot.app.evaluation.runner import FEWEST, UNRELATED_QUESTIONS, Scores, collect_scores
 from chatbot.app.services import Services
-from chatbot.domain import Scope, Values
-from chatbot.domain.errors import LoadError
+from chatbot.domain import LoadError, Scope, Values
 from tests.conftest import AddReport
 
 

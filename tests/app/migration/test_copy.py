@@ -15,9 +15,7 @@ from chatbot.config.settings import Settings
 from chatbot.database import Location
 from chatbot.database.core import Database
 from chatbot.database.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
-from chatbot.domain import Scope
-from chatbot.domain.documents import Calibration
-from chatbot.domain.errors import DatabaseError, EmbedderMismatchError, SettingsError
+from chatbot.domain import Calibration, DatabaseError, EmbedderMismatchError, Scope, SettingsError
 from chatbot.stores.faiss import FaissStore
 from tests.app.migration.corpora import COLLECTIONS, DIMENSIONS, contents, write_corpus
 from tests.data import cases

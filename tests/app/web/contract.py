@@ -3,9 +3,7 @@ dataclass is asked of the dataclass."""
 
 from dataclasses import fields
 
-from chatbot.domain import Chunking, Threshold, Unsupported, Usage
-from chatbot.domain.costs import StageSums
-from chatbot.domain.figures import ReportedFigure
+from chatbot.domain import Chunking, ReportedFigure, StageSums, Threshold, Unsupported, Usage
 
 
 def names(kind: type) -> set[str]:
