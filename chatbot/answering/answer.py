@@ -5,19 +5,8 @@ from dataclasses import replace
 
 from ..checking.citations import check, cite
 from ..checking.wording import in_order_of_appearance, unify_brackets, without_numbers
-from ..domain import (
-    ATTACHMENTS,
-    Answer,
-    Context,
-    Message,
-    Prompt,
-    QuerySettings,
-    Question,
-    ScopeSummary,
-    SearchHit,
-    Trace,
-)
-from ..domain.figures import GlossaryEntry, newest_marked
+from ..domain import ATTACHMENTS, Context, GlossaryEntry, SearchHit, newest_marked
+from ..domain.chat import Answer, Message, Prompt, QuerySettings, Question, ScopeSummary, Trace
 from ..language import count_of, escape_markdown, estimate_tokens
 from ..language.reported_figures import figures_of
 from ..language.words import Say, in_english

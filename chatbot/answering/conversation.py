@@ -14,27 +14,14 @@ from ..checking.wording import normalise, strip_marks, without_numbers
 from ..database.core import Json
 from ..database.repositories.conversations import ConversationRepository
 from ..database.repositories.usage import UsageRepository
-from ..domain import (
-    Answer,
-    AnswerEvent,
-    Context,
-    Event,
-    Inlines,
-    LedgerRow,
-    Message,
-    Prompt,
-    Question,
-    StepEvent,
-    StepTiming,
-    TokenEvent,
-    Trace,
-    Usage,
-    Value,
-)
-from ..domain.costs import ModelPrice, Sums
+from ..domain import Answer, AnswerEvent, Event, Message, Prompt, Question, StepEvent, StepTiming, TokenEvent, Trace
+from ..domain.costs import LedgerRow, ModelPrice, Sums, Usage
+from ..domain.documents import Context
 from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
+from ..domain.json import Inlines
 from ..domain.protocols import ChatModel, Embedder
 from ..domain.request import ANYBODY, Caller, Cancellation, RequestContext, RequestMeter
+from ..domain.scope import Value
 from ..language import Analyzer, escape_markdown, evenly_spaced, sentences
 from ..models.prompts import on_one_line, render
 from ..models.replies.json_values import json_values

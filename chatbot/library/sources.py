@@ -24,18 +24,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
-from ..domain import (
-    NOT_BLANK,
-    YEAR_IN_REVIEW,
-    Document,
-    InvalidRequestError,
-    Loaded,
-    LoadError,
-    Proposal,
-    Value,
-    common_fields,
-    parse,
-)
+from ..domain import NOT_BLANK, YEAR_IN_REVIEW, Document, Loaded, Proposal, Value, common_fields, parse
+from ..domain.errors import InvalidRequestError, LoadError
 from ..language.countries import resolve_country
 from .chunkers import CHUNKERS
 from .description import propose

@@ -11,22 +11,9 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from ..domain import (
-    Aggregation,
-    Chunk,
-    DocumentRecord,
-    Match,
-    QuerySettings,
-    Scope,
-    SearchHit,
-    StepTiming,
-    Threshold,
-    Usage,
-    Vector,
-)
+from ..domain import Aggregation, QuerySettings, Reading, RequestContext, Scope, StepTiming, Threshold, Usage
+from ..domain.documents import Chunk, DocumentRecord, Match, SearchHit, Vector
 from ..domain.protocols import Embedder, HybridStore, Reranker, Store, TracedStore
-from ..domain.request import RequestContext
-from ..domain.scope import Reading
 from ..language import Analyzer, analyzer, sentences
 from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names

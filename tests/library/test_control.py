@@ -7,14 +7,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.database.repositories.corpus import CorpusFacts
-from chatbot.domain.errors import (
-    CancelledError,
-    DatabaseError,
-    DependencyError,
-    EmbeddingError,
-    LoadError,
-    StoppedError,
-)
+from chatbot.domain import CancelledError, DatabaseError, DependencyError, EmbeddingError, LoadError, StoppedError
 from chatbot.domain.request import Cancellation
 from chatbot.library import control as watching
 from chatbot.library.control import NO_RETRIES, JobControl, Retries, lease

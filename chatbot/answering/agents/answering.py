@@ -9,27 +9,20 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from ...checking.wording import cited_numbers, unify_brackets
-from ...domain import (
+from ...domain import Chunk, Context, DocumentRecord, Passage, Quoter, Scope, SearchHit, Values
+from ...domain.chat import (
     Answer,
     AnswerEvent,
-    Chunk,
-    Context,
-    DocumentRecord,
     Event,
-    Passage,
     Prompt,
     Question,
-    Scope,
     ScopeSummary,
-    SearchHit,
     SourcesEvent,
     StepTiming,
     TokenEvent,
     Trace,
-    Values,
 )
 from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
-from ...domain.protocols import Quoter
 from ...language import escape_markdown, language_of, quotation_item
 from ...library.description import LANGUAGE_NOTE, unread_language
 from ...models.chat.extractive import HEADER

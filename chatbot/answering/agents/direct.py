@@ -8,18 +8,8 @@ from dataclasses import replace
 from functools import partial
 from textwrap import shorten
 
-from ...domain import (
-    SECTION_SEPARATOR,
-    Context,
-    DocumentRecord,
-    Event,
-    Passage,
-    Quotation,
-    Scope,
-    ScopeSummary,
-    SearchHit,
-    Values,
-)
+from ...domain import SECTION_SEPARATOR, Context, DocumentRecord, Event, Passage, Quotation, ScopeSummary, SearchHit
+from ...domain.scope import Scope, Values
 from ...language import escape_markdown, quotation_item
 from ...models.chat.extractive import statements
 from ...questions.kinds import asks_of_reports, asks_what_it_is_about

@@ -11,23 +11,19 @@ from textwrap import shorten
 from typing import TypeVar
 
 from ...checking.wording import cited_numbers, normalise, strip_marks, with_numbers_of
-from ...domain import (
-    SECTION_SEPARATOR,
+from ...domain import SECTION_SEPARATOR, Context, EmbeddingError, RequestContext, SearchHit
+from ...domain.chat import (
     AnswerEvent,
     Citation,
-    Context,
     Event,
     Prompt,
     Question,
     ScopeSummary,
-    SearchHit,
     SourcesEvent,
     StepEvent,
     StepTiming,
     TokenEvent,
 )
-from ...domain.errors import EmbeddingError
-from ...domain.request import RequestContext
 from ...language import escape_markdown
 from ...language.words import Say
 from ...models.replies import outline

@@ -12,21 +12,20 @@ from typing import TypeVar
 
 from ...checking.wording import NumberedStream
 from ...database.core import begin_request
-from ...domain import (
+from ...domain import Catalog, ChatModel, Embedder, GlossaryEntry, Quoter, RequestContext, SearchHit, Store, Usage
+from ...domain.chat import (
     Aggregation,
     AnswerEvent,
     Event,
     Message,
     QuerySettings,
     Question,
-    SearchHit,
     SourcesEvent,
     StepEvent,
     StepTiming,
     Stopper,
     Threshold,
     TokenEvent,
-    Usage,
 )
 from ...domain.errors import (
     NOTHING_WRITTEN,
@@ -36,9 +35,6 @@ from ...domain.errors import (
     ContextLengthError,
     SearchEngineError,
 )
-from ...domain.figures import GlossaryEntry
-from ...domain.protocols import Catalog, ChatModel, Embedder, Quoter, Store
-from ...domain.request import RequestContext
 from ...domain.scope import Reading
 from ...language import Analyzer, estimate_tokens, language_of
 from ...language.words import speaking

@@ -9,22 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ...domain import (
-    AnswerEvent,
-    Context,
-    Event,
-    Passage,
-    Question,
-    Scope,
-    ScopeSummary,
-    SearchHit,
-    SourcesEvent,
-    Subjects,
-    TokenEvent,
-)
-from ...domain.protocols import Agent, Catalog
-from ...domain.request import RequestContext
-from ...domain.scope import Reading
+from ...domain import Agent, Catalog, Context, Passage, Reading, RequestContext, Scope, SearchHit
+from ...domain.chat import AnswerEvent, Event, Question, ScopeSummary, SourcesEvent, Subjects, TokenEvent
 from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
 from ...language.words import CODES, NAMES_OF_CODES, Say, counted, in_english

@@ -16,24 +16,19 @@ from ...answering.agents import CHOOSES
 from ...answering.conversation import Place, Saved, asked_json
 from ...database.core import Json
 from ...database.repositories.conversations import Begun
-from ...domain import (
-    ADDRESS,
-    IDENTIFIER,
-    Document,
+from ...domain import ADDRESS, IDENTIFIER, Cancellation, Document, Scope, SearchHit, parse, to_json
+from ...domain.chat import (
+    QUERY_CHARACTERS,
     Event,
     Message,
     QuerySettings,
     Question,
-    Scope,
     ScopeSummary,
-    SearchHit,
+    SearchTrace,
     StepEvent,
-    parse,
-    to_json,
+    question_problem,
 )
-from ...domain.chat import QUERY_CHARACTERS, SearchTrace, question_problem
 from ...domain.errors import DiskFullError, InvalidRequestError
-from ...domain.request import Cancellation
 from ...language import evenly_spaced
 from ...language.words import ENGLISH, Language
 from ...search import RETRIEVAL_METHODS

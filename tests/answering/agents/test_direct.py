@@ -9,21 +9,18 @@ import pytest
 from chatbot.answering.agents.answering import CLOSEST, NO_REPORTS, OTHER_LANGUAGE
 from chatbot.app.services import Services
 from chatbot.database.repositories.corpus import CATALOG, CorpusChanges
-from chatbot.domain import (
+from chatbot.domain import CancelledError, ChatModelError, Document, IngestingError, Scope, Usage
+from chatbot.domain.chat import (
     Answer,
     AnswerEvent,
-    Document,
     Event,
     QuerySettings,
     Question,
-    Scope,
     ScopeSummary,
     SourcesEvent,
     StepEvent,
     TokenEvent,
-    Usage,
 )
-from chatbot.domain.errors import CancelledError, ChatModelError, IngestingError
 from chatbot.domain.request import Cancellation, RequestContext
 from chatbot.language.words import speaking
 from chatbot.library.loaders import loader_for

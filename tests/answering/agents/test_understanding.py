@@ -9,21 +9,18 @@ import pytest
 from chatbot.answering.agents.understanding import Understanding
 from chatbot.answering.answer import GENERAL
 from chatbot.app.services import Services
-from chatbot.domain import (
+from chatbot.domain import Document, RequestContext, Scope, Values
+from chatbot.domain.chat import (
     Answer,
     AnswerEvent,
     Budget,
-    Document,
     QuerySettings,
     Question,
-    Scope,
     ScopeSummary,
     SourcesEvent,
     Subjects,
     TokenEvent,
-    Values,
 )
-from chatbot.domain.request import RequestContext
 from tests.answering.agents.conftest import question, scope
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, Reply
