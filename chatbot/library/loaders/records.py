@@ -14,18 +14,8 @@ from typing import Any
 
 from ...domain import Loaded, LoadError, Section, lay_out
 from . import Fit, Sample
+from . import sections as tables
 from .markdown import drop_strong
-from .sections import (
-    TEXT_COLUMNS,
-    column_key,
-    column_names,
-    one_line,
-    record_sections,
-    require_width,
-    row_metadata,
-    row_sections,
-    row_text,
-)
 from .text import MAX_TEXT_BYTES, clean, read_text
 
 DELIMITERS = "\t;|,"
@@ -52,10 +42,10 @@ class CsvLoader:
         filled = (sum(bool(cell.strip()) for cell in row) for row in rows[:_MAX_PREFACE_ROWS])
         few = 0 if usual == 1 else 2 if usual > 5 else 1
         start = next((place for place, count in enumerate(filled) if count > few), 0)
-        preface = "\n".join(row_text((), row) for row in rows[:start])
-        sections = record_sections(rows[start], rows[start + 1 :], name=path.name)
-        names = column_names(rows[start], 0)
-        columns = () if any(column_key(name) in TEXT_COLUMNS for name in names) else tuple(names)
+        preface = "\n".join(tables.row_text((), row) for row in rows[:start])
+        sections = tables.record_sections(rows[start], rows[start + 1 :], name=path.name)
+        names = tables.column_names(rows[start], 0)
+        columns = () if any(tables.column_key(name) in tables.TEXT_COLUMNS for name in names) else tuple(names)
         notes = (NO_TEXT_NOTE,) if columns else ()
         return Loaded(path.stem, lay_out([Section((), preface), *sections]), columns=columns, notes=notes)
 
@@ -164,8 +154,8 @@ class JsonLoader:
             raise LoadError(f"{path.name} has no text: all its values are empty.")
         if not isinstance(content, dict):
             return Loaded(path.stem, sections)
-        values = {column_key(key): _scalar(value) for key, value in content.items() if _is_scalar(value)}
-        return Loaded(_heading(content)[1] or path.stem, sections, metadata=row_metadata(values))
+        values = {tables.column_key(key): _scalar(value) for key, value in content.items() if _is_scalar(value)}
+        return Loaded(_heading(content)[1] or path.stem, sections, metadata=tables.row_metadata(values))
 
 
 def _parse(text: str, name: str) -> Any:
@@ -205,7 +195,7 @@ def _sections(content: Any, name: str) -> list[Section]:
         if content and all(isinstance(item, dict) for item in content):
             records = [_record(item) for item in content]
             if (flat := [record for record in records if record is not None]) and len(flat) == len(content):
-                return record_sections(*_columns(flat), name=name)
+                return tables.record_sections(*_columns(flat), name=name)
         return list(_list_sections(content, (), ""))
     heading, _ = _heading(content)
     return list(_object_sections(content, (), skip=heading))
@@ -214,7 +204,7 @@ def _sections(content: Any, name: str) -> list[Section]:
 def _columns(records: Sequence[Mapping[str, str]]) -> tuple[list[str], list[list[str]]]:
     """Return the names of all columns in order of appearance, and the records' values under them."""
     header = list(dict.fromkeys(key for record in records for key in record))
-    require_width(len(header))
+    tables.require_width(len(header))
     return header, [[record.get(key, "") for key in header] for record in records]
 
 
@@ -242,7 +232,7 @@ def _object_sections(content: Mapping[str, Any], path: tuple[str, ...], skip: st
             nested.append((key, value))
             continue
         text, label = _scalar(value), _label(key)
-        if column_key(key) in TEXTS:
+        if tables.column_key(key) in TEXTS:
             lines.append(text)
         elif len(text) > MAX_LINE_CHARACTERS or "\n" in text:
             long_values.append(Section((*path, label), text))
@@ -262,7 +252,7 @@ def _list_sections(items: Sequence[Any], path: tuple[str, ...], label: str) -> I
     """Yield items with headings under these, and records without as rows under the list's own name."""
     records = [_record(item) for item in items if isinstance(item, dict) and not _heading(item)[1]]
     if label and (flat := [record for record in records if record]) and len(flat) == len(items):
-        yield from row_sections(*_columns(flat), (*path, label))
+        yield from tables.row_sections(*_columns(flat), (*path, label))
         return
     for number, item in enumerate(items, start=1):
         numbered = f"{label} {number}".strip()
@@ -277,10 +267,10 @@ def _list_sections(items: Sequence[Any], path: tuple[str, ...], label: str) -> I
 
 def _heading(content: Mapping[str, Any]) -> tuple[str, str]:
     """Return the key that names the object, and the name; both empty if there is none."""
-    keys = {column_key(key): key for key in reversed(list(content))}
+    keys = {tables.column_key(key): key for key in reversed(list(content))}
     for heading in HEADINGS:
         value = content.get(keys.get(heading, ""))
-        if isinstance(value, str) and 0 < len(name := one_line(clean(value))) <= MAX_LINE_CHARACTERS:
+        if isinstance(value, str) and 0 < len(name := tables.one_line(clean(value))) <= MAX_LINE_CHARACTERS:
             return keys[heading], name
     return "", ""
 
@@ -302,5 +292,5 @@ def _scalar(value: Any) -> str:
 
 def _label(key: str) -> str:
     """Return ``birth_rate`` as a person would write it: ``Birth rate``."""
-    words = one_line(clean(key).replace("_", " "))
+    words = tables.one_line(clean(key).replace("_", " "))
     return words[:1].upper() + words[1:]

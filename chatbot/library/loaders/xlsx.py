@@ -11,18 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...domain import LoadError, Section
+from . import sections as tables
 from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, OfficeLoader, left_out
-from .sections import (
-    MAX_COLUMNS,
-    column_names,
-    is_number,
-    is_single,
-    label,
-    looks_like_header,
-    one_line,
-    row_sections,
-    table_text,
-)
 
 MAX_CELLS = 5_000_000
 """Including empty ones: for a cell far out, openpyxl fills its row and the rows above it."""
@@ -94,8 +84,8 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
     class Parser(WorkSheetParser):  # type: ignore[misc]
         def parse_cell(self, element: Any) -> dict[str, Any]:
             cell: dict[str, Any] = super().parse_cell(element)
-            is_number = element.get("t", "n") == "n"  # an empty text is a result
-            if is_number and cell["value"] in uncalculated and element.find(FORMULA_TAG) is not None:
+            number = element.get("t", "n") == "n"  # an empty text is a result
+            if number and cell["value"] in uncalculated and element.find(FORMULA_TAG) is not None:
                 formulas.append((cell["row"], cell["column"]))
                 cell["value"] = None
             return cell
@@ -128,8 +118,9 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
                 hidden_rows.add(number)
     for merged in parser.merged_cells.mergeCell if parser.merged_cells else ():
         fill_merged(rows, *merged.bounds)
-    columns = [entry for entry in parser.column_dimensions.values() if entry.get("hidden") in _SHOWN_NOWHERE]
-    hidden = {at for entry in columns for at in range(int(entry["min"]), min(int(entry["max"]), MAX_COLUMNS) + 1)}
+    columns = (entry for entry in parser.column_dimensions.values() if entry.get("hidden") in _SHOWN_NOWHERE)
+    spans = ((int(entry["min"]), min(int(entry["max"]), tables.MAX_COLUMNS)) for entry in columns)
+    hidden = {at for first, last in spans for at in range(first, last + 1)}
     shown = [row for row, column in formulas if row not in hidden_rows and column not in hidden]
     notes.formulas += len(shown)
     for row in shown:
@@ -160,7 +151,7 @@ def _shows_value(cell: Any) -> bool:
 def fill_merged(rows: dict[int, list[str]], left: int, top: int, right: int, bottom: int) -> None:
     """Repeat a merged cell in its range. A title over a whole row stays alone."""
     first = rows.get(top, [])
-    text = label(first[left - 1]) if len(first) >= left else ""
+    text = tables.label(first[left - 1]) if len(first) >= left else ""
     beside = any(first[: left - 1]) or any(first[right:])
     if not text or (top == bottom and not beside):
         return
@@ -180,13 +171,13 @@ def sheet_sections(name: str, rows: Iterable[list[str]], notes: SheetNotes) -> I
             continue
         table = list(block)
         start = min(map(_start, table))
-        while table and is_single(table[0][start:]):
+        while table and tables.is_single(table[0][start:]):
             captions.append(table.pop(0)[start])
         if not table:
             continue
         # Below another table, a header is a row in which a name stands above a number.
         below = zip(table[0], table[1] if len(table) > 1 else (), strict=False)
-        named = not header or any(is_number(value) and not is_number(name) for name, value in below)
+        named = not header or any(tables.is_number(value) and not tables.is_number(name) for name, value in below)
         if names := _heading_rows(table, start) if named else []:
             header = names
         elif start < _start(header) or max(map(len, table)) > len(header):
@@ -222,12 +213,12 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
             repeated = row[0] in {above[start] for above in table[:heads]}
             units = heads > 0 and (repeated or not row[0]) and all(map(_UNIT.fullmatch, filter(None, row[1:])))
             complete = heads > 0 and all(names[1:]) and len(set(names)) == len(names) and not (units or repeated)
-            figures = not units and any(is_number(cell) and not _YEAR.fullmatch(cell) for cell in row)
-            if complete or figures or is_single(row):
+            figures = not units and any(tables.is_number(cell) and not _YEAR.fullmatch(cell) for cell in row)
+            if complete or figures or tables.is_single(row):
                 break
             heads += 1
         if heads < 2 or not all(_joined_names(table[:heads], width)[start + 1 :]):
-            heads = int(len(table) > 1 and looks_like_header(table[0][start:]))
+            heads = int(len(table) > 1 and tables.looks_like_header(table[0][start:]))
     names = _joined_names(table[:heads], width)
     del table[: heads + bool(tagged)]
     while names and not names[-1]:
@@ -250,17 +241,17 @@ def _joined_names(rows: Rows, width: int) -> list[str]:
 
 
 def _table_sections(name: str, captions: list[str], header: list[str], table: Rows) -> Iterator[Section]:
-    path = (name, captions.pop(0)) if captions and label(captions[0]) else (name,)
+    path = (name, captions.pop(0)) if captions and tables.label(captions[0]) else (name,)
     yield Section(path, "\n".join(captions))
     if not header:
-        yield Section(path, table_text(table, header=False))
+        yield Section(path, tables.table_text(table, header=False))
         return
     start = min(map(_start, (header, *table)))
     table = [row[start:] for row in table]
     notes: list[str] = []
-    while table and is_single(table[-1]) and len(header) - start > 1:
+    while table and tables.is_single(table[-1]) and len(header) - start > 1:
         notes.insert(0, table.pop()[0])
-    yield from row_sections(column_names(header[start:], max(map(len, table), default=0)), table, path)
+    yield from tables.row_sections(tables.column_names(header[start:], max(map(len, table), default=0)), table, path)
     yield Section(path, "\n".join(notes))
 
 
@@ -299,7 +290,7 @@ def number_text(value: float, number_format: str) -> str:
             shown += _digits(abs(value) * scale, pattern)
         else:
             shown += part["quoted"] or part["escaped"] or part["currency"] or part["other"] or ""
-    return one_line(f"-{shown}" if value < 0 and len(sections) < 2 else shown)
+    return tables.one_line(f"-{shown}" if value < 0 and len(sections) < 2 else shown)
 
 
 def _digits(value: float, pattern: str) -> str:
@@ -329,4 +320,4 @@ def cell_text(cell: Any) -> str:
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
-    return value.isoformat() if isinstance(value, date | time) else one_line(str(value))
+    return value.isoformat() if isinstance(value, date | time) else tables.one_line(str(value))
