@@ -4,8 +4,6 @@ Every hit keeps its rank as number, so that a citation leads to the chunk that t
 the sources before the first word. Hits of one report with adjoining windows are one run of text in reading order: no
 text is repeated, and the text between two hits belongs to the first."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Collection as AnyOf
@@ -42,7 +40,7 @@ class _Shown:
 
 
 def build_context(
-    hits: Sequence[SearchHit], store: Store | Neighbours, *, budget_tokens: int, margin: int = CONTEXT_MARGIN
+    hits: Sequence[SearchHit], store: "Store | Neighbours", *, budget_tokens: int, margin: int = CONTEXT_MARGIN
 ) -> Context:
     """Return passages numbered by rank, best first, until ``budget_tokens`` (estimated, with source lines) are used.
     The first passage is always included. The rest of the budget adds ``margin`` characters around each passage, best

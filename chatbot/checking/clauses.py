@@ -1,8 +1,6 @@
 """Split an answer into clauses, each with the passages it cites: the text before a [n], a table cell, a sentence. Also
 finds the places of findings."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

@@ -2,8 +2,6 @@
 
 `claims.toml` has the words of the citation check: patterns, lists of words, units."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Words, sentences, invisible characters and Markdown escapes, for the search, the answers and the citation check."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata
@@ -190,12 +188,12 @@ def count_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}"
 
 
-def quotation_markdown(quotation: Quotation) -> str:
+def quotation_markdown(quotation: "Quotation") -> str:
     """Return a quotation with its citation as Markdown."""
     return f"“{escape_markdown(quotation.text)}” [{quotation.number}]"
 
 
-def quotation_item(quotation: Quotation, say: Say) -> str:
+def quotation_item(quotation: "Quotation", say: "Say") -> str:
     """Return a quotation and its source as an item of a Markdown list; ``say`` marks a general one."""
     source = say("General: {source}", source=quotation.where) if quotation.general else quotation.where
     return f"- **{escape_markdown(source)}:** {quotation_markdown(quotation)}"

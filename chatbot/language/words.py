@@ -1,8 +1,6 @@
 """Translate the program's fixed texts. The English text is the key in `static/words/<code>.json`. The page's scripts
 read the same files."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

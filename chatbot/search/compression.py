@@ -1,8 +1,6 @@
 """In-memory compression: a document attached to one question is split, embedded, filtered and forgotten. As in seed
 000, GPT Researcher's ContextCompressor (R-A1, R-A2)."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter

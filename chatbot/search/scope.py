@@ -1,8 +1,6 @@
 """From a client's filters to a Scope: typed, allowlisted, checked against the data (R-D4); and scopes in words. An
 unknown field, type or value is an error that lists the valid ones, never a wider search."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +47,7 @@ class ScopeResolver:
         self._collections = tuple(name for name in self._every if limit.holds(name))
         self._limit = limit
 
-    def inside(self, limit: Scope) -> ScopeResolver:
+    def inside(self, limit: Scope) -> "ScopeResolver":
         """Return the resolver of a caller who may see only what is inside of ``limit``."""
         return ScopeResolver(self._catalog, self._fields, self._every, limit) if limit else self
 

@@ -6,8 +6,6 @@
 Documents are searchable after ``engine.lag``; as the real one, it gives ids, and the server drops those whose rows
 are gone meanwhile. An unknown index gives no rows and no error, an unfinished one refuses, filters are type-strict."""
 
-from __future__ import annotations
-
 import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -49,7 +47,7 @@ class SearchClient(MockClient):  # type: ignore[misc]
         self.lock = threading.RLock()
         self._searchable: dict[str, SearchDatabase] = {}
 
-    def get_database(self, name: str | None = None, **options: Any) -> SearchDatabase:
+    def get_database(self, name: str | None = None, **options: Any) -> "SearchDatabase":
         assert name is not None
         with self.lock:
             if name not in self._searchable:
@@ -61,7 +59,7 @@ class SearchDatabase(MockDatabase):  # type: ignore[misc]
     def watch(self, *arguments: Any, **options: Any) -> Any:
         raise failure("The $changeStream stage is only supported on replica sets", 40573, "Location40573")
 
-    def get_collection(self, name: str, **options: Any) -> SearchCollection:
+    def get_collection(self, name: str, **options: Any) -> "SearchCollection":
         with self._client.lock:
             if name not in self._collection_accesses:
                 self._collection_accesses[name] = SearchCollection(self, name, _db_store=self._store)
@@ -77,7 +75,7 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         engine: Engine = self.database.client.engine
         return engine
 
-    def with_options(self, *arguments: Any, **options: Any) -> SearchCollection:
+    def with_options(self, *arguments: Any, **options: Any) -> "SearchCollection":
         return self
 
     def aggregate(self, pipeline: Sequence[Mapping[str, Any]], session: Any = None, **options: Any) -> Any:

@@ -4,8 +4,6 @@
 on the same port and files. Neither is MongoDB: they are evidence for the driver's path, not for the server's behaviour.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket
@@ -39,7 +37,7 @@ class NxThread:
     def uri(self) -> str:
         return f"mongodb://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> NxThread:
+    def __enter__(self) -> "NxThread":
         self._thread.start()
         self._server = self._run(asyncio.start_server(self._serve, "127.0.0.1", 0))
         self.port = self._server.sockets[0].getsockname()[1]
@@ -99,7 +97,7 @@ class NxProcess:
             self._process.wait()
             self._process = None
 
-    def __enter__(self) -> NxProcess:
+    def __enter__(self) -> "NxProcess":
         return self
 
     def __exit__(self, *error: object) -> None:

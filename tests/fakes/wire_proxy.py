@@ -10,8 +10,6 @@
 It presents the server as the primary of a replica set, so that PyMongo retries writes as it does on Atlas, and it
 accepts any password. Without a server behind it, it answers hello, and everything else with an empty result."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading
@@ -93,7 +91,7 @@ class WireProxy:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)  # its own thread closes it
 
-    def __enter__(self) -> WireProxy:
+    def __enter__(self) -> "WireProxy":
         self.up()
         return self
 
@@ -125,7 +123,7 @@ class WireProxy:
             server.close()
             client.close()
 
-    def _handle(self, client: socket.socket, server: Upstream, message: Message) -> bool:
+    def _handle(self, client: socket.socket, server: "Upstream", message: Message) -> bool:
         """Whether the connection goes on."""
         action = self._action(message)
         if isinstance(action, Hang):
@@ -153,7 +151,7 @@ class WireProxy:
             other = None if message.name in HANDSHAKE else self._always.get(EVERYTHING)
             return self._always.get(message.name, other)
 
-    def _answer(self, server: Upstream, message: Message) -> Mapping[str, Any]:
+    def _answer(self, server: "Upstream", message: Message) -> Mapping[str, Any]:
         if message.name == "hello":
             address = f"127.0.0.1:{self.port}"
             replica_set = {"setName": "rs0", "setVersion": 1, "hosts": [address], "me": address, "primary": address}

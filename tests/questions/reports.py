@@ -1,7 +1,5 @@
 """Small catalogs for what reads the registered reports only, and scopes over them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatbot.domain import DocumentRecord, Holdings, Range, Scope, Value, Values

@@ -1,7 +1,5 @@
 """Whole conversations over the sample reports: what the last answer has to cite, after two to four turns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The words of the rules as data: each can be read, and none is left over."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Follow-ups by rule: which slots of a message are open, and what of the conversation fills them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """What kind of request a question is: small talk, a question about a whole document, or about something."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

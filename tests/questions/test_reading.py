@@ -1,7 +1,5 @@
 """What questions in many wordings are about: their countries, years and reports, and which of them are refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The years that a text names: of figures, of editions, and editions named by their order."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatbot.domain import Range, Values

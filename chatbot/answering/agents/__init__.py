@@ -1,7 +1,5 @@
 """Ways to answer a question; the request's ``mode`` names one."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from ...config.registry import Registry
@@ -9,7 +7,7 @@ from ...config.registry import Registry
 if TYPE_CHECKING:
     from .run import BaseAgent
 
-AGENTS: Registry[BaseAgent] = Registry(
+AGENTS: "Registry[BaseAgent]" = Registry(
     "mode",
     {
         "auto": "chatbot.answering.agents.auto",

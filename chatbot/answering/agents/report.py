@@ -1,7 +1,5 @@
 """A report: an outline, sections written one by one from their own searches, sources at the end (R-A6)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from collections.abc import Collection as AnyOf

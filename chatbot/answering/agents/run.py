@@ -1,7 +1,5 @@
 """One question while an agent works on it, and the searches and calls that it may make (R-C7, R-C10)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -87,7 +85,7 @@ class BaseAgent:
 
     needs_language_model = False
 
-    def answer(self, run: AgentRun) -> Iterator[Event]:
+    def answer(self, run: "AgentRun") -> Iterator[Event]:
         """Yield what happens and an `AnswerEvent` at the end; or set another mode, which then answers. Raises
         ChatbotError."""
         raise NotImplementedError

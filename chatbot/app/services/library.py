@@ -1,7 +1,5 @@
 """Adding, changing and deleting reports; and the library as one caller sees it."""
 
-from __future__ import annotations
-
 import difflib
 import logging
 import re
@@ -48,7 +46,7 @@ NEAR_HEADINGS = 5
 class Ingesting:
     """Adds, changes and deletes reports."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: "Services") -> None:
         self.settings = services.settings
         self._services = services
         self._storage = services.storage
@@ -234,7 +232,7 @@ class Ingesting:
 class Library:
     """Looks up reports and passages for ``who``, and says what they may change."""
 
-    services: Services
+    services: "Services"
     who: Caller
 
     @property

@@ -3,8 +3,6 @@
 `reembed` may change the model of the database while other processes serve. A `Runtime` never changes: `Services`
 replaces it whole, and what began with the old one finishes with it."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from dataclasses import replace
@@ -53,7 +51,7 @@ class Runtime:
     served. At a start a contradiction is an error instead."""
 
     def __init__(
-        self, storage: Storage, answering: Answering, stored: StoredEmbedder | None, *, adopt: bool = False
+        self, storage: Storage, answering: "Answering", stored: StoredEmbedder | None, *, adopt: bool = False
     ) -> None:
         self.stored = stored
         self._slot = stored.slot if stored else ""

@@ -2,8 +2,6 @@
 
 Answers of the page may outlive their connection: their events are stored, and any process can send them again."""
 
-from __future__ import annotations
-
 import contextvars
 import json
 import logging
@@ -73,7 +71,7 @@ class Connection:
     set_aside: Callable[[bool], object] = lambda aside: None
     """To be called with True, in any thread, before the question waits for a reader, and with False afterwards:
     meanwhile it does not count as one of QUESTIONS."""
-    streams: list[EventStream] | None = None
+    streams: "list[EventStream] | None" = None
     """A server that sends streams itself takes them from here; the response is empty then."""
 
 
@@ -120,7 +118,7 @@ class EventStream:
         self._held: list[str | None] = []
         self._say: Callable[[str | None], object] = self._held.append
 
-    def open(self) -> EventStream:
+    def open(self) -> "EventStream":
         """Start the work, and wait until an early failure is ruled out. Raises ChatbotError, ClientGoneError."""
         # In a copy of this context, so that the time limits of the request apply in the thread too.
         THREADS.submit(contextvars.copy_context().run, self._work)
@@ -216,7 +214,7 @@ class ResumableStream(EventStream):
     _is_held_back = False
     """Its first event says at once where the answer will be found."""
 
-    def __init__(self, begun: Begun, streams: ActiveStreams, events: Events, client: Connection) -> None:
+    def __init__(self, begun: Begun, streams: "ActiveStreams", events: Events, client: Connection) -> None:
         super().__init__(events, client)
         self.begun = begun
         self.cancel = Cancellation()

@@ -1,7 +1,5 @@
 """The application on a real socket, served as `serve` does it, and a client that reads events as they come."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket
@@ -76,7 +74,7 @@ class Connection:
         self._http.request(method, path, text, {"Content-Type": "application/json", **headers})
         self._socket: socket.socket | None = self._http.sock
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> "Connection":
         self.response = self._http.getresponse()
         return self
 
