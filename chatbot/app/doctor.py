@@ -1,11 +1,9 @@
 """The doctor: finds what is wrong with an installation before the first question does, and says how to mend it."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.resources import files
 from typing import Any, Literal
 
 from ..config.settings import is_loopback, misspelt_settings
@@ -13,7 +11,7 @@ from ..database.core import Collection
 from ..database.repositories.documents import SEVERAL
 from ..database.rows import TEXT_FIELD, WITHOUT_EMBEDDING, embedding_field, text_value, usable_vector
 from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
-from ..domain.errors import ChatbotError, DependencyError, SearchEngineError
+from ..domain.errors import ChatbotError, DependencyError, SearchEngineError, read_table
 from ..domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
 from ..domain.request import RequestContext
 from ..language import count_of, estimate_tokens
@@ -53,7 +51,7 @@ class Finding:
     remedy: str = ""
 
 
-_FINDINGS = tomllib.loads(files(__package__).joinpath("doctor.toml").read_text("utf-8"))
+_FINDINGS = read_table(__package__, "doctor")
 _ok = partial(Finding, "ok", "")
 
 

@@ -8,12 +8,10 @@ import json
 import logging
 import os
 import re
-import tomllib
 import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cached_property
-from importlib.resources import files
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,7 +20,7 @@ from urllib.parse import urlsplit
 from dotenv import find_dotenv, load_dotenv
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
-from ..domain import SettingsError
+from ..domain import SettingsError, read_table
 from . import settings_types as types
 from .log import LogFormat
 from .settings_types import PRESETS
@@ -420,7 +418,7 @@ class Settings(BaseModel):
             raise SettingsError(_describe(error)) from None
 
 
-REMOVED: Mapping[str, str] = tomllib.loads(files(__package__).joinpath("removed.toml").read_text("utf-8"))
+REMOVED: Mapping[str, str] = read_table(__package__, "removed")
 """Remedies by the name of a setting that earlier releases read."""
 SEED_NAMES = {
     "OPENAI_EMBEDDING_MODEL": ("embedding_model", "openai"),

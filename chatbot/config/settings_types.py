@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from importlib.resources import files
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -14,11 +13,11 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from ..domain import InvalidRequestError, ModelPrice, SettingsError, read_prices
+from ..domain import InvalidRequestError, ModelPrice, SettingsError, read_prices, read_table
 
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 """A preset named in a request does not change these: the reports are split already."""
-_TABLE = tomllib.loads(files(__package__).joinpath("presets.toml").read_text("utf-8"))
+_TABLE = read_table(__package__, "presets")
 PRESETS: dict[str, dict[str, Any]] = {name: {**_TABLE["every"], **preset} for name, preset in _TABLE["presets"].items()}
 """The fields of `Settings` that each preset sets."""
 INDEX_OPTIONS = {"hnswOptions", "indexingMethod", "numPartitions"}

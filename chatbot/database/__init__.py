@@ -2,13 +2,11 @@
 `copy` gets as a URI. The only package that imports either driver."""
 
 import re
-import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from ..config.settings import Settings
-from ..domain import InvalidRequestError
+from ..domain import InvalidRequestError, read_table
 from .core import Database
 
 EMBEDDED_FILE = "report-chat.sqlite"
@@ -33,7 +31,7 @@ def _open_file(path: Path) -> Database:
 
 def ensure_indexes(database: Database) -> None:
     """Create the indexes that look-ups in the repositories need; existing ones stay."""
-    table = tomllib.loads(files(__package__).joinpath("indexes.toml").read_text("utf-8"))
+    table = read_table(__package__, "indexes")
     for collection, indexes in table.items():
         for names in indexes:
             fields = [(name.removeprefix("-"), -1 if name.startswith("-") else 1) for name in names]

@@ -1,19 +1,17 @@
 """Collections of other programs, read as they are: their rows come out with our names, and nothing is ever written."""
 
 import hashlib
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.resources import files
 from typing import Any, NoReturn
 
 from ..config.settings import Settings
-from ..domain import NO_VALUE, SECTION_SEPARATOR, ReadOnlyError
+from ..domain import NO_VALUE, SECTION_SEPARATOR, ReadOnlyError, read_table
 from . import rows as forms
 from .core import Collection, Database, Json
 
-_TABLE = tomllib.loads(files(__package__).joinpath("layouts.toml").read_text("utf-8"))
+_TABLE = read_table(__package__, "layouts")
 IDENTITIES, ALIASES, OUR_NAMES = _TABLE["identities"], _TABLE["aliases"], _TABLE["names"]
 HEADERS = tuple(f"Header {level}" for level in range(1, 7))
 """Of langchain-text-splitters' `MarkdownHeaderTextSplitter`, as its documentation names them."""

@@ -174,10 +174,15 @@ class DependencyError(ChatbotError, code="dependency_unavailable", status=503):
 E = TypeVar("E", bound=DependencyError)
 
 
+def read_table(package: str, name: str) -> dict[str, Any]:
+    """Return the table that a package keeps as TOML."""
+    return tomllib.loads(files(package).joinpath(f"{name}.toml").read_text("utf-8"))
+
+
 def read_failures(package: str, kind: type[E]) -> Callable[..., E]:
     """Return a function that makes the errors in a package's `failures.toml` by name; values fill their texts. The
     ``reason`` of an error is its name up to a colon, unless the file gives another one."""
-    table = tomllib.loads(files(package).joinpath("failures.toml").read_text("utf-8"))
+    table = read_table(package, "failures")
 
     def failure(name: str, /, **values: object) -> E:
         options = {"reason": name.partition(":")[0], **table[name]}

@@ -1,16 +1,14 @@
 """Words, sentences, invisible characters and Markdown escapes, for the search, the answers and the citation check."""
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import Stemmer
 
-from ..domain.errors import SettingsError
+from ..domain.errors import SettingsError, read_table
 
 if TYPE_CHECKING:
     from ..domain import Quotation
@@ -51,8 +49,7 @@ MAX_ABBREVIATION_CHARACTERS = 12
 """Searching the whole sentence for one would take minutes on a page of initials."""
 
 STOP_WORDS: dict[str, frozenset[str]] = {
-    language: frozenset(words.split())
-    for language, words in tomllib.loads(files(__package__).joinpath("stop_words.toml").read_text("utf-8")).items()
+    language: frozenset(words.split()) for language, words in read_table(__package__, "stop_words").items()
 }
 _SIGNS = {
     language: words if language == "english" else words - STOP_WORDS["english"]

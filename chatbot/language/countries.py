@@ -1,16 +1,16 @@
 """Map country names, ISO codes and common aliases to one code per country."""
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import lru_cache
-from importlib.resources import files
 
 import pycountry
 
-_NAMES = tomllib.loads(files(__package__).joinpath("countries.toml").read_text("utf-8"))
+from ..domain.errors import read_table
+
+_NAMES = read_table(__package__, "countries")
 ALIASES, FOREIGN_ALIASES = (
     {name: code for code, names in _NAMES[table].items() for name in names} for table in ("aliases", "foreign")
 )

@@ -2,18 +2,17 @@
 1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, 2019-21; 7 August 2022, 2022-08-07, 7/8/22."""
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 
+from ..domain.errors import read_table
 from . import LETTERS_PATTERN, lowered
 
-_WORDS_OF = tomllib.loads(files(__package__).joinpath("numbers.toml").read_text("utf-8"))
+_WORDS_OF = read_table(__package__, "numbers")
 SCALES = {word: Decimal(10) ** int(power) for power, words in _WORDS_OF["scales"].items() for word in words.split()}
 SCALES["mil millones"] = Decimal(10) ** 9
 SCALE_SIGNS = {sign: Decimal(10) ** int(power) for power, signs in _WORDS_OF["signs"].items() for sign in signs}

@@ -3,23 +3,21 @@ around it, running heads and feet, the file's properties, its name, the text of 
 clearly is taken. The rest is proposed to a person."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 
 import pycountry
 
-from ..domain import Embedder, Loaded, Proposal, Value
+from ..domain import Embedder, Loaded, Proposal, Value, read_table
 from ..language import LETTERS_PATTERN, language_of
 from ..language.countries import ISO_CODE_LENGTH, country_code, normalise, usual_name
 from ..questions.names import find_countries
 
-_TABLE = tomllib.loads(files(__package__).joinpath("description.toml").read_text("utf-8"))
+_TABLE = read_table(__package__, "description")
 TYPES: dict[str, str] = {phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases}
 KINDS, BODIES, PARTS, LABELS, GOVERNMENTS = map(frozenset, _TABLE["words"].values())
 NATIONAL = KINDS | GOVERNMENTS

@@ -1,15 +1,13 @@
 """The embedding providers (`providers.toml`): models, dimensions, limits and addresses. The endpoint is asked for the
 dimensions of a model that is not listed, which is assumed to read `UNKNOWN_TOKENS`."""
 
-import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Literal
 
 from ...config.settings import Settings
-from ...domain import SettingsError
+from ...domain import SettingsError, read_table
 
 Kind = Literal["query", "document"]
 UNKNOWN_TOKENS = 512
@@ -56,7 +54,7 @@ class Provider:
         return parameters
 
 
-_TABLE = tomllib.loads(files(__package__).joinpath("providers.toml").read_text("utf-8"))
+_TABLE = read_table(__package__, "providers")
 OPEN_MODELS = {part: Model(**row) for part, row in _TABLE["open_models"].items()}
 PROVIDERS = {
     name: Provider(**{**row, "models": {model: Model(**of_model) for model, of_model in row.get("models", {}).items()}})
