@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..domain import DatabaseError, Vector
-from .rows import encode_payload
+from .rows import Filter, Projection, Sort, encode_payload
 
 if TYPE_CHECKING:
     from pymongo.change_stream import ChangeStream
@@ -102,13 +102,11 @@ class Database(ABC):
         """Return the driver's collection object for queries of the search engine."""
         return raw
 
-    @abstractmethod
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
-        """Upsert whole documents by ``_id``, in one round trip."""
+        raw.replace_many(documents)
 
-    @abstractmethod
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
-        """Apply one update to each document by ``_id``, in one round trip."""
+        raw.update_each(updates)
 
     @abstractmethod
     def collection_names(self) -> list[str]:
@@ -155,12 +153,7 @@ class Collection:
             yield self._database.raw(self.name)
 
     def find(
-        self,
-        filter: Mapping[str, Any] | None = None,
-        projection: Mapping[str, int] | None = None,
-        *,
-        sort: Sequence[tuple[str, int]] | None = None,
-        limit: int = 0,
+        self, filter: Filter | None = None, projection: Projection | None = None, *, sort: Sort = (), limit: int = 0
     ) -> Iterator[Json]:
         """Yield documents, which are read a few at a time."""
         with self._database.translate_errors():
@@ -173,7 +166,7 @@ class Collection:
                 yield from read
                 read = list(islice(documents, READ_AT_ONCE))
 
-    def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
+    def find_one(self, filter: Filter, projection: Projection | None = None) -> Json | None:
         with self._driver() as raw:
             document: Json | None = raw.find_one(dict(filter), dict(projection) if projection else None)
         return document
@@ -184,7 +177,7 @@ class Collection:
             raw.insert_one(document)
 
     def replace_many(self, documents: Sequence[Json]) -> None:
-        """Upsert whole documents by ``_id``."""
+        """Upsert whole documents by ``_id``, in one round trip."""
         if documents:
             with self._driver() as raw:
                 self._database.replace_many(raw, documents)
@@ -195,13 +188,13 @@ class Collection:
             with self._driver() as raw:
                 self._database.update_each(raw, updates)
 
-    def update_one(self, filter: Mapping[str, Any], update: Json, *, upsert: bool = False) -> int:
+    def update_one(self, filter: Filter, update: Json, *, upsert: bool = False) -> int:
         """Update the first match; return how many documents matched or were inserted."""
         with self._driver() as raw:
             result = raw.update_one(dict(filter), update, upsert=upsert)
         return int(result.matched_count) + (1 if result.upserted_id is not None else 0)
 
-    def find_one_and_update(self, filter: Mapping[str, Any], update: Json, *, upsert: bool = False) -> Json | None:
+    def find_one_and_update(self, filter: Filter, update: Json, *, upsert: bool = False) -> Json | None:
         """Update the first match atomically and return the new document."""
         with self._driver() as raw:
             document: Json | None = raw.find_one_and_update(dict(filter), update, upsert=upsert, return_document=True)
@@ -214,12 +207,12 @@ class Collection:
         assert row is not None
         return row
 
-    def delete_many(self, filter: Mapping[str, Any]) -> int:
+    def delete_many(self, filter: Filter) -> int:
         """Delete all matches and return how many."""
         with self._driver() as raw:
             return int(raw.delete_many(dict(filter)).deleted_count)
 
-    def count(self, filter: Mapping[str, Any]) -> int:
+    def count(self, filter: Filter) -> int:
         """Count the matches exactly, by looking at each of them."""
         with self._driver() as raw:
             return int(raw.count_documents(dict(filter)))
@@ -229,12 +222,12 @@ class Collection:
         with self._driver() as raw:
             return int(raw.estimated_document_count())
 
-    def distinct(self, field: str, filter: Mapping[str, Any] | None = None) -> list[Any]:
+    def distinct(self, field: str, filter: Filter | None = None) -> list[Any]:
         """Return the different values of a field among the matches, unordered."""
         with self._driver() as raw:
             return list(raw.distinct(field, dict(filter or {})))
 
-    def create_index(self, fields: str | Sequence[tuple[str, int]]) -> None:
+    def create_index(self, fields: str | Sort) -> None:
         """Create an ordinary index, unless it exists."""
         with self._driver(INDEX_BUILD_MS) as raw:
             raw.create_index(fields if isinstance(fields, str) else list(fields))
@@ -288,10 +281,7 @@ def id_batches(collection: Collection, *, after: Place | None = None, size: int 
 
 
 def rows_of(
-    collection: Collection,
-    ids: Sequence[Any],
-    filter: Mapping[str, Any] | None = None,
-    projection: Mapping[str, int] | None = None,
+    collection: Collection, ids: Sequence[Any], filter: Filter | None = None, projection: Projection | None = None
 ) -> list[Json]:
     """Return the rows with these ids that exist and match, in the order of ``ids``."""
     rows = {row["_id"]: row for row in collection.find({"_id": {"$in": list(ids)}, **(filter or {})}, projection)}

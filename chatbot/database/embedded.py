@@ -7,13 +7,12 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from ..domain import DatabaseError, DiskFullError
-from .core import Database, Json
+from .core import Database
 from .sqlite_collection import OpenConnection, SqliteCollection, Writer
 
 log = logging.getLogger(__name__)
@@ -165,12 +164,6 @@ class EmbeddedDatabase(Database):
         """Write the write-ahead log to the file and truncate it, unless somebody is reading it."""
         with self.translate_errors(), self._get_writer().turn() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    def replace_many(self, raw: SqliteCollection, documents: Sequence[Json]) -> None:
-        raw.replace_many(documents)
-
-    def update_each(self, raw: SqliteCollection, updates: Sequence[tuple[Any, Json]]) -> None:
-        raw.update_each(updates)
 
     def collection_names(self) -> list[str]:
         names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name"

@@ -164,7 +164,7 @@ class MappedCollection(Collection):
         return self._sample
 
     def find(
-        self, filter: Mapping[str, Any] | None = None, projection: Mapping[str, int] | None = None, **options: Any
+        self, filter: forms.Filter | None = None, projection: forms.Projection | None = None, **options: Any
     ) -> Iterator[Json]:
         rows = super().find(self.condition(filter or {}), self._projection(projection), **options)
         return (self.layout.read(row, self._fields) for row in rows)

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -24,6 +24,9 @@ from ..domain import NAMELESS, DatabaseError, Several, Value, Vector
 
 T = TypeVar("T")
 Json = dict[str, Any]
+Filter = Mapping[str, Any]
+Projection = Mapping[str, int]
+Sort = Sequence[tuple[str, int]]
 UUID_TEXT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 EMBEDDING_FIELD = "data_embedding"
 SLOTS = ("", "_b")

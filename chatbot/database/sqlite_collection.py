@@ -4,13 +4,13 @@ in Python and writes it, in one transaction."""
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from ..domain import DatabaseError
 from . import sqlite_documents as sql
-from .rows import Json
+from .rows import Filter, Json, Projection, Sort
 
 NAMES = ", ".join(f'"{name}"' for name in sql.COLUMNS)
 PLACES = ", ".join("?" * len(sql.COLUMNS))
@@ -84,12 +84,7 @@ class SqliteCollection:
         self._insert = f"INSERT INTO {self._table} ({NAMES}) VALUES ({PLACES})"
 
     def find(
-        self,
-        filter: Mapping[str, Any],
-        projection: Mapping[str, int] | None = None,
-        *,
-        sort: Sequence[tuple[str, int]] = (),
-        limit: int = 0,
+        self, filter: Filter, projection: Projection | None = None, *, sort: Sort = (), limit: int = 0
     ) -> Iterator[Json]:
         """Yield documents as they were when this was called."""
         columns, read = sql.projected(projection)
@@ -107,17 +102,17 @@ class SqliteCollection:
                 raise
             return iter(())
 
-    def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
+    def find_one(self, filter: Filter, projection: Projection | None = None) -> Json | None:
         return next(self.find(filter, projection, limit=1), None)
 
-    def count_documents(self, filter: Mapping[str, Any]) -> int:
+    def count_documents(self, filter: Filter) -> int:
         condition, values = sql.where(filter)
         return next((row[0] for row in self._read(f"SELECT count(*) FROM {self._table} WHERE {condition}", values)), 0)
 
     def estimated_document_count(self) -> int:
         return self.count_documents({})
 
-    def distinct(self, name: str, filter: Mapping[str, Any]) -> list[Any]:
+    def distinct(self, name: str, filter: Filter) -> list[Any]:
         """Return the values of a field among the matches, without None."""
         condition, values = sql.where(filter)
         text = f"SELECT DISTINCT {sql.field(name).value} FROM {self._table} WHERE {condition}"
@@ -131,16 +126,16 @@ class SqliteCollection:
         text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
         self._write(lambda db: db.executemany(text, rows).rowcount)
 
-    def update_one(self, filter: Mapping[str, Any], update: sql.Update, *, upsert: bool = False) -> WriteResult:
+    def update_one(self, filter: Filter, update: sql.Update, *, upsert: bool = False) -> WriteResult:
         return self._update(filter, update, upsert=upsert)[0]
 
     def find_one_and_update(
-        self, filter: Mapping[str, Any], update: sql.Update, *, upsert: bool, return_document: Literal[True]
+        self, filter: Filter, update: sql.Update, *, upsert: bool, return_document: Literal[True]
     ) -> Json | None:
         """Update the first match and return the new document. The previous document is not available."""
         return self._update(filter, update, upsert=upsert)[1]
 
-    def _update(self, filter: Mapping[str, Any], update: sql.Update, *, upsert: bool) -> Updated:
+    def _update(self, filter: Filter, update: sql.Update, *, upsert: bool) -> Updated:
         sql.check_update(update)
         if upsert and set(filter) != {"_id"}:
             raise DatabaseError("The embedded database upserts by the _id alone.")
@@ -175,18 +170,15 @@ class SqliteCollection:
 
         self._write(run)
 
-    def delete_many(self, filter: Mapping[str, Any]) -> WriteResult:
+    def delete_many(self, filter: Filter) -> WriteResult:
         condition, values = sql.where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"
         return WriteResult(deleted_count=self._write(lambda db: db.execute(text, values).rowcount))
 
-    def create_index(self, keys: str | Sequence[tuple[str, int]]) -> None:
+    def create_index(self, keys: str | Sort) -> None:
         fields = [keys] if isinstance(keys, str) else [name for name, _ in keys]
-        name, values = (
-            sql.quoted(f"{self._name} by {', '.join(fields)}"),
-            ", ".join(sql.field(name).value for name in fields),
-        )
-        text = f"CREATE INDEX IF NOT EXISTS {name} ON {self._table} ({values})"
+        name, values = f"{self._name} by {', '.join(fields)}", ", ".join(sql.field(name).value for name in fields)
+        text = f"CREATE INDEX IF NOT EXISTS {sql.quoted(name)} ON {self._table} ({values})"
         self._write(lambda db: db.execute(text).rowcount)
 
     def _write(self, run: Callable[[sqlite3.Connection], Result]) -> Result:
