@@ -244,16 +244,9 @@ class IngestionService:
     summary: Summary
 
     def ingest(
-        self,
-        source: Source,
-        *,
-        overrides: Mapping[str, Any] | None = None,
-        file_id: str = "",
-        owner: str = "",
-        limit: Scope = EVERYTHING,
-        upload_number: int | None = None,
-        control: JobControl | None = None,
-    ) -> Ingested:
+        self, source: Source, *, overrides: Mapping[str, Any] | None = None, file_id: str = "", owner: str = "",
+        limit: Scope = EVERYTHING, upload_number: int | None = None, control: JobControl | None = None,
+    ) -> Ingested:  # fmt: skip
         """Read a file and make it searchable; repeating it changes nothing.
 
         ``overrides`` (see `check_overrides`) hold until others are given. A new report belongs to ``owner``; a known

@@ -119,13 +119,9 @@ def prose() -> Shape[str]:
 
 
 def _shape(
-    name: str,
-    fields: Mapping[str, Any],
-    read: Callable[[str], T | None],
-    what: str,
-    examples: Sequence[object],
+    name: str, fields: Mapping[str, Any], read: Callable[[str], T | None], what: str, examples: Sequence[object],
     note: str = "",
-) -> Shape[T]:
+) -> Shape[T]:  # fmt: skip
     """``what`` and ``examples`` word the second call; ``note`` follows the first example."""
     first, *others = (json.dumps(example, ensure_ascii=False) for example in examples)
     expected = " or ".join([first + note, *others])
