@@ -42,12 +42,9 @@ class Rendered:
 
 
 def render(
-    request: Request,
-    measured: Sequence[IndicatorFigures],
-    subjects: Sequence[str],
-    years: Sequence[Condition],
+    request: Request, measured: Sequence[IndicatorFigures], subjects: Sequence[str], years: Sequence[Condition],
     say: Say,
-) -> Rendered | None:
+) -> Rendered | None:  # fmt: skip
     """Return the answer; None where the table has nothing for this kind of request.
 
     ``subjects``: those asked about, in the order of the question; none = all that the table has."""

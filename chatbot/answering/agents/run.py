@@ -200,14 +200,9 @@ class AgentRun:
         return Judge(bounds, resources.embedder, resources.language, resources.glossary)
 
     def step(
-        self,
-        name: str,
-        detail: str = "",
-        *,
-        items: Sequence[str] = (),
-        hits: Sequence[SearchHit] = (),
+        self, name: str, detail: str = "", *, items: Sequence[str] = (), hits: Sequence[SearchHit] = (),
         failed: bool = False,
-    ) -> StepEvent:
+    ) -> StepEvent:  # fmt: skip
         """Return a step to be yielded, and keep it in the path."""
         event = StepEvent(name, detail, tuple(items), tuple(hits), failed)
         self.path.append(event)
