@@ -35,8 +35,6 @@ _NOTE = re.compile(r"^\W*(?:note|definition|methodology)s?:.*|\bnote:[^(]*", re.
 _BULLET = re.compile(r"^(?:[-*•]|\d+\.) +")
 _LABEL = re.compile(r"([^:]{1,80}?) ?:\s+")
 _FOOTNOTE = re.compile(r"\s*\(\d+\)$")
-_YEAR_LABEL = re.compile(rf"\b{_YEAR}\b[^:;]{{0,40}}:|:\s*{_YEAR}\s*(?:[;,]|$)")
-"""A year in front of a figure, or in a column of its own."""
 _LED_BY_YEAR = re.compile(rf"(?P<year>{_YEAR})(?: (?P<rest>[^\d\s].*))?")
 _YEAR_COLUMN = re.compile(r"(?:(?:fiscal|calendar|reference) )?year|jahr|année|año|ano|anno", re.IGNORECASE)
 _ITEM_END = re.compile(r"[;,]\s+(?![^()]*\))")
@@ -99,20 +97,11 @@ def figure_years(text: str) -> tuple[int, ...]:
     """The years that ``text`` gives figures or facts for, newest first; not those of events."""
     if not _ANY_YEAR.search(unify_signs(text)):
         return ()
-    lines, every_year = list(_lines(text)), set[int]()
-    is_stated = False
-    for line in lines:
-        is_stated = is_stated or _YEAR_LABEL.search(line) is not None
+    every_year = set[int]().union(*(figure.years for figure in stated(text)))
+    for line in _lines(text):
         for match in _DATED.finditer(line):
             if match["estimate"] or not line[match.end() :].strip(" .;"):
                 every_year |= _years(match)
-            else:
-                is_stated = True
-    # What stands in brackets is enough for most passages: the whole reading takes ten times as long.
-    lines = [line for line in lines if not every_year.issuperset(map(int, _ANY_YEAR.findall(line)))]
-    if lines and is_stated:
-        every_year = every_year.union(*(figure.years for figure in stated(text)))
-    for line in lines:
         for sentence in sentences(line):
             nothing_new = every_year.issuperset(map(int, _ANY_YEAR.findall(sentence)))
             if nothing_new or not _DIGIT.search(_ANY_YEAR.sub("", sentence)):

@@ -13,6 +13,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ..language.figures import ONES
+
 _BAR = re.compile(r"\s+\|\s+")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
@@ -44,6 +46,11 @@ class RuleWords:
 
 _RULES = RuleWords(__package__, "english.toml")
 pattern, words = _RULES.pattern, _RULES.words
+
+
+def number_of(text: str) -> int:
+    """The number that a word or digits stand for; 0 for others."""
+    return ONES.get(text.lower()) or (int(text) if text.isdecimal() else 0)
 
 
 def country_table(name: str) -> list[str]:

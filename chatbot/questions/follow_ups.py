@@ -16,8 +16,7 @@ from ..domain.chat import Cited
 from ..domain.protocols import Catalog
 from ..domain.scope import Named, NamedCountry, NamedYears, Reading
 from ..language import Analyzer
-from ..language.figures import ONES
-from .english import pattern, words
+from .english import number_of, pattern, words
 from .kinds import asks_what_it_is_about, series_words, small_talk
 from .reading import (
     ARTICLE,
@@ -189,8 +188,7 @@ class FollowUps:
         named, counted = state.reading.every_year, _YEARS_FROM.search(message)
         if counted is None or not named:
             return message
-        number = (counted["count"] or "one").lower()
-        years = ONES.get(number) or (int(number) if number.isdecimal() else 1)
+        years = number_of(counted["count"] or "") or 1
         year = named[-1].gte + (years if counted["later"] else -years)
         words = edition_in_words([str(year)]) if named[-1].of_report else str(year)
         return f"{message[: counted.start()]}{words}{message[counted.end() :]}"

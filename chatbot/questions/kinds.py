@@ -14,7 +14,7 @@ from typing import Literal
 from ..domain.scope import Kind, Named, NamedDocument, Reading
 from ..language import LETTERS_PATTERN, WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
-from .english import pattern, words
+from .english import number_of, pattern, words
 from .reading import remove_names
 
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
@@ -134,8 +134,7 @@ def _bound(plain: str) -> Bound | None:
     for match in _BOUND.finditer(plain):
         rest = plain[match.end() :]
         if fraction := _FRACTION.match(rest):
-            count = (fraction["count"] or "one").lower()
-            number = Decimal(ONES.get(count, 1 if not count.isdigit() else int(count)))
+            number = Decimal(number_of(fraction["count"] or "") or 1)
             return Bound(bool(match["above"]), 100 * number / _FRACTIONS[fraction["part"].lower()], "%")
         near = [one for one in _numbers(rest) if not rest[: one.start].strip(" $€£")]
         if near:

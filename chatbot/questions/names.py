@@ -10,7 +10,7 @@ a vowel, or two letters that changed places."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice
@@ -23,8 +23,7 @@ from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedDocument, NamedYears
 from ..language import analyzer, is_foreign
 from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
-from ..language.figures import ONES
-from .english import country_table, pattern, words
+from .english import country_table, number_of, pattern, words
 
 MAX_NAME_WORDS = 8
 """Of the longest name: "Korea, Democratic People's Republic of" and the like."""
@@ -49,32 +48,37 @@ SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
 
 
 @lru_cache(maxsize=4096)
-def find_countries(
-    text: str, also: tuple[str, ...] = (), codes: frozenset[str] = frozenset(), *, misspelt: bool = True
-) -> tuple[NamedCountry, ...]:
+def find_countries(text: str, library: tuple[str, ...] = (), *, misspelt: bool = True) -> tuple[NamedCountry, ...]:
     """Return the countries named, in text order, the longest name at each place.
 
-    ``also``: names that are no countries of ISO 3166. ``codes``: ISO-3 codes of the library's countries. Others are
-    found by a misspelt name only where it is written as one and sounds right ("Tanzannia"). Any other word in capitals
-    is a code only beside a country or the word "country"."""
-    candidates = list(_find(text, _lookup(also, is_foreign(text)), misspelt=misspelt))
-    certain = [country for country, is_code in candidates if not is_code or codes.issuperset(country.keys)]
-    certain += [country for country, is_code in candidates if is_code and _COUNTRY_WORD.search(text[: country.start])]
-    starts = {country.start for country in certain}
-    for line in (candidates, candidates[::-1]):
-        before: NamedCountry | None = None
-        for country, _ in line:
-            if before is not None and before.start in starts:
-                first, second = sorted((before, country), key=lambda one: one.start)
-                if _JOINED.fullmatch(text, first.end, second.start):
-                    starts.add(country.start)
-            before = country
+    ``library``: the names of the library's countries, which need not be countries of ISO 3166. Others are found by a
+    misspelt name only where it is written as one and sounds right ("Tanzannia"). Any word in capitals that is the code
+    of another is one only in a list with a country or behind the word "country"."""
+    codes = frozenset(map(country_key, library))
+    candidates = dict(_find(text, _lookup(library, is_foreign(text)), misspelt=misspelt))
+
+    def is_certain(country: NamedCountry) -> bool:
+        in_library = codes.issuperset(country.keys)
+        return in_library or not candidates[country] or _COUNTRY_WORD.search(text[: country.start]) is not None
+
     return tuple(
         country
-        for country, _ in candidates
-        if country.start in starts
-        and (codes.issuperset(country.keys) or not (_is_doubtful(text, country) or _MONEY.match(text, country.end)))
+        for names in lists(text, list(candidates), _JOINED)
+        if any(map(is_certain, names))
+        for country in names
+        if codes.issuperset(country.keys) or not (_is_doubtful(text, country) or _MONEY.match(text, country.end))
     )
+
+
+def lists(text: str, names: Iterable[NamedCountry], joined: re.Pattern[str]) -> list[list[NamedCountry]]:
+    """Return names in groups: those of one follow each other with no more than ``joined`` in between."""
+    groups: list[list[NamedCountry]] = []
+    for name in names:
+        if groups and joined.fullmatch(text, groups[-1][-1].end, name.start):
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return groups
 
 
 def _is_doubtful(text: str, country: NamedCountry) -> bool:
@@ -103,10 +107,10 @@ class _Lookup:
 
 
 @lru_cache(maxsize=8)
-def _lookup(also: tuple[str, ...], foreign: bool) -> _Lookup:
+def _lookup(library: tuple[str, ...], foreign: bool) -> _Lookup:
     others = {name: (code,) for name, code in foreign_names().items() if foreign or name not in _FOREIGN_WORDS}
     named = {name: (code,) for name, code in country_names().items()}
-    library_names = {normalise(name): (country_key(name),) for name in also}
+    library_names = {normalise(name): (country_key(name),) for name in library if country_code(name) is None}
     keys = {**others, **dict.fromkeys(country_table("elsewhere"), ()), **named, **SEVERAL, **library_names}
     longest: dict[str, int] = {}
     for name in filter(None, [*keys, *demonyms()]):
@@ -306,8 +310,7 @@ def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
             border = next((years.gte for years in reversed(named) if years.start < match.end()), all_editions[-1])
             inside = [year for year in all_editions if year < border]
         every = MOST_YEARS if match["previous"] and match[0].endswith("s") else 1
-        number = (match["before"] or match["count"] or "").lower()
-        count = ONES.get(number) or (int(number) if number.isdecimal() else 0) or every
+        count = number_of(match["before"] or match["count"] or "") or every
         if chosen := inside[:count] if match["oldest"] else inside[-count:]:
             relative.append(NamedYears(chosen[0], chosen[-1], match.start(), match.end(), True))
     return relative

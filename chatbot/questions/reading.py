@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -19,9 +18,9 @@ from ..domain import Scope, Value, Values
 from ..domain.protocols import Catalog
 from ..domain.scope import Kind, Named, NamedCountry, NamedDocument, NamedYears, Reading
 from ..language import analyzer
-from ..language.countries import country_code, usual_name
+from ..language.countries import usual_name
 from .english import pattern, words
-from .names import EDITIONS, country_key, find_countries, find_title, find_years, relative_editions
+from .names import EDITIONS, country_key, find_countries, find_title, find_years, lists, relative_editions
 
 COUNTRY = "country_name"
 YEAR = "year"
@@ -50,8 +49,7 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
     """Return what a question names: countries of ISO 3166 and of the data, years, the title of a report.
 
     ``scope``: "the latest report" is one of its reports, and a country outside of it counts as one without a report."""
-    by_key = _by_key(tuple(catalog.values(COUNTRY)))
-    countries = find_countries(text, by_key.without_code, frozenset(by_key.values))[:MAX_COUNTRIES]
+    countries = find_countries(text, tuple(map(str, catalog.values(COUNTRY))))[:MAX_COUNTRIES]
     about = _subjects(text, countries, catalog, scope)
     document = find_title(text, catalog, scope)
     years = [one for one in find_years(text) if document is None or not document.start <= one.start < document.end]
@@ -129,24 +127,17 @@ def keys_of(scope: Scope) -> set[str]:
 
 def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value]:
     """Return the data's values for these countries, in text order. The short name of two means both that are there."""
-    values_by_key = _by_key(tuple(catalog.values(COUNTRY))).values
+    values_by_key = _by_key(tuple(catalog.values(COUNTRY)))
     values = (value for country in countries for key in country.keys for value in values_by_key.get(key, ()))
     return list(dict.fromkeys(values))
 
 
-class _Known(NamedTuple):
-    """The data's countries by their keys; ``without_code``: those that are none for ISO 3166."""
-
-    values: Mapping[str, Sequence[Value]]
-    without_code: tuple[str, ...]
-
-
 @lru_cache(maxsize=16)
-def _by_key(countries: tuple[Value, ...]) -> _Known:
+def _by_key(countries: tuple[Value, ...]) -> Mapping[str, Sequence[Value]]:
     values_by_key: dict[str, list[Value]] = {}
     for value in countries:
         values_by_key.setdefault(country_key(str(value)), []).append(value)
-    return _Known(values_by_key, tuple(str(value) for value in countries if country_code(str(value)) is None))
+    return values_by_key
 
 
 def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, scope: Scope) -> tuple[NamedCountry, ...]:
@@ -162,29 +153,18 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
         is_beside = country.by_people and (chosen is not None or any(map(has_report, countries)))
         return not (is_of_others or is_beside) and _is_asked(text, names[0], countries)
 
-    lists = list(_lists(text, countries))
-    leads = [(max(0, names[0].start - MAX_LEAD_CHARACTERS), names[0].start) for names in lists]
-    bound = [names for names, lead in zip(lists, leads, strict=True) if _BOUND.search(text, *lead)]
-    bound = [] if _COMPARES.match(text) else bound
-    free = [names for names in lists if names not in bound]
+    def is_bound(names: Sequence[NamedCountry]) -> bool:
+        return _BOUND.search(text, max(0, names[0].start - MAX_LEAD_CHARACTERS), names[0].start) is not None
+
+    groups = lists(text, countries, _JOINED)
+    bound = [] if _COMPARES.match(text) else list(filter(is_bound, groups))
+    free = [names for names in groups if names not in bound]
     if any(not name.by_people for names in free for name in names):  # "Syrian refugees in Lebanon"
         free = [names for names in free if not all(name.by_people for name in names)]
     about = [name for names in free for name in names if has_report(name) or is_plain(name, names)]
     if not any(map(has_report, about)) and not (of_others or chosen):  # "fled into Lebanon from Syria"
         about += next(filter(None, ([*filter(has_report, names)] for names in bound)), [])
     return tuple(sorted(about, key=lambda name: name.start))
-
-
-def _lists(text: str, countries: Sequence[NamedCountry]) -> Iterator[list[NamedCountry]]:
-    """Countries that follow each other with no more than a comma, "and" or "or" in between."""
-    names: list[NamedCountry] = []
-    for country in countries:
-        if names and not _JOINED.fullmatch(text, names[-1].end, country.start):
-            yield names
-            names = []
-        names.append(country)
-    if names:
-        yield names
 
 
 def _is_asked(text: str, country: NamedCountry, countries: Sequence[NamedCountry]) -> bool:

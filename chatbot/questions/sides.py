@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise
 
 from ..domain import Range, Scope, Value, Values
 from ..domain.protocols import Catalog
@@ -14,6 +13,7 @@ from ..domain.scope import NamedCountry, Reading
 from ..language import YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
 from .english import pattern, words
+from .names import lists
 from .reading import (
     COUNTRY,
     YEAR,
@@ -120,13 +120,11 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
 def compared_countries(reading: Reading) -> list[NamedCountry]:
     """Return what the question is about and the other end of its comparison ("higher than in Mali"), in text order."""
     text, countries = reading.text, list[NamedCountry]()
-    before: NamedCountry | None = None
-    for country in reading.countries:
-        listed = before is not None and _LISTED.fullmatch(text[before.end : country.start]) is not None
-        is_end = bool(_OTHER_END.search(text[: country.start]) or _NOUN_LEFT_OUT.fullmatch(text, country.end))
-        before = country if is_end or (listed and before is not None) else None
-        if country in reading.about or before is not None:
-            countries.append(country)
+    for names in lists(text, reading.countries, _LISTED):
+        is_end = False
+        for one in names:
+            is_end = is_end or bool(_OTHER_END.search(text[: one.start]) or _NOUN_LEFT_OUT.fullmatch(text, one.end))
+            countries += [one] if is_end or one in reading.about else []
     return countries
 
 
@@ -188,8 +186,7 @@ def _by_country(reading: Reading) -> list[tuple[str, str]]:
         return [(text, "")]
     start, end = countries[0].start, countries[-1].end
     names = list(dict.fromkeys(name_in_words(text, one) for one in countries))
-    between = (text[one.end : other.start] for one, other in pairwise(countries))
-    if all(map(_LISTED.fullmatch, between)):
+    if len(lists(text, countries, _LISTED)) == 1:
         return [(_COMMAND.sub("", f"{text[:start]}{name}{text[end:]}"), name) for name in names]
     rest = tidy(remove_names(text, countries))
     return [(add_name(rest, name), name) for name in names]
