@@ -30,7 +30,6 @@ from .reading import (
     placed,
     read_names,
     remove_names,
-    values_of,
     years_in_words,
 )
 from .sides import COMPARES, compared_countries
@@ -55,8 +54,6 @@ _THEIRS = pattern(r"\b(?:{nameless}|(?:do|does|did|has|have) it)\b")
 _OF_ALL = pattern(r"\b{of_all_countries}\b")
 _OF_SEVERAL = pattern(r"\b{of_several}\b|\b{more_or_less}\b|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$")
 _MORE = pattern(r"\b{more_or_less}\b")
-_OF_TWO = pattern(r"\b(?:both|the two)\b")
-_NOW = pattern(r"\b(?:now|today|currently|nowadays|at present|these days|at the moment)\W*$")
 _YEARS_FROM = pattern(
     r"\b(?:(?:the|an?|(?P<count>{number}))\s+)?years?\s+(?:before|earlier|prior|(?P<later>later|after))\b(?:\s+that\b)?"
 )
@@ -134,8 +131,6 @@ class FollowUps:
             full = add_name(full, cited.countries[0])
             reading = read_names(full, self.catalog)
         named = compared_countries(reading)
-        if any(values_of([country], self.catalog) for country in named):  # the others have no report
-            named = [country for country in named if values_of([country], self.catalog)]
         countries = tuple(name_in_words(full, country, usual=True) for country in named or reading.countries)
         together = countries
         if before is not None:
@@ -146,11 +141,10 @@ class FollowUps:
 
     def _completed(self, query: str, state: State | None, scope: Scope) -> str:
         names = read_names(query, self.catalog).countries
-        if state is None or (names and _TELL_ABOUT.match(query) and asks_what_it_is_about(query, names)):
+        if state is None or (_TELL_ABOUT.match(query) and asks_what_it_is_about(query, names)):
             return query
         message = self._with_counted_years(query, state)
-        series, now = series_words(message), _NOW.search(message)
-        series = "" if any(map(str.isdigit, series)) else series  # "since 2019" is a year
+        series = series_words(message)
         plain = message.replace(series, " ", 1) if series else message
         reading = read_names(plain, self.catalog, scope)
         rest = self._telling(plain, reading)
@@ -158,9 +152,9 @@ class FollowUps:
             return _with(state.question, [message.strip(" ?.!")])
         if compared := self._compared(plain, reading, rest, state):
             return compared
-        if not rest and (reading.countries or reading.every_year or series or now):
+        if not rest and (reading.countries or reading.every_year or series):
             full = self._exchanged(plain, reading, state)
-            if (series or now) and not reading.figure_years:
+            if series and not reading.figure_years:
                 for old in reversed(read_names(full, self.catalog).figure_years):
                     full = f"{_BEFORE_YEARS.sub('', full[: old.start]).rstrip()}{full[old.end :]}"
             return f"{full.rstrip(' ?.!')} {series}?" if series else full
@@ -171,11 +165,11 @@ class FollowUps:
         """The message with what the conversation has for the slots that it leaves open."""
         complete, names = self._is_complete(message, reading), self._names(message, reading, state, scope)
         chosen = scope.get(COUNTRY)
-        has_country = bool(state.countries or state.cited.countries or reading.about or chosen)
+        has_country = bool(state.countries or state.cited.countries or chosen)
         if not (has_country and self.catalog.values(COUNTRY)):  # the topic is all that it can be about
             return message if complete else _with(message, [self._thing(message, state), *names])
         words = " ".join(word for word in rest if not _MORE.fullmatch(word))
-        complete = complete or (bool(words) and self._names_a_thing(words, state.cited.headings))
+        complete = complete or self._names_a_thing(words, state.cited.headings)
         is_sentence = _COMPLETE.match(message) is not None
         if not complete:
             return _with(message, [self._thing(message, state), *names])
@@ -190,13 +184,12 @@ class FollowUps:
             return message
         years = number_of(counted["count"] or "") or 1
         year = named[-1].gte + (years if counted["later"] else -years)
-        words = edition_in_words([str(year)]) if named[-1].of_report else str(year)
-        return f"{message[: counted.start()]}{words}{message[counted.end() :]}"
+        return f"{message[: counted.start()]}{year}{message[counted.end() :]}"
 
     def _is_complete(self, message: str, reading: Reading) -> bool:
         """Return whether a message itself says what it asks for, judged by its form."""
         rest = [word for word in self._telling(message, reading) if not _MORE.fullmatch(word)]
-        if not rest or _THING_BEFORE.search(message):
+        if _THING_BEFORE.search(message):
             return False
         if _COMPLETE.match(message):
             return len(rest) > 1 or bool(reading.about) or _THEIRS.search(message) is not None
@@ -212,11 +205,9 @@ class FollowUps:
             if not others:
                 return self._sentence("compare", state, countries, years)
         elif not named and len(state.together) > 1 and _OF_SEVERAL.search(message):
-            last = state.countries if len(state.countries) > 1 else state.together[-2:]
-            together = last if _OF_TWO.search(message) else state.together
             if not others:
-                return self._sentence("compare", state, together, state.years)
-            return _with(message, [list_in_words(together), *state.years])
+                return self._sentence("compare", state, state.together, state.years)
+            return _with(message, [list_in_words(state.together), *state.years])
         return ""
 
     def _sentence(self, lead: str, state: State, countries: Sequence[str], years: Sequence[str]) -> str:
@@ -225,9 +216,9 @@ class FollowUps:
 
     def _names(self, message: str, reading: Reading, state: State, scope: Scope) -> list[str]:
         """The countries and years of the conversation that a message and the chosen scope leave open."""
-        refers, countries = _THEIRS.search(message) is not None, list[str]()
-        if not reading.about and not scope.get(COUNTRY) and (refers or not _OF_ALL.search(message)):
-            countries = list(state.countries or (state.cited.countries[:1] if refers else ()))
+        countries: Sequence[str] = ()
+        if not reading.about and not scope.get(COUNTRY) and (_THEIRS.search(message) or not _OF_ALL.search(message)):
+            countries = state.countries or state.cited.countries[:1]
         years = [] if reading.every_year or scope.get(YEAR) else state.reading.every_year
         if _COMPLETE.match(message):  # another question, of which only a report of that year may say something
             report_years = self.catalog.values(YEAR)
@@ -274,7 +265,7 @@ class FollowUps:
         years = [*([years_in_words(full, one) for one in old] if compares else []), *years]
         if not old:
             return add_name(full, edition_in_words(years) if of_report else list_in_words(years))
-        if old[0].of_report and not full[old[0].end - 1].isdigit():  # "the latest report"
+        if not full[old[0].end - 1].isdigit():  # "the latest report"
             return f"{full[: old[0].start]}{list_in_words(years)} report{full[old[-1].end :]}"
         before, new = full[: old[0].start], list_in_words(years)
         before = f"{_BEFORE_YEARS.sub('', before).rstrip()} " if placed(new) == new else before  # "since 2019"

@@ -20,8 +20,7 @@ from .reading import remove_names
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
 """Kinds that ask of all countries."""
 MOST_RANKED = 50
-_SUPERLATIVE, _LOWEST, _ORDER = pattern(r"\b{superlative}\b"), pattern(r"\b{lowest}\b"), pattern(r"\b{order}\b")
-_SERIES, _COMPARE = pattern("{series}"), pattern(r"\bcompar(?:e|ed|ing|ison)\b")
+_SUPERLATIVE, _LOWEST, _SERIES = pattern(r"\b{superlative}\b"), pattern(r"\b{lowest}\b"), pattern("{series}")
 _HOW_MANY = pattern(r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b")
 _WHICH = pattern(r"\b(?:which|what|list)\W+(?:\w+\W+)?{countries}\b")
 _AVERAGE, _TOTAL = pattern(r"\b{average}\b"), pattern(r"\b(?:sum|combined|together|total)\b")
@@ -31,8 +30,7 @@ _BEHIND = pattern(r"^\W*(?:or|and) (?:(?P<above>{or_above})|(?P<below>{or_below}
 _FALLS, _GROWS = pattern(r"\b{falls}\b"), pattern(r"\b{grows}\b")
 _FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _FRACTION = pattern(rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b")
-_PROSE, _AMOUNT = pattern("{prose}"), pattern(r"\b(?:{how_much}\b|{wh_amount}\b)")
-_ADVICE = pattern(r"\b{advice}\b")
+_PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +64,6 @@ def asks_for_prose(text: str) -> bool:
     return _PROSE.search(text) is not None
 
 
-def asks_for_amount(text: str) -> bool:
-    """Return whether a question asks for a figure in so many words: "how many", "what share of"."""
-    return _AMOUNT.search(text) is not None
-
-
 def asks_for_advice(text: str) -> bool:
     """Return whether a question asks what the person who asks should do, or what the program thinks."""
     return _ADVICE.search(text) is not None
@@ -93,16 +86,16 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         kind = _of_all(plain, bound)
     if kind in {"count", "filter"}:
         bound = bound or _sign(plain)
-    elif kind == "value" and (_SERIES.search(plain) or _SERIES.search(reading.text) or is_span):
+    elif kind == "value" and (_SERIES.search(reading.text) or is_span):
         kind = "series"
-    elif kind == "value" and countries > 1:
+    elif countries > 1:
         kind = "comparison"
     elif kind == "value" and asks_for_prose(plain):
         kind = "prose"
     if reading.kind and (reading.kind in OF_ALL) == (kind in OF_ALL):  # only the rules read bounds and numbers
         kind = reading.kind if bound or reading.kind not in {"count", "filter"} else kind
     topic = plain
-    for form in (_HOW_MANY, _SERIES, _COMPARE, _BOUND, _WHICH, _ORDER):
+    for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH):
         topic = form.sub(" ", topic)
     topic = " and ".join(reading.things) or " ".join(topic.split()) or "?"
     if kind not in OF_ALL:

@@ -7,9 +7,8 @@ to be more plainly the subject: a question that is refused by mistake cannot be 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import chain
 
 from pydantic import BaseModel, ValidationError
@@ -127,17 +126,8 @@ def keys_of(scope: Scope) -> set[str]:
 
 def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value]:
     """Return the data's values for these countries, in text order. The short name of two means both that are there."""
-    values_by_key = _by_key(tuple(catalog.values(COUNTRY)))
-    values = (value for country in countries for key in country.keys for value in values_by_key.get(key, ()))
-    return list(dict.fromkeys(values))
-
-
-@lru_cache(maxsize=16)
-def _by_key(countries: tuple[Value, ...]) -> Mapping[str, Sequence[Value]]:
-    values_by_key: dict[str, list[Value]] = {}
-    for value in countries:
-        values_by_key.setdefault(country_key(str(value)), []).append(value)
-    return values_by_key
+    keys = dict.fromkeys(key for country in countries for key in country.keys)
+    return [value for key in keys for value in catalog.values(COUNTRY) if country_key(str(value)) == key]
 
 
 def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, scope: Scope) -> tuple[NamedCountry, ...]:

@@ -19,9 +19,9 @@ from ..domain.documents import ScoreArray, standard, to_score
 from ..domain.protocols import Catalog
 from ..domain.request import RequestContext
 from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Reading
-from ..language import YEAR_PATTERN, analyzer_for, is_foreign, sentences
+from ..language import analyzer_for, is_foreign, sentences
 from ..questions.english import pattern
-from ..questions.kinds import asks_for_amount, asks_for_prose
+from ..questions.kinds import asks_for_prose
 from ..questions.reading import COUNTRY, YEAR, keys_of, tidy
 from .indicators import IndicatorIndex
 
@@ -46,7 +46,6 @@ OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
 _ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
-_FIGURE = re.compile(r"\d(?:[\d.,]*\d)?")
 _OWNED = re.compile(r"['’]s?(?!\w)")
 
 
@@ -148,17 +147,12 @@ class Refiner:
 
     def _stated(self, question: str, hits: Sequence[SearchHit]) -> ScoreArray:
         """Return how much of the question a single line or sentence of each passage says, below its heading. Words
-        weigh by how few of the passages have them. Where an amount is asked, the line has a figure of its own."""
+        weigh by how few of the passages have them."""
         terms = analyzer_for(question, self.language).terms
-        question_terms, question_figures = frozenset(terms(question)), {*_FIGURE.findall(question)}
-        needs_figure = asks_for_amount(question)
-        matches, counts = list[list[frozenset[str]]](), Counter[str]()
+        matches, counts, question_terms = list[list[frozenset[str]]](), Counter[str](), frozenset(terms(question))
         for hit in hits:
             named = question_terms.intersection(terms(hit.chunk.heading))
-            matches.append([])
-            for one in sentences(hit.chunk.text):
-                if not (needs_figure and question_figures.issuperset(_FIGURE.findall(YEAR_PATTERN.sub("", one)))):
-                    matches[-1].append(named.union(question_terms.intersection(terms(one))))
+            matches.append([named | question_terms.intersection(terms(one)) for one in sentences(hit.chunk.text)])
             counts.update(frozenset().union(*matches[-1]))
         weights = {term: log(1 + len(hits) / count) for term, count in counts.items()}
         sums = ([sum(map(weights.__getitem__, sorted(line_terms))) for line_terms in lines] for lines in matches)

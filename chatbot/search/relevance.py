@@ -3,7 +3,6 @@
 The scores alone separate little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
 reports say of deaths is near to homicides. So the headings count as much as the passages, and three doubts lower the
 closeness, each by as much as `DOUBT`: words that no hit has, a name that the hits lack, and a question for advice.
-A statement that has all words and figures of the question answers it, in any language and however far its heading is.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 from ..domain import SearchHit
@@ -20,7 +18,7 @@ from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import Reading
 from ..language import analyzer_for, language_of, sentences
-from ..questions.kinds import asks_for_advice, asks_for_amount
+from ..questions.kinds import asks_for_advice
 from ..questions.reading import OF_ANY_QUESTION, remove_names
 
 Verdict = Literal["answers", "closest", "nothing"]
@@ -33,7 +31,7 @@ DOUBT = 1.5
 """The amount that one doubt takes from the closeness."""
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little can be said."""
-_WORD, _NUMBER = re.compile(r"[^\W\d_]\w+"), re.compile(r"\d+(?:[.,]\d+)*")
+_WORD = re.compile(r"[^\W\d_]\w+")
 _NAME = re.compile(r"(?:(?<=[\w,] )|(?<=[-(]))[A-ZÀ-Þ][^\W\d_A-ZÀ-Þ]+\b")
 """A word with a capital that begins no sentence."""
 
@@ -106,8 +104,6 @@ class Judge:
         if bounds.floor >= bounds.threshold:
             return "answers"
         needed, names = self._asked(question)
-        if not asks_for_advice(question.text) and self._is_said(question, needed, hits[0]):
-            return "answers"
         language = language_of(question.text, self.language)
         is_own_language = language == self.language
         if not (is_own_language or self.embedder.multilingual):  # near by a few equal words: only these count
@@ -124,22 +120,9 @@ class Judge:
             return "nothing"
         first = self._terms_of(question, hits[:1])
         doubts = _doubts(question, needed, names, terms, first)
-        is_wordy = asks_for_amount(question.text) and _NUMBER.search(hits[0].chunk.text) is None
         # In its own language it says none of the words, however near it is.
         is_near_only = bool(needed) and needed.isdisjoint(first) and language_of(hits[0].chunk.text) == language
-        return "closest" if is_wordy or is_near_only or closeness - DOUBT * doubts < ANSWERS else "answers"
-
-    def said_first(self, question: Reading, hits: Sequence[SearchHit]) -> list[SearchHit]:
-        """Return the hits; of a question with a name, first those with a sentence or line that says all it asks."""
-        needed, names = self._asked(question)
-        return sorted(hits, key=partial(self._is_said, question, needed), reverse=True) if names else list(hits)
-
-    def _is_said(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
-        """Return whether a sentence or line, with its title and headings, has the ``needed`` terms and all numbers."""
-        terms, chunk = analyzer_for(question.text, self.language).terms, hit.chunk
-        needed = needed.union(_NUMBER.findall(question.text))
-        missing = needed.difference(terms(f"{chunk.title} {chunk.section} {chunk.year or ''}"))
-        return len(needed) >= MIN_WORDS and any(map(missing.issubset, map(terms, sentences(chunk.text))))
+        return "closest" if is_near_only or closeness - DOUBT * doubts < ANSWERS else "answers"
 
     def _asked(self, question: Reading) -> tuple[set[str], set[str]]:
         """Return the terms that say what a question is about, and those of its names; without countries and reports."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..domain import NO_VALUE, Condition, Scope, SearchHit, Value, Values
+from ..domain import NO_VALUE, Condition, Scope, SearchHit, Value
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, Reading
 from ..language import YEAR_PATTERN, Analyzer, escape_markdown
@@ -14,10 +14,9 @@ from ..language.countries import normalise, takes_article, usual_name
 from ..language.words import Say, in_english
 from ..questions.names import keys_in
 from ..questions.reading import COUNTRY, YEAR, editions, list_in_words, read_names, remove_names, values_of
-from ..questions.sides import COMPARES, compared_countries
+from ..questions.sides import COMPARES, DOCUMENT, compared_countries
 from .scope import describe, nearest_scope
 
-DOCUMENT = "document_name"
 MOST_NAMED = 6
 _WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
 """Separators of words in a file name."""
@@ -84,16 +83,6 @@ def missing_figures(
     if is_named:  # else they may be figures of something else
         text = "No figure of {years} was found for this in the reports{scope}; the passages found have {known}."
     return say(text, years=_joined([named.text for named in named_years], say, "or"), scope=of_scope, known=has)
-
-
-def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
-    """Of hits for something in a year, those that say it of that year, or of no year; first those with a figure of it.
-    Without any, those of the edition of that year: their figures say their own."""
-    named = Values((year,))
-    of_year = [hit for hit in hits if _says(named, hit)]
-    headings = {hit.chunk.heading for hit in of_year}
-    of_edition = [hit for hit in hits if hit not in of_year and named.matches(hit.chunk.metadata.get(YEAR))]
-    return [*of_year, *(hit for hit in of_edition if not hit.chunk.figure_years or hit.chunk.heading not in headings)]
 
 
 def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> tuple[list[SearchHit], bool]:
@@ -224,10 +213,15 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     undated = base.having(YEAR, [NO_VALUE], or_none=True)
     if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
         return None
-    about: Sequence[Value | None] = countries or [None]
-    pairs = [(country, years) for country in about for years in reading.editions]
-    available = [catalog.values(YEAR, base.having(COUNTRY, filter(None, [country]))) for country, _ in pairs]
-    absent = [one for one, years in zip(pairs, available, strict=True) if not any(map(one[1].condition.matches, years))]
+    of_each: Mapping[Value | None, Sequence[Value]] = {
+        country: catalog.values(YEAR, base.having(COUNTRY, filter(None, [country]))) for country in countries or [None]
+    }
+    absent = [
+        (country, years)
+        for country, there in of_each.items()
+        for years in reading.editions
+        if not any(map(years.condition.matches, there))
+    ]
     if not absent:
         return None
     named = [
@@ -235,7 +229,7 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
         for country, years in absent
     ]
     text = say("There is no report for {names}.", names=_joined(named, say, "or"))
-    if len(absent) < len(pairs):
+    if len(absent) < len(of_each) * len(reading.editions):
         return Missing(text, everything=False)
     years = say(", ").join(map(str, catalog.values(YEAR, base)))
     if base:

@@ -9,7 +9,7 @@ from chatbot.domain import Chunk, Scope, SearchHit, Value
 from chatbot.language import analyzer
 from chatbot.language.words import speaking
 from chatbot.questions.reading import read_names
-from chatbot.search.subjects import everything_asked, missing_figures, missing_subject, suggest_scope, with_figures
+from chatbot.search.subjects import everything_asked, missing_figures, missing_subject, suggest_scope
 from tests.data import cases
 from tests.questions.reports import MANY, REPORTS, Reports, scope, scope_of
 
@@ -95,12 +95,3 @@ class TestMissingFigures:
     def test_what_has_no_year_is_true_in_any(self) -> None:
         assert self.said("What is the capital of Kenya in 2030?", CAPITAL, *INFLATION) is None
         assert self.said("When did war break out in Kenya in 1952?", CAPITAL, *INFLATION) is None
-
-
-def test_what_was_found_for_a_year_is_of_that_year() -> None:
-    newer, older = INFLATION
-    assert with_figures(2022, INFLATION) == [newer]
-    assert with_figures(2021, [*INFLATION, CAPITAL]) == [older]
-    assert with_figures(2020, [older, CAPITAL]) == [older]
-    assert with_figures(2023, [older, CAPITAL, newer]) == [newer, CAPITAL]
-    assert with_figures(1998, INFLATION) == []

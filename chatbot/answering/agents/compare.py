@@ -17,7 +17,7 @@ from ...models.prompts import on_one_line
 from ...questions.reading import COUNTRY, YEAR
 from ...questions.sides import COMPARING_TERMS, Side, Sides, sides
 from ...search.pipeline import Retrieval
-from ...search.subjects import with_article, with_figures
+from ...search.subjects import with_article
 from ..answer import NOTHING, prompt_for
 from ..figure_words import Rendered, render_changes
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
@@ -76,14 +76,9 @@ class CompareAgent(BaseAgent):
         results = yield from run.search([Search(one.name, one.query, one.scope, question.top_k) for one in ready])
         if run.request.cancelled:
             return
-        closest = balanced(results)
-        results = [
-            replace(one, hits=tuple(with_figures(side.year, one.hits))) if one and side.year else one
-            for side, one in zip(ready, results, strict=True)
-        ]
         hits = balanced(of_shared_heading(results) if run.has_model else results)
         if is_empty(run, hits) and not table:
-            yield from answer_empty(run, scope, closest)
+            yield from answer_empty(run, scope, hits)
             return
         hits = distinct([*(passages_of(run, table) if table else ()), *hits])
         comparison = _Comparison(run, compared, ready, results, hits, table.text if table else "")
@@ -164,9 +159,6 @@ class _Comparison:
             of_side = {hit.chunk.id for hit in hits if side.scope.strict().matches(hit.chunk.metadata)}
             self._chunks[side.name] = of_side | ({hit.chunk.id for hit in one.hits} if one else set())
         self._failed = [side.name for side, one in zip(ready, results, strict=True) if one is None]
-        self._without = [
-            side.name for side, one in zip(ready, results, strict=True) if side.year and one and not one.hits
-        ]
 
     def prompt(self, question: Question, context: Context) -> Prompt:
         numbers = self._numbers(context)
@@ -219,8 +211,6 @@ class _Comparison:
             notes.append(say("Left out of the table because no source supports them: {names}.", names=left))
         if self._failed:
             notes.append(say("The search failed or took too long for {names}.", names=_listed(self._failed, say)))
-        if self._without:
-            notes.append(say("No figure was found for {names}.", names=_listed(self._without, say)))
         # Countries that the question is about, and editions, are said above the answer (`Understanding`).
         about = {usual_name(country.keys[0]) for country in self._run.reading.about}
         absent = [side for side in self._every.compared if side.scope.get(YEAR) is None and side.name not in about]

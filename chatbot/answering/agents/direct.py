@@ -63,7 +63,7 @@ class DirectAgent(BaseAgent):
         run.note(retrieval)
         if allowance.refused:
             yield from run.stop("calls")
-        hits = with_rank(run.judge.said_first(run.reading, retrieval.hits))
+        hits = retrieval.hits
         if table is not None and run.has_model:
             way = WritingPlan(partial(prompt_for, template="table_user", table=table.text))
             both = distinct([*passages_of(run, table), *hits])
