@@ -79,7 +79,7 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     """Return what a question asks for; ``countries``: how many of the data it is about. Only a question about no single
     country ranks, filters or counts countries."""
     plain, years = " ".join(remove_names(reading.text, reading.names).split()), reading.every_year
-    is_span = len(years) > 1 or any(one.gte != one.lte for one in years)
+    is_span = len(years) > 1 or (years and years[0].gte != years[0].lte)
     kind: Kind = "value"
     bound = None if countries else _bound(plain)
     if not countries:

@@ -33,7 +33,6 @@ _ARTICLE = re.compile(r"^the\b|(?<!\bof)\s+the$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
 _BARE_POSSESSIVE = re.compile(r"(?<=\w{4})s$")
 """People leave the apostrophe out: "yemens highest mountain"."""
-_JOINED = re.compile(r"\s*(?:,|(?:,\s*)?\b(?:and|or|vs\.?|versus)\b|[&/+])\s*(?:the\s+|in\s+)?", re.IGNORECASE)
 _COUNTRY_WORD = re.compile(r"\b(?:countr(?:y|ies)|nations?|code)\W+$", re.IGNORECASE)
 _MONEY = re.compile(r"\s*(?:(?:dollars?|pounds?|yen|yuan|francs?|rou?bles?|cents)\b|\$)", re.IGNORECASE)
 """Prices are told in these all over the world: a country of the library has to be meant."""
@@ -52,22 +51,17 @@ def find_countries(text: str, library: tuple[str, ...] = (), *, misspelt: bool =
     """Return the countries named, in text order, the longest name at each place.
 
     ``library``: the names of the library's countries, which need not be countries of ISO 3166. Others are found by a
-    misspelt name only where it is written as one and sounds right ("Tanzannia"). Any word in capitals that is the code
-    of another is one only in a list with a country or behind the word "country"."""
+    misspelt name only where it sounds right ("Tanzannia"), by a code only behind the word "country"."""
     codes = frozenset(map(country_key, library))
-    candidates = dict(_find(text, _lookup(library, is_foreign(text)), misspelt=misspelt))
 
-    def is_certain(country: NamedCountry) -> bool:
-        in_library = codes.issuperset(country.keys)
-        return in_library or not candidates[country] or _COUNTRY_WORD.search(text[: country.start]) is not None
+    def is_clear(country: NamedCountry, *, is_code: bool) -> bool:
+        if is_code and not _COUNTRY_WORD.search(text[: country.start]):
+            return False
+        sounds = not country.taken_as or by_ear(normalise(country.text)) == by_ear(normalise(country.taken_as))
+        return sounds and not _MONEY.match(text, country.end)
 
-    return tuple(
-        country
-        for names in lists(text, list(candidates), _JOINED)
-        if any(map(is_certain, names))
-        for country in names
-        if codes.issuperset(country.keys) or not (_is_doubtful(text, country) or _MONEY.match(text, country.end))
-    )
+    candidates = _find(text, _lookup(library, is_foreign(text)), misspelt=misspelt)
+    return tuple(one for one, is_code in candidates if codes.issuperset(one.keys) or is_clear(one, is_code=is_code))
 
 
 def lists(text: str, names: Iterable[NamedCountry], joined: re.Pattern[str]) -> list[list[NamedCountry]]:
@@ -79,13 +73,6 @@ def lists(text: str, names: Iterable[NamedCountry], joined: re.Pattern[str]) -> 
         else:
             groups.append([name])
     return groups
-
-
-def _is_doubtful(text: str, country: NamedCountry) -> bool:
-    """Whether what was taken for a name may be another word: there is no report that would make it likely."""
-    sounds = by_ear(normalise(country.text)) == by_ear(normalise(country.taken_as))
-    is_written_as_name = country.text[:1].isupper() or text.islower()
-    return bool(country.taken_as) and not (is_written_as_name and sounds)
 
 
 def country_key(name: str) -> str:

@@ -51,7 +51,9 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
     countries = find_countries(text, tuple(map(str, catalog.values(COUNTRY))))[:MAX_COUNTRIES]
     about = _subjects(text, countries, catalog, scope)
     document = find_title(text, catalog, scope)
-    years = [one for one in find_years(text) if document is None or not document.start <= one.start < document.end]
+    years = find_years(text)
+    if document is not None:
+        years = [one for one in years if not document.start <= one.start < document.end]
     if EDITIONS.search(text):
         inside = [scope.having(COUNTRY, [country]) for country in values_of(about, catalog)] or [scope]
         years += dict.fromkeys(chain(*(relative_editions(text, editions(one, catalog)) for one in inside)))
@@ -121,7 +123,7 @@ def editions(scope: Scope, catalog: Catalog) -> list[int]:
 def keys_of(scope: Scope) -> set[str]:
     """Return the keys of the countries that a scope names."""
     countries = scope.get(COUNTRY)
-    return {country_key(str(value)) for value in countries.values} if isinstance(countries, Values) else set()
+    return set(map(country_key, map(str, countries.values))) if isinstance(countries, Values) else set()
 
 
 def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value]:
@@ -132,6 +134,8 @@ def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value
 
 def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, scope: Scope) -> tuple[NamedCountry, ...]:
     """The countries that the question is about, in text order."""
+    if not countries:
+        return ()
     chosen = scope.get(COUNTRY)
     of_others = _OF_OTHERS.search(text) is not None
 

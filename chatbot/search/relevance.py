@@ -3,6 +3,7 @@
 The scores alone separate little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
 reports say of deaths is near to homicides. So the headings count as much as the passages, and three doubts lower the
 closeness, each by as much as `DOUBT`: words that no hit has, a name that the hits lack, and a question for advice.
+A statement that has all words and figures of the question answers it, in any language and however far its heading is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 from typing import Literal
 
 from ..domain import SearchHit
@@ -31,7 +34,7 @@ DOUBT = 1.5
 """The amount that one doubt takes from the closeness."""
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little can be said."""
-_WORD = re.compile(r"[^\W\d_]\w+")
+_WORD, _NUMBER = re.compile(r"[^\W\d_]\w+"), re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?:(?<=[\w,] )|(?<=[-(]))[A-ZÀ-Þ][^\W\d_A-ZÀ-Þ]+\b")
 """A word with a capital that begins no sentence."""
 
@@ -82,7 +85,7 @@ def relevance_bounds(setting: float | str, model_id: str, stored: Calibration | 
 
 def best_score(hits: Sequence[SearchHit]) -> float:
     """Return the highest vector score; 0 without any."""
-    return max((hit.score for hit in hits if hit.score is not None), default=0.0)
+    return max(filter(None, map(attrgetter("score"), hits)), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,8 @@ class Judge:
         if bounds.floor >= bounds.threshold:
             return "answers"
         needed, names = self._asked(question)
+        if not asks_for_advice(question.text) and self._is_said(question, needed, hits[0]):
+            return "answers"
         language = language_of(question.text, self.language)
         is_own_language = language == self.language
         if not (is_own_language or self.embedder.multilingual):  # near by a few equal words: only these count
@@ -123,6 +128,18 @@ class Judge:
         # In its own language it says none of the words, however near it is.
         is_near_only = bool(needed) and needed.isdisjoint(first) and language_of(hits[0].chunk.text) == language
         return "closest" if is_near_only or closeness - DOUBT * doubts < ANSWERS else "answers"
+
+    def said_first(self, question: Reading, hits: Sequence[SearchHit]) -> list[SearchHit]:
+        """Return the hits; of a question with a name, first those with a sentence or line that says all it asks."""
+        needed, names = self._asked(question)
+        return sorted(hits, key=partial(self._is_said, question, needed), reverse=True) if names else list(hits)
+
+    def _is_said(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
+        """Return whether a sentence or line, with its title and headings, has the ``needed`` terms and all numbers."""
+        terms, chunk = analyzer_for(question.text, self.language).terms, hit.chunk
+        needed = needed.union(_NUMBER.findall(question.text))
+        missing = needed.difference(terms(f"{chunk.title} {chunk.section} {chunk.year or ''}"))
+        return len(needed) >= MIN_WORDS and any(map(missing.issubset, map(terms, sentences(chunk.text))))
 
     def _asked(self, question: Reading) -> tuple[set[str], set[str]]:
         """Return the terms that say what a question is about, and those of its names; without countries and reports."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..domain import NO_VALUE, Condition, Scope, SearchHit, Value
@@ -213,9 +213,8 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     undated = base.having(YEAR, [NO_VALUE], or_none=True)
     if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
         return None
-    of_each: Mapping[Value | None, Sequence[Value]] = {
-        country: catalog.values(YEAR, base.having(COUNTRY, filter(None, [country]))) for country in countries or [None]
-    }
+    about: Sequence[Value | None] = countries or [None]
+    of_each = {one: catalog.values(YEAR, base.having(COUNTRY, filter(None, [one]))) for one in about}
     absent = [
         (country, years)
         for country, there in of_each.items()

@@ -63,7 +63,7 @@ class DirectAgent(BaseAgent):
         run.note(retrieval)
         if allowance.refused:
             yield from run.stop("calls")
-        hits = retrieval.hits
+        hits = with_rank(run.judge.said_first(run.reading, retrieval.hits))
         if table is not None and run.has_model:
             way = WritingPlan(partial(prompt_for, template="table_user", table=table.text))
             both = distinct([*passages_of(run, table), *hits])
@@ -109,7 +109,7 @@ class DirectAgent(BaseAgent):
         run.spending.add(*retrieval.steps)
         run.note(retrieval)
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
-        hits = retrieval.hits
+        hits = with_rank(run.judge.said_first(run.reading, retrieval.hits))
         if is_held:
             beginning = " ".join(hit.chunk.text for hit in hits[:MOST_HELD_AGAINST])
             search = narrowed_search(question, question.search_text, run.resources.catalog)

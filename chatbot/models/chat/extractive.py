@@ -137,7 +137,7 @@ class ExtractiveChatModel:
     ) -> list[Statement]:
         """Return the statements under one heading that fit `MAX_CHARACTERS`: all, or those around the best one."""
         lengths = [len(one.text) + 1 for one in lines]
-        if len({one.heading for one in lines}) == 1 and sum(lengths) <= MAX_CHARACTERS:
+        if lines[0].heading == lines[-1].heading and sum(lengths) <= MAX_CHARACTERS:
             return list(lines)
         scores = self._scores(question, passage, lines, request)
         best, least = int(scores.argmax()), scores.mean() - scores.std()
@@ -205,7 +205,8 @@ def _in_order(passages: Sequence[Passage], names: Sequence[str], *, asks_for_pro
     for place, passage in enumerate(passages):
         first.setdefault(_line(passage), place)
         first.setdefault((passage.hit.chunk.document_id, *_line(passage)), place)
-    prose = {_line(one) for one in passages if asks_for_prose and _PROSE.search(one.hit.chunk.text)}
+    with_prose = (one for one in passages if _PROSE.search(one.hit.chunk.text))
+    prose = set(map(_line, with_prose)) if asks_for_prose else set()
 
     def place_of(passage: Passage) -> tuple[bool, bool, int, int, int, bool]:
         line, chunk = _line(passage), passage.hit.chunk
@@ -236,7 +237,7 @@ def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
 def statements(passage: Passage) -> list[Statement]:
     """Return the statements of a passage in text order, without source lines, headings and lone asides."""
     chunk = passage.hit.chunk
-    names = {_letters(name) for name in (chunk.title, *chunk.section.split(SECTION_SEPARATOR))}
+    names = set(map(_letters, (chunk.title, *chunk.section.split(SECTION_SEPARATOR))))
     is_chart = _is_chart(chunk)
     return [
         one
