@@ -228,7 +228,7 @@ def asked_json(question: Question) -> Json:
 
 
 def _each_once(values: Iterable[Value | None]) -> list[str]:
-    return list(dict.fromkeys(str(value) for value in values if value))
+    return list(dict.fromkeys(map(str, filter(None, values))))
 
 
 def cost(usage: Usage, chat: ModelPrice | None, embedding: ModelPrice | None) -> float | None:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..domain import DatabaseError
@@ -39,7 +40,7 @@ def to_row(document: Mapping[str, Any]) -> Row:
     stored."""
     if "_id" not in document:
         raise DatabaseError("A document for the embedded database lacks its _id.")
-    blobs = [as_bytes(document.get(name)) for name in BYTE_FIELDS]
+    blobs = list(map(as_bytes, map(document.get, BYTE_FIELDS)))
     columns = {"_id", *(name for name, blob in zip(BYTE_FIELDS, blobs, strict=True) if blob is not None)}
     rest = {name: value for name, value in document.items() if name not in columns}
     try:
@@ -150,7 +151,7 @@ def where(filter: Mapping[str, Any]) -> Sql:
 
 def _join(word: str, conditions: Iterable[Sql]) -> Sql:
     texts, values = zip(*conditions, strict=True)
-    return f"({word.join(texts)})", [value for each in values for value in each]
+    return f"({word.join(texts)})", list(chain.from_iterable(values))
 
 
 def _check_operator(operator: str, operators: Mapping[str, Any], names: Iterable[str]) -> None:

@@ -115,8 +115,8 @@ class Judge:
             is_read = language_of(hits[0].chunk.text) == language
             missing = len(needed - self._terms_of(question, hits)) / max(len(needed), MIN_WORDS)
             return "answers" if is_read and 1 - DOUBT * missing >= ANSWERS else "closest"
-        headings = [hit.heading_score for hit in hits[:HEADINGS] if hit.heading_score is not None]
-        nearness = (best + max(headings, default=best)) / 2
+        heading = max(filter(None, map(attrgetter("heading_score"), hits[:HEADINGS])), default=best)
+        nearness = (best + heading) / 2
         closeness = (nearness - bounds.floor) / (bounds.threshold - bounds.floor)
         if not is_own_language:
             return "answers" if closeness >= ANSWERS else "closest"
@@ -154,8 +154,8 @@ class Judge:
 
     def _terms_of(self, question: Reading, hits: Sequence[SearchHit]) -> set[str]:
         """Return the terms of passages and of what the glossary says for their headings."""
-        terms, headings = analyzer_for(question.text, self.language).terms, {hit.chunk.heading for hit in hits}
-        texts = [hit.chunk.search_text for hit in hits]
+        terms, chunks = analyzer_for(question.text, self.language).terms, [hit.chunk for hit in hits]
+        headings, texts = set(map(attrgetter("heading"), chunks)), list(map(attrgetter("search_text"), chunks))
         for entry in self.glossary():
             if entry.heading in headings:
                 texts += [entry.term, *entry.other_words]

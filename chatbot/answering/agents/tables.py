@@ -7,7 +7,6 @@ from functools import partial
 from ...domain import SECTION_SEPARATOR, Event, Passage, ReportedFigure, Scope, ScopeSummary, SearchHit, Values
 from ...language import LETTERS_PATTERN, WORD_PATTERN, analyzer_for, escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
-from ...language.words import Say
 from ...questions.kinds import OF_ALL, Request, read_request
 from ...questions.reading import (
     COUNTRY,
@@ -105,17 +104,16 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
         figures = [figure for figure in figures if year.condition.matches(year_of(figure))]
     newest = max(map(year_of, figures), default=0)
     figures = [figure for figure in figures if year_of(figure) == newest]
-    return sentence_of(figures[0], passage.number, run.say) if words and len(figures) == 1 else ""
-
-
-def sentence_of(figure: ReportedFigure, number: int, say: Say) -> str:
-    """Return a figure, its year and the number of its passage as a sentence; without a verb where a label would jar."""
-    name = in_a_sentence(figure.heading)
-    has_verb = not figure.label and not is_plural(name)
-    text = "In {subject}, the {name} was {figure}." if has_verb else "{subject}, {name}: {figure}."
-    subject = with_article(figure.subject, say) if has_verb else figure.subject
-    name = escape_markdown(f"{name} ({figure.label})" if figure.label else name)
-    return say(text, subject=escape_markdown(subject), name=name, figure=f"{dated_text(figure, say)} [{number}]")
+    if not words or len(figures) != 1:
+        return ""
+    [figure], say = figures, run.say
+    name, label, subject = in_a_sentence(figure.heading), figure.label, figure.subject
+    text = "{subject}, {name}: {figure}."
+    if not label and not is_plural(name):  # a label in it would jar
+        text, subject = "In {subject}, the {name} was {figure}.", with_article(subject, say)
+    name = escape_markdown(f"{name} ({label})" if label else name)
+    shown = f"{dated_text(figure, say)} [{passage.number}]"
+    return say(text, subject=escape_markdown(subject), name=name, figure=shown)
 
 
 def key_figures(run: AgentRun, scope: Scope, subjects: Sequence[str]) -> Rendered | None:

@@ -193,7 +193,7 @@ class Segment:
         """Return the vector scores of those of the chunks that live here and have a vector."""
         places = [(id, row) for id, row in self._places(chunk_ids) if self.rows.has_vector[row]]
         cosines = self._cosines(vector, np.asarray([row for _, row in places], dtype=np.int64))
-        return {id: to_score(cosine) for (id, _), cosine in zip(places, cosines, strict=True)}
+        return dict(zip(dict(places), map(to_score, cosines), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,23 +247,27 @@ class ChunkIndex:
         if not numbers or not rows:
             return []
         average_length = max(sum(len(segment.rows.terms) for segment in self.segments) / rows, 1.0)
-        idf = {
-            number: inverse_document_frequency(rows, sum(len(s.postings.of(number)[0]) for s in self.segments))
-            for number in numbers
-        }
+        idf: dict[int, float] = {}
+        for number in numbers:
+            holding = sum(len(segment.postings.of(number)[0]) for segment in self.segments)
+            idf[number] = inverse_document_frequency(rows, holding)
         size = max(top_k, POOL)
         best = (s.best_keywords(numbers, idf, average_length, size, scope, bm25) for s in self.segments)
         pool = _merge(best, size)
         ids = [match.chunk_id for match in pool]
-        texts = {chunk_id: text for segment in self.segments for chunk_id, text in segment.terms_of(ids).items()}
+        texts: dict[str, Ints] = {}
+        for segment in self.segments:
+            texts |= segment.terms_of(ids)
         scores = np.asarray([match.score for match in pool], dtype=np.float64)
         refined = with_proximity(scores, [texts[chunk_id] for chunk_id in ids], idf)
         return _merge([list(zip(refined.tolist(), ids, strict=True))], top_k)
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """Leave out chunks that are gone or have no vector."""
-        scores = (segment.scores_of(vector, chunk_ids) for segment in self.segments)
-        return {chunk_id: score for part in scores for chunk_id, score in part.items()}
+        scores: dict[str, float] = {}
+        for segment in self.segments:
+            scores |= segment.scores_of(vector, chunk_ids)
+        return scores
 
     def ids_of(self, documents: set[str]) -> set[str]:
         masks = ((segment.rows, segment.alive & segment.rows.documents.among(documents)) for segment in self.segments)

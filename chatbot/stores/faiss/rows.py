@@ -47,7 +47,7 @@ class Column:
 
     def where(self, matches: Callable[[Value | None], bool]) -> Mask:
         """Return which rows have a value that matches, shape (rows,)."""
-        verdicts = np.asarray([matches(value) for value in self.values], dtype=np.bool_)
+        verdicts = np.asarray(list(map(matches, self.values)), dtype=np.bool_)
         mask: Mask = verdicts[self.codes] if len(verdicts) else np.zeros(len(self.codes), dtype=np.bool_)
         return mask
 
