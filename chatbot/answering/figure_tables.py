@@ -32,6 +32,7 @@ MOST_THINGS = 6
 _AND = re.compile(
     r"\s*(?:[,;/&+]|\b(?:and|or|as well as|plus|versus|vs\.?)\b)\s*(?:\b(?:the|its|their)\b\s*)?", re.IGNORECASE
 )
+_WORD = re.compile(r"\w[\w'’.%-]*")
 Terms = Callable[[str], Sequence[str]]
 
 
@@ -100,7 +101,9 @@ class FigureTables:
             if of_all:
                 several = {name: {one: n for one, n in each.items() if n >= SUBJECTS} for name, each in pairs.items()}
                 pairs = {name: each for name, each in several.items() if each}
-            parts = [topic] if of_all else self._things(topic, pairs, request)
+            # What a ranking leaves of its sentence is no sentence: "are" and "these" would count.
+            words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
+            parts = [words or topic] if of_all else self._things(topic, pairs, request)
             meant = {part: self._meant(part, pairs, request) for part in parts}
             if any(meant.values()):
                 every = self._figures.indicators(scope)

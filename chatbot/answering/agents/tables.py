@@ -110,7 +110,8 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
     name, label, subject = in_a_sentence(figure.heading), figure.label, figure.subject
     text = "{subject}, {name}: {figure}."
     if not label and not is_plural(name):  # a label in it would jar
-        text, subject = "In {subject}, the {name} was {figure}.", with_article(subject, say)
+        text = "In {subject}, the {name} was {figure}."
+        subject = with_article(subject, say)
     name = escape_markdown(f"{name} ({label})" if label else name)
     shown = f"{dated_text(figure, say)} [{passage.number}]"
     return say(text, subject=escape_markdown(subject), name=name, figure=shown)
