@@ -164,18 +164,11 @@ class FigureTables:
 
     def _things(self, topic: str, pairs: Indicators, request: RequestContext | None) -> Sequence[str]:
         """The parts of a list, where at least two of them surely mean different indicators; else the whole."""
-        parts, meant = [part for part in _AND.split(topic) if self._terms(part)], set[tuple[str, str]]()
+        parts = [part for part in _AND.split(topic) if self._terms(part)]
         if not pairs or not 1 < len(parts) <= MOST_THINGS:
             return [topic]
-        # Asides are short ("in percent?"): where one means nothing, nobody asks what the other does.
-        for left, part in enumerate(sorted(parts, key=len), start=1 - len(parts)):
-            if one := self._meant(part, pairs, request, least=LEAST_OF_PART):
-                meant.add(one)
-            if len(meant) > 1:
-                return parts
-            if len(meant) - left < 2:
-                break
-        return [topic]
+        meant = {self._meant(part, pairs, request, least=LEAST_OF_PART) for part in parts}
+        return parts if len(meant - {None}) > 1 else [topic]
 
     def _meant(
         self, topic: str, pairs: Indicators, request: RequestContext | None, least: float = LEAST

@@ -108,11 +108,11 @@ class FollowUps:
         asks = written.rstrip().endswith(_MARKS) or _COMPLETE.match(written) is not None
         return asks and self._named_in(written) == self._named_in(ruled)
 
-    def _named_in(self, text: str) -> list[set[tuple[object, ...]]]:
+    def _named_in(self, text: str) -> tuple[object, ...]:
         reading = read_names(text, self.catalog)
-        groups = (reading.countries, compared_countries(reading))
-        keys: list[set[tuple[object, ...]]] = [{country.keys for country in group} for group in groups]
-        return keys + [{(y.gte, y.lte) for y in years} for years in (reading.editions, reading.figure_years)]
+        about = {one.keys for one in compared_countries(reading)}
+        years = {(one.of_report, one.gte, one.lte) for one in reading.every_year}
+        return {one.keys for one in reading.countries}, about, years
 
     def _questions(self, history: Sequence[Message]) -> list[Message]:
         """The questions that matter, oldest first, each with what the answer to it cited."""

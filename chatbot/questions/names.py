@@ -328,10 +328,7 @@ def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | Non
         first = plain[: plain.index(f" {title} ")].count(" ")
         start, end = words[first].start(), words[first + title.count(" ")].end()
         if _is_meant(text, start, end):
-            editions = [record.metadata.get("year") for record in records_by_title[title]]
-            newest = max((year for year in editions if isinstance(year, int)), default=None)
-            dated = zip(records_by_title[title], editions, strict=True)
-            names = tuple(record.name for record, year in dated if newest is None or year in (newest, None))
+            names = tuple(record.name for record in records_by_title[title])
             return NamedDocument(names, text[start:end], start, end)
     return None
 

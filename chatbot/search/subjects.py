@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..domain import NO_VALUE, Condition, Scope, SearchHit, Value
+from ..domain import NO_VALUE, Scope, SearchHit, Value
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, Reading
 from ..language import YEAR_PATTERN, Analyzer, escape_markdown
@@ -72,7 +72,8 @@ def missing_figures(
     topic = remove_names(reading.text, reading.names)
     passages, is_named = _of_what_is_asked(topic, hits, analyzer)
     years = sorted({year for hit in passages for year in hit.chunk.figure_years})
-    if not years or any(_says(named.condition, hit) for named in named_years for hit in passages):
+    mentioned = {*years, *(int(year) for hit in passages for year in YEAR_PATTERN.findall(hit.chunk.text))}
+    if not years or any(named.condition.matches(year) for named in named_years for year in mentioned):
         return None
     inside = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
     if any(named.condition.matches(year) for named in named_years for year in catalog.values(YEAR, inside)):
@@ -93,11 +94,6 @@ def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer)
     if not any(shared):
         return [hit for hit in hits if hit.chunk.heading == hits[0].chunk.heading], False
     return [hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)], True
-
-
-def _says(years: Condition, hit: SearchHit) -> bool:
-    """Return whether a passage has a figure of these years, or mentions one of them."""
-    return any(map(years.matches, (*hit.chunk.figure_years, *map(int, YEAR_PATTERN.findall(hit.chunk.text)))))
 
 
 def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | None:
@@ -197,9 +193,7 @@ def with_article(country: str, say: Say = in_english) -> str:
 
 def _shown(country: NamedCountry) -> str:
     """The name as it was written, if it was written as a name; of a misspelt one what it was taken for."""
-    if country.taken_as:
-        return country.taken_as
-    if country.by_people or not country.text[:1].isupper() or len(normalise(country.text)) <= 3:
+    if country.by_people or country.taken_as or not country.text[:1].isupper() or len(normalise(country.text)) <= 3:
         return usual_name(country.keys[0])
     return country.text
 
