@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..domain import DatabaseError, Vector
-from .rows import Filter, Projection, Sort, encode_payload
+from .rows import Filter, Projection, Sort, encode_payload, failure
 
 if TYPE_CHECKING:
     from pymongo.change_stream import ChangeStream
@@ -260,10 +260,7 @@ class Collection:
 
     def _search_driver(self, milliseconds: int | None = None) -> AbstractContextManager[Any]:
         if self._database.embedded:
-            raise DatabaseError(
-                "The embedded database has no search indexes: its search runs in this process.",
-                remedy="Set MONGODB_URI to a MongoDB with a search engine, or leave VECTOR_SEARCH on auto.",
-            )
+            raise failure("no_search")
         return self._driver(milliseconds)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..domain import DatabaseError, DiskFullError
 from .core import Database
+from .rows import failure
 from .sqlite_collection import OpenConnection, SqliteCollection, Writer
 
 log = logging.getLogger(__name__)
@@ -52,10 +53,7 @@ class EmbeddedDatabase(Database):
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise DatabaseError(
-                f"The data folder {path.parent} cannot be created: {error.strerror}.",
-                remedy="Set DATA_DIR to a folder that this user may write to.",
-            ) from error
+            raise failure("no_folder", folder=path.parent, problem=error.strerror) from error
 
     def raw(self, name: str) -> SqliteCollection:
         return SqliteCollection(name, self._reader(), self._get_writer)
@@ -108,10 +106,7 @@ class EmbeddedDatabase(Database):
         if self._path.stat().st_size == 0:
             for index in indexes:
                 if index.is_dir() and any(index.iterdir()):
-                    raise DatabaseError(
-                        f"The embedded database {name} is empty, but the index of its passages ({index.name}) is not.",
-                        remedy=f"Restore it from a backup; to start anew, delete the folder {index.name} too.",
-                    )
+                    raise failure("emptied", name=name, index=index.name)
         with closing(sqlite3.connect(self._path, timeout=self._busy_seconds, isolation_level=None)) as connection:
             deadline = time.monotonic() + self._busy_seconds
             while True:  # SQLite does not wait while another process switches the file to WAL, but refuses at once
@@ -129,11 +124,7 @@ class EmbeddedDatabase(Database):
             has_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1").fetchone()
             if version > FORMAT or (version < FORMAT and has_tables):
                 log.error("Not opened: %s", self._path)  # clients see the message, without the folder
-                if version > FORMAT:
-                    problem = f"A newer version of report-chat wrote {name}."
-                    raise DatabaseError(problem, remedy="Update report-chat, or use another DATA_DIR.")
-                problem = f"{name} is not a database of this program, or of a version before 0.5."
-                raise DatabaseError(problem, remedy="Use another DATA_DIR.")
+                raise failure("newer" if version > FORMAT else "not_ours", name=name)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute("COMMIT")
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pymongo
@@ -19,9 +20,9 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener
 from pymongo.read_concern import ReadConcern
 
 from ..config.settings import Settings
-from ..domain import DatabaseError, SettingsError, Vector, read_failures
+from ..domain import DatabaseError, SettingsError, Vector
 from .core import CommandError, Database, Json, T, current_request
-from .rows import VECTOR_SUBTYPE, encode_payload
+from .rows import VECTOR_SUBTYPE, encode_payload, failure
 
 CONNECTIONS_PER_THREAD = 4
 """Upper bound of the pool: streamed answers and ingestion run beside the threads of requests."""
@@ -119,17 +120,13 @@ class MongoDatabase(Database):
         """Connect with a limit for every wait. Reads and writes are retried, unless the URI says otherwise."""
         assert settings.mongodb_uri is not None
         timeout_ms = int(settings.mongodb_timeout * 1000)
+        waits: Json = dict.fromkeys(("timeoutMS", "serverSelectionTimeoutMS", "waitQueueTimeoutMS"), timeout_ms)
         try:
             client: MongoClient[Json] = MongoClient(
-                settings.mongodb_uri.get_secret_value(),
-                timeoutMS=timeout_ms,
-                serverSelectionTimeoutMS=timeout_ms,
-                connectTimeoutMS=max(timeout_ms // 2, 1),
-                waitQueueTimeoutMS=timeout_ms,
-                maxPoolSize=CONNECTIONS_PER_THREAD * settings.threads,
-                appname="report-chat",
+                settings.mongodb_uri.get_secret_value(), **waits, connectTimeoutMS=max(timeout_ms // 2, 1),
+                maxPoolSize=CONNECTIONS_PER_THREAD * settings.threads, appname="report-chat",
                 event_listeners=[RetryPauses()],
-            )
+            )  # fmt: skip
         except (ValueError, errors.PyMongoError) as error:
             # PyMongo's message may contain parts of the URI.
             raise SettingsError(
@@ -178,10 +175,8 @@ class MongoDatabase(Database):
         """Follow the changes with one change stream, which leaves out the rows themselves."""
         condition = {"ns.coll": {"$in": list(names)}, "operationType": {"$in": ["update", "replace"]}}
         pipeline = [{"$match": condition}, {"$project": {"ns": 1, "documentKey": 1}}]
-        with (
-            self.translate_errors(),
-            self._database.watch(pipeline, resume_after=after, max_await_time_ms=AWAIT_MS) as stream,
-        ):
+        follow = partial(self._database.watch, pipeline, resume_after=after, max_await_time_ms=AWAIT_MS)
+        with self.translate_errors(), follow() as stream:
             yield stream
 
     def collection_names(self) -> list[str]:
@@ -233,7 +228,6 @@ class RetryPauses(CommandListener):
         call.failures += 1
 
 
-failure = read_failures(__package__, DatabaseError)
 SOON = 5
 """Seconds until a retry may help: after an election or a restart."""
 _KINDS: tuple[tuple[tuple[type[errors.PyMongoError], ...], str], ...] = (

@@ -20,7 +20,7 @@ import numpy as np
 from bson import Binary, Decimal128, ObjectId
 from pydantic import TypeAdapter
 
-from ..domain import NAMELESS, DatabaseError, Several, Value, Vector
+from ..domain import NAMELESS, DatabaseError, Several, Value, Vector, read_failures
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -35,6 +35,7 @@ field and of the vector index."""
 TEXT_FIELD = "data"
 FLOAT32_HEADER, VECTOR_SUBTYPE = b"\x27\x00", 9
 WITHOUT_EMBEDDING = {f"{EMBEDDING_FIELD}{slot}": 0 for slot in SLOTS}
+failure = read_failures(__package__, DatabaseError)
 BYTE_FIELDS = (*WITHOUT_EMBEDDING, TEXT_FIELD)
 """Fields with large values as bytes: vectors, and the ``data`` of a file's piece (in a passage it is text)."""
 
@@ -104,10 +105,7 @@ def decode_vector(value: Any) -> Vector:
             vector = np.asarray(value, dtype=np.float32)
             if vector.ndim == 1:
                 return vector
-    raise DatabaseError(
-        f"A stored embedding has the unexpected form {type(value).__name__}.",
-        remedy="It must be an array of numbers or a float32 vector: ingest the document again.",
-    )
+    raise failure("bad_vector", form=type(value).__name__)
 
 
 def usable_vector(value: Any, dimensions: int | None) -> Vector | None:

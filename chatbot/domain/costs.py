@@ -105,12 +105,9 @@ class Sums(Addable, Inlines):
     @classmethod
     def of(cls, rows: Sequence[LedgerRow], *, questions: int = 1) -> "Sums":
         """Add up one answer's ledger, or the ledgers of several ``questions``."""
-        return cls(
-            questions,
-            Usage.total(row.usage for row in rows),
-            sum(row.cost for row in rows if row.cost is not None),
-            sum(row.usage.tokens + row.usage.embedding_tokens for row in rows if row.cost is None),
-        )
+        usage, cost = Usage.total(row.usage for row in rows), sum(row.cost for row in rows if row.cost is not None)
+        unpriced = sum(row.usage.tokens + row.usage.embedding_tokens for row in rows if row.cost is None)
+        return cls(questions, usage, cost, unpriced)
 
     @computed_field(alias="cost")
     @property

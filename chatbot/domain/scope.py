@@ -165,11 +165,8 @@ class Scope:
         """Return the filter for `$vectorSearch.filter` and `find`."""
         strict = {name: condition.to_mql() for name, condition in self.conditions if not condition.or_none}
         # Not one `$in`: the engine wants all of its values to be of one type.
-        wider = [
-            {"$or": [{name: condition.to_mql()}, {name: {"$eq": NO_VALUE}}]}
-            for name, condition in self.conditions
-            if condition.or_none
-        ]
+        optional = ((name, condition.to_mql()) for name, condition in self.conditions if condition.or_none)
+        wider = [{"$or": [{name: wanted}, {name: {"$eq": NO_VALUE}}]} for name, wanted in optional]
         return {**strict, "$and": wider} if wider else strict
 
     @model_serializer

@@ -61,12 +61,10 @@ class SourceState:
     def counting(self, change: SourceChange) -> "SourceState":
         """Return the state after one more file."""
         failed, changed = change.outcome == "failed", change.outcome in {"added", "replaced", "removed"}
-        return replace(
-            self,
-            counts={**self.counts, change.outcome: self.counts.get(change.outcome, 0) + 1},
-            failures=(*self.failures, *[change] * failed)[:KEPT_CHANGES],
-            changes=(*[change] * changed, *self.changes)[:KEPT_CHANGES],
-        )
+        counts = {**self.counts, change.outcome: self.counts.get(change.outcome, 0) + 1}
+        failures = (*self.failures, *[change] * failed)[:KEPT_CHANGES]
+        changes = (*[change] * changed, *self.changes)[:KEPT_CHANGES]
+        return replace(self, counts=counts, failures=failures, changes=changes)
 
 
 Report = Callable[[str, SourceChange], None]
@@ -185,12 +183,10 @@ class Synchroniser:
         self, name: str, source: Connector, file: SourceFile, row: Json | None, settings: str, control: JobControl
     ) -> tuple[str, str, str]:
         """Make a file searchable unless it is. Return the outcome, its identity, and why it failed."""
-        described = replace(
-            file.source,
-            metadata={**source.metadata(), **file.source.metadata},
-            labels=tuple(dict.fromkeys((*file.source.labels, *source.labels))),
-            description=file.source.description or source.description or "",
-        )
+        labels = tuple(dict.fromkeys((*file.source.labels, *source.labels)))
+        metadata, description = {**source.metadata(), **file.source.metadata}, source.description or ""
+        description = file.source.description or description
+        described = replace(file.source, metadata=metadata, labels=labels, description=description)
         identity, overrides = described.identity, {"collection": source.collection} if source.collection else {}
         stated = [settings, overrides, described.title, dict(described.metadata), described.labels]
         digest = hashlib.sha256(json.dumps([*stated, described.description]).encode()).hexdigest()[:24]

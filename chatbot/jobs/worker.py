@@ -174,15 +174,10 @@ class IngestionWorker(Worker):
                 self.queue.note(file, state="loading", detail=f"OCR reads page {page}.")
 
         control = JobControl(
-            partial(note, "embedding"),
-            lambda reason: self.queue.note(file, state="waiting", detail=reason),
-            cancel,
-            stopping=lambda: self._stopping.is_set() or lost.is_set(),
-            indexing=partial(note, "indexing"),
-            reading=note_page,
-            refresh=renew,
-            aside=self._aside,
-        )
+            partial(note, "embedding"), lambda reason: self.queue.note(file, state="waiting", detail=reason), cancel,
+            stopping=lambda: self._stopping.is_set() or lost.is_set(), indexing=partial(note, "indexing"),
+            reading=note_page, refresh=renew, aside=self._aside,
+        )  # fmt: skip
         try:
             with heartbeat("ingestion-beat", BEAT_SECONDS, renew):
                 outcome = self._ingest(file, control)
@@ -198,15 +193,11 @@ class IngestionWorker(Worker):
             with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
                 self.queue.note(file, state="loading", detail="", error="")
                 path, file_id = self.fetch(file, Path(folder), cancel)
+                limit = limit_of(file.limit.get("filters", {}), file.limit.get("collections", ()))
                 result = self.service().ingest(
-                    Source(path, file.identity, **file.about),
-                    overrides=file.overrides,
-                    file_id=file_id,
-                    owner=file.uploader,
-                    limit=limit_of(file.limit.get("filters", {}), file.limit.get("collections", ())),
-                    upload_number=file.upload_number,
-                    control=control,
-                )
+                    Source(path, file.identity, **file.about), overrides=file.overrides, file_id=file_id,
+                    owner=file.uploader, limit=limit, upload_number=file.upload_number, control=control,
+                )  # fmt: skip
         except errors.DiskFullError as error:
             return {"state": "waiting", "detail": error.message, "tries": file.tries - 1}
         except errors.SupersededError as error:
@@ -261,13 +252,8 @@ class Originals:
             return IngestionFile("", "", _name(record), record.source, file_id=record.file_id)
         if record.sample or _on_disk(record) is None:
             return None
-        about = {
-            "title": record.title,
-            "metadata": dict(record.metadata),
-            "labels": list(record.labels),
-            "description": record.description,
-            "listed": True,
-        }
+        about = {"title": record.title, "description": record.description, "listed": True}
+        about |= {"metadata": dict(record.metadata), "labels": list(record.labels)}
         return IngestionFile("", "", _name(record), record.source, about=about)
 
     def file_name(self, record: DocumentRecord) -> str:

@@ -78,18 +78,9 @@ Text = Annotated[str, Field(pattern=NOT_BLANK, max_length=300), _ON_ONE_LINE, _P
 Kind = Annotated[str, Field(pattern=NOT_BLANK, max_length=60), _ON_ONE_LINE, _PRINTABLE]
 Description = Annotated[str, Field(pattern=NOT_BLANK, max_length=2000), _ON_ONE_LINE, _PRINTABLE]
 Year = Annotated[StrictInt, Field(ge=FIRST_YEAR, le=LAST_YEAR), BeforeValidator(_year)]
-Labels = Annotated[
-    list[str],
-    Field(max_length=MOST_LABELS),
-    AfterValidator(_labels),
-    BeforeValidator(
-        lambda value: value.split(",") if isinstance(value, str) else value,
-        json_schema_input_type=Annotated[
-            list[Annotated[str, Field(max_length=LONGEST_LABEL)]], Field(max_length=MOST_LABELS)
-        ]
-        | str,
-    ),
-]
+_Stated = Annotated[list[Annotated[str, Field(max_length=LONGEST_LABEL)]], Field(max_length=MOST_LABELS)] | str
+_split = BeforeValidator(lambda one: one.split(",") if isinstance(one, str) else one, json_schema_input_type=_Stated)
+Labels = Annotated[list[str], Field(max_length=MOST_LABELS), AfterValidator(_labels), _split]
 """A list, or a text with commas."""
 Size = Annotated[StrictInt, Field(ge=100, le=999_999), _NUMBER]
 Overlap = Annotated[StrictInt, Field(ge=0, le=999_999), _NUMBER]

@@ -177,14 +177,9 @@ def read_surroundings(
 
 
 ROW_NAMES = {
-    "id": "_id",
-    "title": "report_title",
-    "section": "document_title",
-    "page": "document_page_number",
-    "labels": "data_labels",
-    "description": "data_description",
-    "text": forms.TEXT_FIELD,
-}
+    "id": "_id", "title": "report_title", "section": "document_title", "page": "document_page_number",
+    "labels": "data_labels", "description": "data_description", "text": forms.TEXT_FIELD,
+}  # fmt: skip
 """Seed 003's names for the fields of a chunk; the others are stored under their own."""
 TEXTS, PLACES = ("title", "text", "section", "description", "url"), ("ordinal", "start", "end")
 STORED = [part.name for part in fields(Chunk) if part.name not in {"metadata", "collection"}]
@@ -202,18 +197,11 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
     name = forms.document_name_of(row)
     values: Json = {field: forms.text_value(row.get(ROW_NAMES.get(field, field))) for field in TEXTS}
     values |= {field: forms.number_value(row.get(field)) or 0 for field in PLACES}
-    return Chunk(
-        id=forms.id_text(row["_id"]),
-        document_id=forms.document_id_of(row),
-        document_name=name,
-        **{**values, "title": values["title"] or name},
-        page=forms.page_of(row),
-        metadata=forms.row_metadata(row, fields),
-        collection=collection,
-        labels=tuple(map(str, forms.list_value(row.get("data_labels")))),
-        confidence=row.get("confidence"),
-        figure_years=tuple(year for year in forms.list_value(row.get("figure_years")) if isinstance(year, int)),
-    )
+    values |= {"title": values["title"] or name, "page": forms.page_of(row), "confidence": row.get("confidence")}
+    values |= {"metadata": forms.row_metadata(row, fields), "collection": collection}
+    values["labels"] = tuple(map(str, forms.list_value(row.get("data_labels"))))
+    values["figure_years"] = tuple(year for year in forms.list_value(row.get("figure_years")) if isinstance(year, int))
+    return Chunk(forms.id_text(row["_id"]), forms.document_id_of(row), name, **values)
 
 
 def best_matches(matches: Iterable[Match], top_k: int | None = None) -> list[Match]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ...domain import Calibration, DatabaseError
@@ -245,12 +246,8 @@ class ForeignChanges:
                     if (event := stream.try_next()) is None:
                         break
                     rows[event["ns"]["coll"]].append(event["documentKey"]["_id"])
-                changed = {
-                    document_id_of(row)
-                    for name, ids in rows.items()
-                    for row in self._database[name].find({"_id": {"$in": ids}}, NAMING)
-                }
-                if changed:
+                found = (self._database[name].find({"_id": {"$in": ids}}, NAMING) for name, ids in rows.items())
+                if changed := set(map(document_id_of, chain.from_iterable(found))):
                     self._changes.record(changed, in_place=True)
                 if rows or time.monotonic() - kept > KEEP_SECONDS:
                     self._keep_position(stream)

@@ -6,7 +6,7 @@ next one is made from it and the reports that changed."""
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -95,15 +95,12 @@ class ReportIndex:
 
     def pairs(self, one: str, other: str, scope: Scope) -> Mapping[tuple[Value | None, Value | None], int]:
         """Count the reports for each pair of values of two fields. A table counts for each pair in its rows."""
-        return Counter(
-            pair
-            for record in self.inside(scope)
-            for pair in {
-                pair
-                for _, values in parts_inside(record, scope)
-                for pair in product(each_value(values.get(one)), each_value(values.get(other)))
-            }
-        )
+
+        def of(record: DocumentRecord) -> set[tuple[Value | None, Value | None]]:
+            parts = (values for _, values in parts_inside(record, scope))
+            return {pair for part in parts for pair in product(each_value(part.get(one)), each_value(part.get(other)))}
+
+        return Counter(chain.from_iterable(map(of, self.inside(scope))))
 
     def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
         """Return the reports with this in their title or source, in any case. The list is shared: do not change it."""
@@ -348,16 +345,8 @@ class OlderReports:
                 counts[document_id][collection.name] += 1
         records = {}
         for document_id, row in first.items():
-            name, rows = document_name_of(row), counts[document_id]
-            records[document_id] = DocumentRecord(
-                id=document_id,
-                name=name,
-                title=name,
-                source="",
-                collection=next(iter(rows)) if len(rows) == 1 else SEVERAL,
-                status="ready",
-                version="",
-                metadata=row_metadata(row, self._fields),
-                chunks=rows.total(),
-            )
+            name, metadata, rows = document_name_of(row), row_metadata(row, self._fields), counts[document_id]
+            place = next(iter(rows)) if len(rows) == 1 else SEVERAL
+            about: Json = {"collection": place, "metadata": metadata, "chunks": rows.total()}
+            records[document_id] = DocumentRecord(document_id, name, name, "", status="ready", version="", **about)
         return records

@@ -240,24 +240,13 @@ class FigureRepository:
     def _rows_of(self, version: str, chunks: Iterable[ReadChunk]) -> Iterator[Json]:
         seen: set[tuple[str, str, int | None, str]] = set()
         for chunk, statements in chunks:
-            about = {
-                "document_id": chunk.document_id,
-                "version": version,
-                "collection": chunk.collection,
-                **dict.fromkeys(self._fields, NO_VALUE),
-                **chunk.metadata,
-                "document_name": chunk.document_name,
-            }
+            about: Json = {"document_id": chunk.document_id, "version": version, "collection": chunk.collection}
+            about |= {**dict.fromkeys(self._fields, NO_VALUE), **chunk.metadata, "document_name": chunk.document_name}
             for number, figure in enumerate(figures_of(chunk, statements)):
-                row: Json = {
-                    "_id": f"{chunk.id}#{number:04d}",
-                    **about,
-                    **{name: getattr(figure, name) for name in STORED},
-                    "heading_key": figure.heading.casefold(),
-                    "series": _joined(figure.heading, figure.label, figure.subject),
-                    "value": str(figure.value),
-                    "of_year": figure.year,
-                }
+                row: Json = {"_id": f"{chunk.id}#{number:04d}", **about}
+                row |= {name: getattr(figure, name) for name in STORED}
+                row |= {"heading_key": figure.heading.casefold(), "value": str(figure.value), "of_year": figure.year}
+                row["series"] = _joined(figure.heading, figure.label, figure.subject)
                 if (key := (figure.subject, figure.indicator, figure.year, figure.text)) not in seen:
                     seen.add(key)
                     row["place"] = _place(figure, f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}")
@@ -304,14 +293,9 @@ def _joined(*parts: str) -> str:
 
 
 def _figure(row: Json) -> ReportedFigure:
-    return ReportedFigure(
-        **{name: row[name] for name in STORED},
-        value=Decimal(row["value"]),
-        year=row["of_year"],
-        document_id=row["document_id"],
-        chunk_id=row["_id"].rpartition("#")[0],
-        edition=None if row.get("year", NO_VALUE) == NO_VALUE else row["year"],
-    )
+    own = {"value": Decimal(row["value"]), "year": row["of_year"], "chunk_id": row["_id"].rpartition("#")[0]}
+    own["edition"] = None if row.get("year", NO_VALUE) == NO_VALUE else row["year"]
+    return ReportedFigure(**{name: row[name] for name in STORED}, document_id=row["document_id"], **own)
 
 
 def _read_cursor(cursor: str) -> str:

@@ -16,30 +16,17 @@ MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 READABLE = {
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "application/pdf": ".pdf",
-    "application/x-pdf": ".pdf",
-    f"{_OFFICE}.wordprocessingml.document": ".docx",
-    f"{_OFFICE}.spreadsheetml.sheet": ".xlsx",
-    f"{_OFFICE}.presentationml.presentation": ".pptx",
-    "text/csv": ".csv",
-    "application/csv": ".csv",
-    "application/json": ".json",
-    "text/json": ".json",
-    "text/markdown": ".md",
-    "text/x-markdown": ".md",
+    "text/html": ".html", "application/xhtml+xml": ".html", "application/pdf": ".pdf", "application/x-pdf": ".pdf",
+    f"{_OFFICE}.wordprocessingml.document": ".docx", f"{_OFFICE}.spreadsheetml.sheet": ".xlsx",
+    f"{_OFFICE}.presentationml.presentation": ".pptx", "text/csv": ".csv", "application/csv": ".csv",
+    "application/json": ".json", "text/json": ".json", "text/markdown": ".md", "text/x-markdown": ".md",
     "text/plain": ".txt",
-}
+}  # fmt: skip
 # Types without information, or that some servers give to any download: the name decides.
 _GENERIC_TYPES = {
-    "",
-    "application/octet-stream",
-    "binary/octet-stream",
-    "application/x-download",
-    "application/force-download",
+    "", "application/octet-stream", "binary/octet-stream", "application/x-download", "application/force-download",
     "application/vnd.ms-excel",
-}
+}  # fmt: skip
 _SUFFIX_ALIASES = {".htm": ".html", ".xhtml": ".html", ".markdown": ".md", ".text": ".txt"}
 _NAMES = frozenset(READABLE.values())
 _TEXTUAL = frozenset({".html", ".csv", ".json", ".md", ".txt"})

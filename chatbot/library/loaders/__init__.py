@@ -260,21 +260,13 @@ def _visible(loaded: Loaded) -> Loaded:
     before: tuple[str, ...] = ()
     for section in loaded.sections:
         path, text = tuple(map(visible, section.path)), visible(section.text)
-        new = [
-            name
-            for at, name in enumerate(path)
-            if path[: at + 1] != before[: at + 1] and len(name) > MAX_NAME_CHARACTERS
-        ]
+        new = [name for at, name in enumerate(path, 1) if path[:at] != before[:at] and len(name) > MAX_NAME_CHARACTERS]
         kept = tuple(map(_shortened, path if len(path) <= MAX_HEADINGS else (*path[: MAX_HEADINGS - 1], path[-1])))
         sections.append(replace(section, path=kept, text="\n\n".join([*new, text])))
         before = path
-    return replace(
-        loaded,
-        title=_shortened(visible(loaded.title)),
-        sections=loaded.sections if tuple(sections) == loaded.sections else lay_out(sections),
-        description=visible(loaded.description),
-        labels=tuple(map(visible, loaded.labels)),
-    )
+    title, description, labels = loaded.title, visible(loaded.description), tuple(map(visible, loaded.labels))
+    shown = loaded.sections if tuple(sections) == loaded.sections else lay_out(sections)
+    return replace(loaded, title=_shortened(visible(title)), sections=shown, description=description, labels=labels)
 
 
 def _shortened(name: str) -> str:

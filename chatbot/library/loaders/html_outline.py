@@ -83,12 +83,8 @@ def _furniture(page: HtmlElement) -> list[HtmlElement]:
 
 
 def _is_never_content(element: HtmlElement) -> bool:
-    return (
-        element.tag in _NEVER_CONTENT
-        or "hidden" in element.attrib
-        or element.get("aria-hidden") == "true"
-        or element.get("role", "") in _FURNITURE_ROLES
-    )
+    hidden = "hidden" in element.attrib or element.get("aria-hidden") == "true"
+    return hidden or element.tag in _NEVER_CONTENT or element.get("role", "") in _FURNITURE_ROLES
 
 
 def _may_be_furniture(element: HtmlElement, measure: _Measure) -> bool:

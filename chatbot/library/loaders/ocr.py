@@ -87,14 +87,7 @@ def _engine() -> Any:
     from rapidocr import RapidOCR
 
     # It took lines for upside down that were not. One line at a time takes half the memory of six.
-    return RapidOCR(
-        params={
-            "Global.log_level": "critical",
-            "Global.use_cls": False,
-            "Det.limit_type": "max",
-            "Det.limit_side_len": _DETECTED_PIXELS,
-            "Rec.rec_batch_num": 1,
-            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-        }
-    )
+    params = {"Global.log_level": "critical", "Global.use_cls": False, "Rec.rec_batch_num": 1}
+    params |= {"Det.limit_type": "max", "Det.limit_side_len": _DETECTED_PIXELS}
+    params |= {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
+    return RapidOCR(params=params)

@@ -107,14 +107,9 @@ class OpenAIChatModel:
                 return stream
 
     def _body(self, prompt: Prompt) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": [{"role": message.role, "content": message.content} for message in prompt.messages],
-            "temperature": self._temperature,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **self._max_answer,
-        }
+        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        body: dict[str, Any] = {"model": self._model, "messages": messages, "temperature": self._temperature}
+        body |= {"stream": True, "stream_options": {"include_usage": True}, **self._max_answer}
         if schema := prompt.json_schema:
             named = {"name": schema.get("title", "reply"), "strict": True, "schema": dict(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": named}

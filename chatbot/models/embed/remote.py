@@ -165,14 +165,11 @@ class RemoteEmbedder(ABC):
         if not np.isfinite(vectors).all():
             raise EmbeddingError(f"{where} sent a vector with a component that is not a number.")
         if self._dimensions not in (None, width):
-            raise EmbedderMismatchError(
-                f"{where} sent vectors of {width} dimensions; {self._dimensions} are expected. "
-                + (
-                    "Unset EMBEDDING_DIMENSIONS: this model does not shorten its vectors."
-                    if self.shortened
-                    else "Set EMBEDDING_MODEL, and the provider, to the model that it serves."
-                )
-            )
+            remedy = "Set EMBEDDING_MODEL, and the provider, to the model that it serves."
+            if self.shortened:
+                remedy = "Unset EMBEDDING_DIMENSIONS: this model does not shorten its vectors."
+            expected = f"{self._dimensions} are expected. {remedy}"
+            raise EmbedderMismatchError(f"{where} sent vectors of {width} dimensions; {expected}")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not lengths.all() or not width:
             raise EmbeddingError(f"{where} sent a vector of zeros, or an empty one, which is like no other.")
@@ -206,13 +203,9 @@ class OpenAIEmbedder(RemoteEmbedder):
             raise
 
     def _translated(self, client: OpenAI, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
-        with translated(
-            EmbeddingError,
-            self.model_id,
-            key_setting=self._where.key_setting,
-            url_setting=self._where.url_setting,
-            unknown_model=f"Check EMBEDDING_MODEL and {self._where.url_setting}.",
-        ):
+        key, url = self._where.key_setting, self._where.url_setting
+        unknown = f"Check EMBEDDING_MODEL and {url}."
+        with translated(EmbeddingError, self.model_id, key_setting=key, url_setting=url, unknown_model=unknown):
             parameters = self.provider.parameters(kind, self.shortened)
             if self.provider.adapter == "nomic":  # an API of its own over the same client
                 body = {"model": self.model, "texts": list(texts), **parameters}

@@ -174,14 +174,9 @@ class AtlasStore(MongoChunks):
         return [one for one in self._indexed if scope.holds(one.name)]
 
     def _best(self, rows: list[tuple[IndexedCollection, list[Json]]], top_k: int) -> list[Match]:
-        return best_matches(
-            (
-                Match(id_text(row["_id"]), float(row["score"]), self._chunk(row, one.name))
-                for one, answer in rows
-                for row in answer
-            ),
-            top_k,
-        )
+        found = ((one.name, row) for one, answer in rows for row in answer)
+        matches = (Match(id_text(row["_id"]), float(row["score"]), self._chunk(row, name)) for name, row in found)
+        return best_matches(matches, top_k)
 
 
 def _unit(vector: Vector) -> Vector:

@@ -207,15 +207,11 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
     hosts = described.get("statusDetail") or ()
     parts = (host.get(part) or {} for host in hosts for part in ("mainIndex", "stagedIndex"))
     messages = (described.get("message"), *(part.get("message") for part in parts))
-    return IndexStatus(
-        target.collection,
-        target.index,
-        index_kind(described),
-        str(described.get("status") or ("READY" if described.get("queryable") else "PENDING")),
-        queryable=bool(described.get("queryable")),
-        definition=dict(described.get("latestDefinition") or {}),
-        message="; ".join(dict.fromkeys(str(message) for message in messages if message)),
-    )
+    kind, queryable = index_kind(described), bool(described.get("queryable"))
+    state = str(described.get("status") or ("READY" if queryable else "PENDING"))
+    definition = dict(described.get("latestDefinition") or {})
+    message = "; ".join(dict.fromkeys(str(message) for message in messages if message))
+    return IndexStatus(target.collection, target.index, kind, state, queryable, definition, message)
 
 
 def index_kind(described: Mapping[str, Any]) -> str:
@@ -268,17 +264,11 @@ def _request(database: Database, target: SearchTarget, polling: Polling) -> bool
                 raise
             status = index_status(database, target)  # another process was faster
     if status.kind != target.kind:
-        raise SearchEngineError(
-            f"The {target.described} is of the type {status.kind!r}, not {target.kind!r}.",
-            remedy="A type cannot be changed; drop the index first: python -m chatbot index drop.",
-        )
+        raise failure("kind", index=target.described, stored=status.kind, kind=target.kind)
     if fits_definition(status.definition, target):
         return False
     if target.kind == "vectorSearch" and not is_own_index({"latestDefinition": status.definition}):
-        raise SearchEngineError(
-            f"The {target.described} belongs to another program: it has no {EMBEDDING_FIELD}. It was not changed.",
-            remedy="Set SCHEMA to read its collection, or MONGODB_COLLECTION and REPORT_COLLECTION to other names.",
-        )
+        raise failure("foreign", index=target.described, field=EMBEDDING_FIELD)
     collection.update_search_index(target.index, keep_extras(target, status.definition))
     return True
 
@@ -303,11 +293,7 @@ def _poll(
         if now.state == "FAILED":
             raise not_queryable(target, now.state, now.message)
         if polling.clock() >= deadline:
-            raise SearchEngineError(
-                f"The {target.described} is still {now.state} after {polling.timeout:.0f} seconds.",
-                remedy="The server goes on building; look again with: python -m chatbot index status.",
-                retry_after=30,
-            )
+            raise failure("slow", index=target.described, state=now.state, seconds=polling.timeout)
         polling.sleep(polling.interval)
 
 

@@ -69,11 +69,8 @@ def _clause(path: str, condition: Condition) -> Json:
 
 def ranked(score: str) -> list[Json]:
     """Return the stages that read the ``score`` of a search stage, order by it, and leave the embedding out."""
-    return [
-        {"$addFields": {"score": {"$meta": score}}},
-        {"$sort": {"score": -1, "_id": 1}},
-        {"$project": dict(WITHOUT_EMBEDDING)},
-    ]
+    order = {"$sort": {"score": -1, "_id": 1}}
+    return [{"$addFields": {"score": {"$meta": score}}}, order, {"$project": dict(WITHOUT_EMBEDDING)}]
 
 
 def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int) -> list[Json]:
@@ -117,11 +114,8 @@ def rerank_pipeline(query: str, ids: Sequence[Any], model: str = "") -> list[Jso
     text fails the stage, as documented."""
     stage: Json = {"query": {"text": query}, "path": TEXT_FIELD, "numDocsToRerank": max(1, len(ids))}
     stage |= {"model": model} if model else {}
-    return [
-        {"$match": {"_id": {"$in": list(ids)}, TEXT_FIELD: {"$type": "string"}}},
-        {"$rerank": stage},
-        {"$project": {"score": {"$meta": "score"}}},
-    ]
+    match = {"_id": {"$in": list(ids)}, TEXT_FIELD: {"$type": "string"}}
+    return [{"$match": match}, {"$rerank": stage}, {"$project": {"score": {"$meta": "score"}}}]
 
 
 PROBE_INDEX = "report_chat_probe"

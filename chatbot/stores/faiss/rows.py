@@ -179,14 +179,9 @@ def read_rows(
         log.warning("%d of %d passages have no usable vector: see python -m chatbot doctor", len(unusable), len(ids))
     if not ids:
         return None
-    return Rows(
-        np.asarray(ids, dtype=np.bytes_),
-        documents.column(),
-        {name: column.column() for name, column in {**columns, COLLECTION: places}.items()},
-        *_unit_rows(vectors, dimensions),
-        np.asarray(terms, dtype=np.int32),
-        np.asarray(lengths, dtype=np.int32),
-    )
+    values = {name: column.column() for name, column in {**columns, COLLECTION: places}.items()}
+    counts = (np.asarray(each, dtype=np.int32) for each in (terms, lengths))
+    return Rows(np.asarray(ids, dtype=np.bytes_), documents.column(), values, *_unit_rows(vectors, dimensions), *counts)
 
 
 def stored_ids(collections: Sequence[Collection]) -> dict[str, set[bytes]]:

@@ -86,14 +86,8 @@ def write_snapshot(folder: Path, key: Key, snapshot: Snapshot) -> tuple[Segment,
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)  # also one of an earlier version: the passages are in it
     segments = tuple(segment if segment.file else _written(folder, segment) for segment in snapshot.index.segments)
-    header = {
-        "key": [FORMAT, *key],
-        "position": snapshot.position,
-        "marker": snapshot.marker,
-        "epoch": snapshot.epoch,
-        "vocabulary": list(snapshot.index.vocabulary),
-        "segments": [segment.file for segment in segments],
-    }
+    header = {"key": [FORMAT, *key], **{name: getattr(snapshot, name) for name in ("position", "marker", "epoch")}}
+    header |= {"vocabulary": list(snapshot.index.vocabulary), "segments": [segment.file for segment in segments]}
     _write(folder / CURRENT, header, {segment.file: np.packbits(segment.alive) for segment in segments})
     named = {CURRENT, *(segment.file for segment in segments)}
     for path in folder.iterdir():

@@ -65,11 +65,8 @@ def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
     """Return the PostgreSQL settings under which `nearest` is run. The index's scan goes on until the scope has filled
     the result; it may then be slightly out of order (relaxed), which finds more and is sorted here. Sorts are made
     expensive, so that the planner takes the index."""
-    return {
-        "hnsw.iterative_scan": "relaxed_order",
-        "hnsw.ef_search": MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k)),
-        "enable_sort": "off",
-    }
+    most = MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k))
+    return {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": most, "enable_sort": "off"}
 
 
 def nearest(

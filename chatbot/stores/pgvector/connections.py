@@ -37,12 +37,8 @@ class Connections:
             given = conninfo_to_dict(uri)
         except psycopg.ProgrammingError:
             raise SettingsError("POSTGRES_URI cannot be used: it is no PostgreSQL connection string.") from None
-        defaults: dict[str, Any] = {
-            "application_name": "report-chat",
-            "connect_timeout": max(2, math.ceil(timeout)),
-            "keepalives_idle": 10,
-            "tcp_user_timeout": int(1000 * timeout),
-        }
+        defaults: dict[str, Any] = {"application_name": "report-chat", "connect_timeout": max(2, math.ceil(timeout))}
+        defaults |= {"keepalives_idle": 10, "tcp_user_timeout": int(1000 * timeout)}
         self._conninfo = make_conninfo(uri, **{name: defaults[name] for name in defaults if name not in given})
         self._timeout = timeout
         self._free = threading.BoundedSemaphore(size)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby, pairwise
+from math import inf
 from statistics import median
 
 from ....domain import PARAGRAPH, Section
@@ -145,11 +146,8 @@ def styles_of(pages: Sequence[PageText]) -> Styles:
         sizes[line.size] += len(line.text)
     body = max(sizes, key=sizes.__getitem__, default=0.0)
     bold_body = 2 * letters[body, True] > letters[body, False] + letters[body, True]
-    levels = [
-        (size, bold)
-        for size, bold in letters
-        if size >= _LARGER * body or (bold and not bold_body and size > 0.85 * body)
-    ]
+    bold_from = inf if bold_body else 0.85 * body
+    levels = [(size, bold) for size, bold in letters if size >= _LARGER * body or (bold and size > bold_from)]
     return Styles(body, tuple(sorted(levels, key=lambda style: (-style[0], not style[1]))))
 
 

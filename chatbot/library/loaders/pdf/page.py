@@ -73,11 +73,7 @@ class PdfPageReader:
         walls = [rule.y for rule in page_rules(page, joined=1.5) if rule.x1 - rule.x0 >= _ACROSS * (right - left)]
         # The pictures among the text, not those behind it.
         pictures = (Gutter(image["x0"], image["x1"], image["top"], image["bottom"]) for image in page.images)
-        beside = [
-            box
-            for box in pictures
-            if not any(box.x0 < word.x < box.x1 and box.top < word.y < box.bottom for word in words)
-        ]
+        beside = [g for g in pictures if not any(g.x0 < w.x < g.x1 and g.top < w.y < g.bottom for w in words)]
         gutters = self._columns.gutters(words, [*tables, *beside], walls)
         columns = [_blocks(items) for items in order_columns([*words, *tables], gutters)]
         tables = [block for column in columns for block in column if isinstance(block, Table)]
