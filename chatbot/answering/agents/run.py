@@ -364,17 +364,12 @@ class AgentRun:
             BudgetExhaustedError: the day's tokens were used up before this question began."""
         question, resources = self.question, self.resources
         retrieve = partial(
-            resources.retriever.retrieve,
-            search.query,
-            top_k=search.top_k,
-            scope=search.scope,
-            method=question.retrieval_method,
-            settings=self.settings,
-            page=question.page,
+            resources.retriever.retrieve, search.query, top_k=search.top_k, scope=search.scope,
+            method=question.retrieval_method, settings=self.settings, page=question.page,
             general=search.scope == question.scope,
             reading=question.reading if search.query == question.search_text else None,
             request=replace(request, may_call=allowance.take),
-        )
+        )  # fmt: skip
         try:
             result = retrieve()
         except BudgetExhaustedError:

@@ -89,12 +89,9 @@ class Ingesting:
             model = ModelSummary(self._services.answering.small_chat_model, input_tokens=settings.context_tokens)
             summary = Summary("model", model)
         return IngestionService(
-            documents=self._storage.documents,
-            ingestors=self.ingestor_for,
-            load=self.loader.load,
-            leases=self._storage.facts,
-            summary=summary,
-        )
+            documents=self._storage.documents, ingestors=self.ingestor_for, load=self.loader.load,
+            leases=self._storage.facts, summary=summary,
+        )  # fmt: skip
 
     @property
     def ask_above(self) -> int | None:
@@ -115,13 +112,9 @@ class Ingesting:
 
     def sample_reports(self) -> SampleReports:
         return SampleReports(
-            SAMPLE_DATA,
-            ingestor=lambda: self.ingestor,
-            leases=self._storage.facts,
-            summary=self.sample_summary,
-            glossary=self._storage.glossary,
-            warm=lambda: self._services.runtime.store.count(Scope()),
-        )
+            SAMPLE_DATA, ingestor=lambda: self.ingestor, leases=self._storage.facts, summary=self.sample_summary,
+            glossary=self._storage.glossary, warm=lambda: self._services.runtime.store.count(Scope()),
+        )  # fmt: skip
 
     def delete_document(self, record: DocumentRecord, control: JobControl | None = None) -> None:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""
@@ -200,13 +193,9 @@ class Ingesting:
     @lazy
     def worker(self) -> IngestionWorker:
         return IngestionWorker(
-            self._storage.ingestions,
-            service=lambda: self.service,
-            fetch=self.originals.fetch,
-            tidy=self.originals.tidy,
-            idle=self.finish_deletions,
-            at_once=self.settings.ingestion_workers,
-        )
+            self._storage.ingestions, service=lambda: self.service, fetch=self.originals.fetch,
+            tidy=self.originals.tidy, idle=self.finish_deletions, at_once=self.settings.ingestion_workers,
+        )  # fmt: skip
 
     @lazy
     def synchroniser(self) -> Synchroniser:

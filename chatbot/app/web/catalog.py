@@ -209,14 +209,11 @@ def get_formats() -> Json:
     """Get the file formats that can be added, and the options for splitting reports."""
     settings = services().settings
     return {
-        "suffixes": [*suffixes(), ARCHIVE],
-        "max_bytes": settings.max_upload_mb * MEGABYTE,
-        "chunk_strategies": CHUNKERS.names(),
-        "chunk_strategy": settings.chunk_strategy,
-        "chunk_size": settings.chunk_size,
-        "chunk_overlap": settings.chunk_overlap,
+        "suffixes": [*suffixes(), ARCHIVE], "max_bytes": settings.max_upload_mb * MEGABYTE,
+        "chunk_strategies": CHUNKERS.names(), "chunk_strategy": settings.chunk_strategy,
+        "chunk_size": settings.chunk_size, "chunk_overlap": settings.chunk_overlap,
         "types": list(services().storage.documents.values("type", caller().limit or None)),
-    }
+    }  # fmt: skip
 
 
 class QuestionQuery(ScopeQuery):
