@@ -94,17 +94,14 @@ class FigureRepository:
             self._rows.replace_many(rows[start : start + WRITTEN_AT_ONCE])
         # The time of the first writing says later which of two versions is the older one.
         named = {"document_id": document_id, "version": version, "at": now("microseconds")}
-        update = {"$set": {"reading": READING, "of_rows": of_rows, **self._counted(rows)}, "$setOnInsert": named}
+        # The number of rows that lists show, with the fields of scopes; -1 where these differ within the version.
+        about = [{name: row[name] for name in (*self._fields, "collection")} for row in rows]
+        counted = {"listed": sum("place" in row for row in rows), **(about[0] if about else {})}
+        counted = {"listed": -1} if any(one != about[0] for one in about) else counted
+        update = {"$set": {"reading": READING, "of_rows": of_rows, **counted}, "$setOnInsert": named}
         self._written.update_one({"_id": _marker(document_id, version)}, update, upsert=True)
         if rows:
             self._log.record(())
-
-    def _counted(self, rows: Sequence[Json]) -> Json:
-        """The number of rows that lists show, with the fields of scopes; -1 where these differ within the version."""
-        about = [{name: row[name] for name in (*self._fields, "collection")} for row in rows]
-        if any(one != about[0] for one in about):
-            return {"listed": -1}
-        return {"listed": sum("place" in row for row in rows), **(about[0] if about else {})}
 
     def remove(self, document_id: str, *, keep: Collection[str] = ()) -> None:
         """Remove the figures of a report, but for those of the versions in ``keep``. Raises DatabaseError."""
@@ -249,7 +246,10 @@ class FigureRepository:
                 row["series"] = _joined(figure.heading, figure.label, figure.subject)
                 if (key := (figure.subject, figure.indicator, figure.year, figure.text)) not in seen:
                     seen.add(key)
-                    row["place"] = _place(figure, f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}")
+                    # The order of lists; the last part tells figures of different reports and passages apart.
+                    last = f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}"
+                    when = f"{figure.year or 0:04d}", "" if figure.edition is None else str(figure.edition)
+                    row["place"] = _joined(f"{figure.indicator.casefold()}: ", figure.subject, *when, last)
                 yield row
 
     def _filter(self, scope: Scope) -> Json:
@@ -280,12 +280,6 @@ class FigureRepository:
 
 def _marker(document_id: str, version: str) -> str:
     return f"{document_id}-{version}"
-
-
-def _place(figure: ReportedFigure, last: str) -> str:
-    """The order of lists; ``last`` tells the figures of different reports and passages apart."""
-    year, edition = f"{figure.year or 0:04d}", "" if figure.edition is None else str(figure.edition)
-    return _joined(f"{figure.indicator.casefold()}: ", figure.subject, year, edition, last)
 
 
 def _joined(*parts: str) -> str:

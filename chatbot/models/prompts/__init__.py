@@ -120,9 +120,8 @@ def _reads_on_as(tag: str, text: str, place: int) -> bool:
 def _folded(char: str) -> str:
     """Return the letter that is seen: without style, case and accents; "" for a blank or an accent."""
     plain = unicodedata.normalize("NFKD", char).casefold().strip("()")
-    return "".join(one for one in plain if unicodedata.category(one) not in _BARE and not one.isspace()).translate(
-        _LOOK_ALIKES
-    )
+    letters = (one for one in plain if unicodedata.category(one) not in _BARE and not one.isspace())
+    return "".join(letters).translate(_LOOK_ALIKES)
 
 
 _BARE = frozenset({"Mn", "Me", "Mc", "Cf", "Cc"})

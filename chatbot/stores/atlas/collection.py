@@ -61,7 +61,10 @@ class IndexedCollection:
 
     def near(self, vector: Sequence[float], top_k: int, scope: Scope, num_candidates: int | None = None) -> list[Json]:
         """Return at least the ``top_k`` nearest rows, with all that tie with the last of them."""
-        inside, rest = self._parted(scope)
+        # The vector index can filter what is inside: an index of another program may lack fields.
+        declared, all_of = self.vectors.target.theirs, scope.conditions
+        parts = tuple(item for item in all_of if declared is None or item[0] in declared)
+        inside, rest = replace(scope, conditions=parts), Scope(tuple(item for item in all_of if item not in parts))
 
         def pipeline(limit: int) -> list[Json]:
             return [self._vector_stage(vector, inside, limit, num_candidates), *pipelines.ranked("vectorSearchScore")]
@@ -182,23 +185,10 @@ class IndexedCollection:
             index=index, path=self.path, vector=vector, scope=scope, limit=limit, num_candidates=number
         )
 
-    def _parted(self, scope: Scope) -> tuple[Scope, Scope]:
-        """Return what the vector index can filter, and the rest: an index of another program may lack fields."""
-        if (declared := self.vectors.target.theirs) is None:
-            return scope, Scope()
-        inside = tuple(item for item in scope.conditions if item[0] in declared)
-        return replace(scope, conditions=inside), Scope(tuple(item for item in scope.conditions if item not in inside))
-
     def _best_rows(
-        self,
-        index: IndexHealth,
-        pipeline: Callable[[int], list[Json]],
-        top_k: int,
-        *,
-        ties: bool = True,
-        counted: Scope | None = None,
-        rest: Scope = Scope(),  # noqa: B008  # frozen and empty
-    ) -> list[Json]:
+        self, index: IndexHealth, pipeline: Callable[[int], list[Json]], top_k: int, *, ties: bool = True,
+        counted: Scope | None = None, rest: Scope = Scope(),  # noqa: B008  # frozen and empty
+    ) -> list[Json]:  # fmt: skip
         """At least the ``top_k`` best rows, with every row that ties with the last of them if ``ties``.
 
         The engine cuts ties in an order of its own. So one row more is requested than needed, and more again while

@@ -162,10 +162,8 @@ def keep_extras(target: SearchTarget, stored: Mapping[str, Any]) -> Json:
 
 def _same_mapping(stored: Any, planned: Any) -> bool:
     mappings = stored if isinstance(stored, list) else [stored or {}]
-    return all(
-        any(need.items() <= mapping.items() for mapping in mappings)
-        for need in (planned if isinstance(planned, list) else [planned])
-    )
+    needs = planned if isinstance(planned, list) else [planned]
+    return all(any(need.items() <= mapping.items() for mapping in mappings) for need in needs)
 
 
 @dataclass(frozen=True, slots=True)
