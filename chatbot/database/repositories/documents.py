@@ -107,9 +107,7 @@ class ReportIndex:
         inside, part = self.inside(scope), part.casefold()
         if not part:
             return inside
-        names = keep(
-            self._kept, ("names", scope), lambda: [f"{record.title}\0{record.source}".casefold() for record in inside]
-        )
+        names = keep(self._kept, ("names", scope), lambda: [f"{one.title}\0{one.source}".casefold() for one in inside])
         return [record for record, name in zip(inside, names, strict=True) if part in name]
 
     def _find(self, scope: Scope) -> list[DocumentRecord]:

@@ -55,9 +55,7 @@ def _section(slide: Any, number: int) -> Section:
     _part_scripts(slide)
     title = _title(slide)
     head = slide.shapes.title
-    texts = [
-        _shape_text(shape) for shape in _in_order(slide.shapes) if head is None or shape._element is not head._element
-    ]
+    texts = [_shape_text(one) for one in _in_order(slide.shapes) if head is None or one._element is not head._element]
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
         texts.append(f"Notes: {text}" if (text := _frame_text(notes)) else "")
     body = "\n\n".join(text for text in texts if text)

@@ -154,9 +154,7 @@ class FaissStore(MongoChunks):
             ids = (row["_id"] for query in queries for one in self.collections() for row in one.find(query, ID_ONLY))
             stored, indexed = {forms.id_text(id): id for id in ids}, index.ids_of(documents)
             new = [stored[id] for id in stored.keys() - indexed]
-            queries = [
-                {"_id": {"$in": new[start : start + READ_AT_ONCE]}} for start in range(0, len(new), READ_AT_ONCE)
-            ]
+            queries = [{"_id": {"$in": new[at : at + READ_AT_ONCE]}} for at in range(0, len(new), READ_AT_ONCE)]
             documents, gone = set(), list(indexed - stored.keys())
         rows = read_rows(self, index.term_ids, queries)
         self._state = replace(self._state, index=index.replace_documents(documents, rows, gone=gone), epoch=epoch)

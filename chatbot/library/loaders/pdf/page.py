@@ -187,9 +187,7 @@ class Columns:
         for row in rows:
             row.boxes = [box for box in boxes if box.top < row.bottom and box.bottom > row.top]
             row.spans = merge_spans([*row.spans, *((box.x0, box.x1) for box in row.boxes)], 0)
-        rows = sorted(
-            [*rows, *(_ColumnRow(y, y, [(left, right)]) for y in walls)], key=lambda row: row.top + row.bottom
-        )
+        rows = sorted([*rows, *(_ColumnRow(y, y, [(left, right)]) for y in walls)], key=lambda r: r.top + r.bottom)
         size = median(word.size for word in words)
         stripes = _white_stripes(rows, left, right, max(_MIN_GUTTER, 0.5 * size))
         gutters = [gutter for gutter in stripes if self._is_supported(gutter, rows)]
@@ -305,9 +303,7 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
         for line in _margin_lines(page):
             number = _PAGE_NUMBER.match(line.text)
             others = [(other, top) for other, top in places[_key(line)] if other != page.number]
-            repeated = {
-                other for other, top in others if abs(other - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT
-            }
+            repeated = {at for at, top in others if abs(at - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT}
             # A whole line of words that is in the margin of many pages may move.
             share = len({other for other, _ in others}) / len(pages)
             everywhere = share >= (1 / 3 if len(_key(line)) >= _MANY_LETTERS else 2 / 3) and _key(line).isalpha()

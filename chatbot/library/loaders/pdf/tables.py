@@ -368,9 +368,7 @@ def _grid(rows: Sequence[Sequence[Box | None]], words: Sequence[Word]) -> tuple[
     for cells in rows:
         low, high = min(cell[1] for cell in cells if cell), max(cell[3] for cell in cells if cell)
         beside = [word for word in words if low <= word.y <= high]
-        inside = [
-            [w for w in beside if cell and cell[0] <= w.x <= cell[2] and cell[1] <= w.y <= cell[3]] for cell in cells
-        ]
+        inside = [[w for w in beside if box and box[0] <= w.x <= box[2] and box[1] <= w.y <= box[3]] for box in cells]
         used |= {id(word) for cell in inside for word in cell}
         if without_rules := _rows_without_rules(cells, inside):
             grid += [list(zip(row, cells, strict=True)) for row in without_rules]
@@ -395,9 +393,7 @@ def _without_gaps(grid: Sequence[Sequence[_Cell]], spans: Sequence[Span]) -> tup
             groups[-1].append(at)
         else:
             groups.append([at])
-    joined = [
-        [next(filter(_has_text, (row[place] for place in group)), row[group[0]]) for group in groups] for row in grid
-    ]
+    joined = [[next(filter(_has_text, (row[at] for at in group)), row[group[0]]) for group in groups] for row in grid]
     return joined, [(spans[group[0]][0], spans[group[-1]][1]) for group in groups]
 
 
