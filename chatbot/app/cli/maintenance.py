@@ -180,19 +180,12 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
     embedder = CachedEmbedder(EMBEDDERS.builder(provider)(services.settings, model=name), WarmCache(WARM_CACHE))
     services.storage.prepare()  # not the store: that would ask for the old model's key
     has_indexes = services.storage.engine.traits.has_search_indexes
-    work = Reembedding(
-        services.storage.database,
-        collections=services.settings.chunk_collections,
-        provider=provider,
-        model=name,
-        embedder=embedder,
-        indexes=AtlasSlotIndexes(services.settings, services.storage.database) if has_indexes else None,
-        grace=grace,
-    )
+    database, settings = services.storage.database, services.settings
+    indexes = AtlasSlotIndexes(settings, database) if has_indexes else None
+    work = Reembedding(database, settings.chunk_collections, provider, name, embedder, indexes, grace)
     with progress_bar("Embedding", work.total()) as bar:
         stored = work.run(bar.update)
     click.echo(f"{work.embedded} passages embedded. The database's embedding model is {stored.model_id}.")
-    settings = services.settings
     if settings.embedding_provider not in (None, provider) or settings.embedding_model not in (None, name):
         click.secho(
             "EMBEDDING_PROVIDER and EMBEDDING_MODEL still name another model: unset them before the next start.",

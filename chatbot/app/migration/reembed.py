@@ -7,7 +7,7 @@ and keeps two runs from mixing."""
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...config.settings import Settings
@@ -62,36 +62,27 @@ class AtlasSlotIndexes:
             self._polling.sleep(self._polling.interval)
 
 
+@dataclass
 class Reembedding:
     """One change of model. Run it again after a kill: existing vectors are not computed again.
 
     ``indexes`` are those of the search engine; None where search runs in this process. The document in `meta` has the
     phase, and a ``beat`` that counts the steps, so that others see that this run is alive."""
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        collections: Sequence[str],
-        provider: str,
-        model: str,
-        embedder: Embedder,
-        indexes: AtlasSlotIndexes | None,
-        grace: float = GRACE_SECONDS,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._database = database
-        self._collections = [database[name] for name in dict.fromkeys(collections)]
-        self._facts = CorpusFacts(database)
-        self._changes = CorpusChanges(database)
-        self._meta = database["meta"]
-        self._owner = uuid.uuid4().hex
-        self._name = provider, model
-        self._embedder = embedder
-        self._indexes = indexes
-        self._grace = grace
-        self._sleep = sleep
-        self.embedded = 0
+    database: Database
+    collections: Sequence[str]
+    provider: str
+    model: str
+    embedder: Embedder
+    indexes: AtlasSlotIndexes | None
+    grace: float = GRACE_SECONDS
+    sleep: Callable[[float], None] = time.sleep
+    embedded: int = 0
+
+    def __post_init__(self) -> None:
+        self._collections = [self.database[name] for name in dict.fromkeys(self.collections)]
+        self._facts, self._changes = CorpusFacts(self.database), CorpusChanges(self.database)
+        self._meta, self._owner = self.database["meta"], uuid.uuid4().hex
         self._last: dict[str, list[Any]] = {}
 
     def total(self) -> int:
@@ -102,15 +93,15 @@ class Reembedding:
         stored model, only passages without a usable vector get one. Raises EmbeddingError, DatabaseError,
         SearchEngineError: run it again to continue."""
         old = self._facts.embedder()
-        new = StoredEmbedder(*self._name, self._embedder.model_id, self._embedder.dimensions)
+        new = StoredEmbedder(self.provider, self.model, self.embedder.model_id, self.embedder.dimensions)
         if old is not None and old.same_vectors(new.model_id, new.dimensions, slot=old.slot):
             new = old
         else:
             new = replace(new, slot=_other(old.slot if old else SLOTS[0]))
         phase = self.take_over(new)
         if old != new:
-            if self._indexes is not None:
-                self._indexes.build(old, new)  # before any vector is computed
+            if self.indexes is not None:
+                self.indexes.build(old, new)  # before any vector is computed
             if phase in {None, CLEARING}:
                 self._clear(new.slot)
                 self._note({"$set": {"phase": FILLING}})
@@ -126,10 +117,10 @@ class Reembedding:
             return new
         self._note({"$set": {"phase": SERVING}})
         self._fill_all(new.slot)  # passages that another process wrote just before the switch
-        self._sleep(self._grace)
+        self.sleep(self.grace)
         self._fill_all(new.slot)
-        if self._indexes is not None:
-            self._indexes.build(new, dropped=[_other(new.slot)])
+        if self.indexes is not None:
+            self.indexes.build(new, dropped=[_other(new.slot)])
         self._clear(_other(new.slot))
         self._meta.delete_many({"_id": "reembed", "owner": self._owner})
         return new
@@ -149,8 +140,8 @@ class Reembedding:
                     for start in range(0, len(ids), BATCH):
                         self._fill(collection, new.slot, ids[start : start + BATCH])
             else:
-                if self._indexes is not None:
-                    self._indexes.follow(new, self._last)
+                if self.indexes is not None:
+                    self.indexes.follow(new, self._last)
                 return
 
     def _fill_all(self, slot: str, report: Report = lambda done: None) -> None:
@@ -172,8 +163,8 @@ class Reembedding:
         if not chunks:
             return
         self._last = {chunk.document_id: [id] for id, chunk in chunks.items()}
-        vectors = self._embedder.embed_documents([chunk.search_text for chunk in chunks.values()])
-        encode = self._database.encode_vector
+        vectors = self.embedder.embed_documents([chunk.search_text for chunk in chunks.values()])
+        encode = self.database.encode_vector
         self.step()
         collection.update_each(
             [(id, {"$set": {field: encode(vector)}}) for id, vector in zip(chunks, vectors, strict=True)]
@@ -181,7 +172,7 @@ class Reembedding:
         self.embedded += len(chunks)
 
     def _clear(self, slot: str, *, only_unusable: bool = False) -> None:
-        field, length = embedding_field(slot), self._embedder.dimensions
+        field, length = embedding_field(slot), self.embedder.dimensions
         for collection in self._collections:
             for ids in id_batches(collection):
                 rows = rows_of(collection, ids, {field: {"$exists": True}}, {field: 1} if only_unusable else {"_id": 1})
@@ -197,7 +188,7 @@ class Reembedding:
         if state is not None and state["wanted"] == asdict(new):
             phase = str(state["phase"])
         elif state is not None:
-            self._sleep(SIGN_OF_LIFE_SECONDS)
+            self.sleep(SIGN_OF_LIFE_SECONDS)
             now = self._meta.find_one({"_id": "reembed"})
             if now is not None and int(now["beat"]) != int(state["beat"]):
                 raise DatabaseError(
