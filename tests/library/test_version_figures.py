@@ -160,7 +160,7 @@ class TestMigration:
         rows.insert_one({"_id": "older-row", **older, "country_name": "Mali", "year": "2021"})
         assert services.ingesting.derive_figures() == 0
         fields, names = settings.filter_fields, settings.chunk_collections
-        Mender(services.storage.database, collections=names, filter_fields=fields, dry_run=False).run(lambda rows: None)
+        Mender(services.storage.database, collections=names, fields=fields, dry_run=False).run(lambda rows: None)
         assert services.ingesting.derive_figures() == 1
         [figure] = services.storage.figures.find(Scope())
         assert (figure.subject, figure.text, figure.edition) == ("Mali", "40%", 2021)

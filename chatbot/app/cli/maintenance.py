@@ -125,25 +125,21 @@ def migrate(services: Services, dry_run: bool) -> None:
     interruption to continue.
 
     Example: python -m chatbot migrate --dry-run"""
-    services.storage.require_writable()
-    services.storage.require_own()
-    version = require_known(services.storage.database)
+    storage, settings = services.storage, services.settings
+    storage.require_writable()
+    storage.require_own()
+    version = require_known(storage.database)
     if not dry_run:
-        migrate_schema(services.storage.database)
+        migrate_schema(storage.database)
     click.echo(f"schema version {version}" + (f" -> {newest()}" if version < newest() else ", up to date"))
-    mender = Mender(
-        services.storage.database,
-        collections=services.settings.chunk_collections,
-        filter_fields=services.settings.filter_fields,
-        dry_run=dry_run,
-    )
+    mender = Mender(storage.database, settings.chunk_collections, settings.filter_fields, dry_run=dry_run)
     with progress_bar("Checking", mender.total()) as bar:
         mended = mender.run(bar.update)
     click.echo(f"years stored as text:       {mended.years} rows")
     click.echo(f"vectors stored as arrays:   {mended.vectors} rows")
     click.echo(f"rows without a report:      {mended.unregistered} rows, {mended.reports} reports")
     click.echo(f"filter fields left out:     {mended.valueless} rows")
-    missing = len(services.storage.figures.missing(services.storage.documents.all()))
+    missing = len(storage.figures.missing(storage.documents.all()))
     click.echo(f"reports without figures:    {missing}")
     if missing and not dry_run:
         with progress_bar("Reading figures", missing) as bar:

@@ -94,14 +94,12 @@ class Mended:
 class Mender:
     """Writes nothing with ``dry_run``. Repeatable: mended rows are left alone."""
 
-    def __init__(
-        self, database: Database, *, collections: Sequence[str], filter_fields: Sequence[str], dry_run: bool
-    ) -> None:
+    def __init__(self, database: Database, collections: Sequence[str], fields: Sequence[str], *, dry_run: bool) -> None:
         self._database = database
         self._collections = [database[name] for name in dict.fromkeys(collections)]
-        self._older = OlderReports(database, collections=collections, filter_fields=filter_fields)
-        self._documents = DocumentRepository(database, filter_fields)
-        self._fields = tuple(filter_fields)
+        self._older = OlderReports(database, collections=collections, filter_fields=fields)
+        self._documents = DocumentRepository(database, fields)
+        self._fields = tuple(fields)
         self._dry_run = dry_run
         self._mended = Mended()
 

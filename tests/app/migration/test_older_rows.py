@@ -88,12 +88,8 @@ def listed(services: Services) -> dict[str, tuple[Any, ...]]:
 
 
 def mend(services: Services, *, dry_run: bool = False) -> Mended:
-    mender = Mender(
-        services.storage.database,
-        collections=services.settings.chunk_collections,
-        filter_fields=services.settings.filter_fields,
-        dry_run=dry_run,
-    )
+    settings, database = services.settings, services.storage.database
+    mender = Mender(database, settings.chunk_collections, settings.filter_fields, dry_run=dry_run)
     return mender.run(lambda rows: None)
 
 
