@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from flask import Response
 from pydantic import Field
 
+from ... import domain
 from ...answering.context import texts_of
 from ...answering.guide import Guide, guide
 from ...database.core import Json
@@ -169,19 +170,12 @@ def get_text(document_id: str, query: TextQuery) -> Json:
 
 def _shown(record: DocumentRecord) -> LibraryReport:
     originals = services().ingesting.originals
-    return LibraryReport(
-        Report.of(record),
-        shown_source(record.source),
-        record.collection,
-        record.labels,
-        record.description,
-        record.error,
-        record.sample,
-        record.chunking,
-        parts=sum(part.metadata != record.metadata for part in record.several) or 1,
-        has_file=bool(originals.file_name(record)),
-        can_reingest=originals.job_file(record) is not None,
-        may_change=library().may_change(record),
-        proposed=tuple(one for one in record.proposed if one.field not in record.overrides),
-        notes=(*record.notes, *language_notes(record.proposed, services().runtime.embedder)),
-    )
+    values = domain.common_fields(LibraryReport, record)
+    values |= {"report": Report.of(record), "source": shown_source(record.source)}
+    values["parts"] = sum(part.metadata != record.metadata for part in record.several) or 1
+    values["has_file"] = bool(originals.file_name(record))
+    values["can_reingest"] = originals.job_file(record) is not None
+    values["may_change"] = library().may_change(record)
+    values["proposed"] = tuple(one for one in record.proposed if one.field not in record.overrides)
+    values["notes"] = (*record.notes, *language_notes(record.proposed, services().runtime.embedder))
+    return LibraryReport(**values)
