@@ -139,14 +139,9 @@ class Toolbox:
                 answer = event.answer
         if answer is None:
             raise NotFoundError("The question was cancelled.")
-        return {
-            "response": answer.response,
-            "answered": answer.answered,
-            "citations": [to_json(citation) for citation in answer.citations],
-            "unsupported": [clause.sentence for clause in answer.unsupported],
-            "figures": [to_json(figure) for figure in answer.figures],
-            "scope": to_json(answer.scope),
-        }
+        written = to_json(answer)
+        shown = {name: written[name] for name in ("response", "answered", "citations", "figures", "scope")}
+        return {**shown, "unsupported": [clause.sentence for clause in answer.unsupported]}
 
     def list_reports(self, arguments: ListReports) -> Json:
         records = self.services.storage.documents.all(arguments.scope(self.library))

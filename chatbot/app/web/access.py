@@ -328,9 +328,8 @@ def _session(who: Caller, sign_out: str = "") -> Session:
     may, owner = [role for role in KEY_ROLES if who.may(role)], who.owner
     key, person = who.key, g.get("person")
     named: KeyInfo | None = None if key is None or person else {"id": key.id, "name": key.name, "role": key.role}
-    shown: PersonInfo | None = None
-    if person is not None:
-        shown = {"name": person.name, "role": who.role, "groups": list(key.groups if key else ())}
+    groups = list(key.groups if key else ())
+    shown: PersonInfo | None = {"name": person.name, "role": who.role, "groups": groups} if person else None
     settings = services().settings
     sign_in = url_for("sign_in.begin") if settings.oidc_issuer else ""
     return {
