@@ -106,9 +106,8 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 def with_auto_scope(catalog: Catalog, query: EvaluationQuery) -> Scope:
     """Return the scope that the names in the question suggest, as with AUTO_SCOPE."""
-    return (
-        suggest_scope(everything_asked(read_names(query.text, catalog), Scope(), catalog), Scope(), catalog) or Scope()
-    )
+    subjects = everything_asked(read_names(query.text, catalog), Scope(), catalog)
+    return suggest_scope(subjects, Scope(), catalog) or Scope()
 
 
 @dataclass
@@ -315,10 +314,8 @@ def _problems(case: Case, folder: Path) -> Iterator[str]:
     rules, message = sealed(prompt_for(_QUESTION, Context(tuple(passages))).messages)
     mark = re.search(r"the mark (\w+);", rules.content)
     tags = rf'<passage-{mark[1]} number="\d+">\n(.*?)\n</passage-{mark[1]}>' if mark else r"(?!)"
-    outside, inside = (
-        re.sub(tags, "", message.content, flags=re.DOTALL),
-        "".join(re.findall(tags, message.content, re.DOTALL)),
-    )
+    outside = re.sub(tags, "", message.content, flags=re.DOTALL)
+    inside = "".join(re.findall(tags, message.content, re.DOTALL))
     if _OBEYED in rules.content or _OBEYED in outside or not inside:
         yield "it is outside of its passage"
     if case.get("hidden") and _OBEYED in inside:

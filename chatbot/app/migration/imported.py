@@ -108,9 +108,8 @@ class Importer:
             rows = self._rows.find({"_id": {"$in": of_report}})
             # Readers of PDF files make a document of each page, whose places begin anew.
             order = ("document_page_number", "ordinal", "start")
-            self._import(
-                identity, sorted(rows, key=lambda row: [forms.number_value(row.get(name)) or 0 for name in order])
-            )
+            in_order = sorted(rows, key=lambda row: [forms.number_value(row.get(name)) or 0 for name in order])
+            self._import(identity, in_order)
             report(len(of_report))
         return self.imported
 

@@ -166,9 +166,8 @@ class Reembedding:
         vectors = self.embedder.embed_documents([chunk.search_text for chunk in chunks.values()])
         encode = self.database.encode_vector
         self.step()
-        collection.update_each(
-            [(id, {"$set": {field: encode(vector)}}) for id, vector in zip(chunks, vectors, strict=True)]
-        )
+        written = zip(chunks, vectors, strict=True)
+        collection.update_each([(id, {"$set": {field: encode(vector)}}) for id, vector in written])
         self.embedded += len(chunks)
 
     def _clear(self, slot: str, *, only_unusable: bool = False) -> None:

@@ -277,9 +277,8 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     for name, digest in files:
         mine = list(filter(library().may_change, same[name]))
         if not mine and choice == "replace" and any(map(library().shows, same[name])):
-            raise errors.ForbiddenError(
-                f"{name} belongs to somebody else. Send on_conflict=keep_both to add yours beside it."
-            )
+            message = f"{name} belongs to somebody else. Send on_conflict=keep_both to add yours beside it."
+            raise errors.ForbiddenError(message)
         # The same content changes nothing; a failed report has nothing to lose.
         harmless = [record for record in mine if record.file_id == digest or record.status == "failed"]
         if harmless or (mine and choice == "replace"):
