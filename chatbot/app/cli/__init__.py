@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
@@ -50,6 +50,22 @@ class CommandLine(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name else None, rest
+
+
+class Commands(click.Group):
+    """A command of several, each of which gets the services."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, help=COMMANDS[name][1])
+
+    def command(self, *names: Any, **options: Any) -> Callable[[Callable[..., None]], click.Command]:  # type: ignore[override]
+        declare = super().command(*names, **options)
+        return lambda function: declare(click.pass_obj(function))
+
+
+def command(name: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
+    """Declare a command that gets the services."""
+    return lambda function: click.command(name)(click.pass_obj(function))
 
 
 def load_command(name: str) -> click.Command:

@@ -25,7 +25,7 @@ from ..evaluation import split_cell
 from ..services import Services
 from ..web.asking import ChatRequest
 from ..web.files import csv_text
-from . import progress_bar
+from . import command, progress_bar
 
 ENDS = ("exit", "quit")
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -75,12 +75,11 @@ def question_options(command: Command) -> Command:
     return command
 
 
-@click.command()
+@command()
 @click.argument("question", callback=_question_text, required=False)
 @click.option("--from", "source", type=FILE, help="A CSV file with a column question, instead of QUESTION.")
 @click.option("--to", "target", type=FILE, help="With --from: the file for the answers, .csv or .jsonl.")
 @question_options
-@click.pass_obj
 def ask(services: Services, /, question: str | None, source: Path | None, target: Path | None, **options: Any) -> None:
     """Answer QUESTION from the reports, or the questions of a table.
 
@@ -99,9 +98,8 @@ def ask(services: Services, /, question: str | None, source: Path | None, target
         raise click.UsageError("Give a QUESTION, or --from and --to.")
 
 
-@click.command()
+@command()
 @question_options
-@click.pass_obj
 def chat(services: Services, /, **options: Any) -> None:
     """Ask one question after the other, each with the ones before as context, until `exit`.
 

@@ -28,7 +28,7 @@ from ...library.loaders import ARCHIVE, suffixes
 from ...library.sources import WEB, Overrides, Source, folder_sources
 from ..services import Services
 from ..web.files import csv_text
-from . import progress_bar
+from . import Commands, command, progress_bar
 
 STDIN = "-"
 
@@ -38,7 +38,7 @@ Work = tuple[str, Callable[[], Source]]
 """The name of something to ingest, and what gives it, which may have to fetch it first."""
 
 
-@click.command()
+@command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|URL|-...")
 @click.option("--country", help="Country the reports are about: a name or an ISO code.")
 @click.option("--year", help="Year of the reports.")
@@ -63,7 +63,6 @@ Work = tuple[str, Callable[[], Source]]
 )
 @click.option("--yes", "confirmed", is_flag=True, help="Do not ask before the chat model summarises many files.")
 @click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and show what would happen.")
-@click.pass_obj
 def ingest(
     services: Services, /, paths: tuple[str, ...], pattern: str, name: str, strict: bool, dry_run: bool,
     confirmed: bool, **flags: Any,
@@ -220,11 +219,10 @@ def _about(metadata: Mapping[str, Any]) -> str:
     return ", ".join(str(metadata[name]) for name in ("country_name", "year", "type") if name in metadata)
 
 
-@click.command()
+@command()
 @click.option("--every", help="Go on: look again after this time, e.g. 1h.")
 @click.option("--prune", is_flag=True, help="Also remove the reports whose files are gone.")
 @click.option("--yes", "confirmed", is_flag=True, help="Remove them however many they are.")
-@click.pass_obj
 def sync(services: Services, every: str | None, prune: bool, confirmed: bool) -> None:
     """Keep the library as the folders, web pages and buckets of sources.toml (SOURCES) are.
 
@@ -255,15 +253,12 @@ def sync(services: Services, every: str | None, prune: bool, confirmed: bool) ->
         raise LoadError(f"Not everything could be read, or removed: {', '.join(failed)}.")
 
 
-@click.group()
-def documents() -> None:
-    """The reports in the database."""
+documents = Commands("documents")
 
 
 @documents.command("list")
 @click.option("--country", multiple=True, help="Only this country; repeat for several.")
 @click.option("--year", multiple=True, help="Only this year; repeat for several.")
-@click.pass_obj
 def list_documents(services: Services, country: tuple[str, ...], year: tuple[str, ...]) -> None:
     """List the reports.
 
@@ -280,7 +275,6 @@ def list_documents(services: Services, country: tuple[str, ...], year: tuple[str
 
 @documents.command("delete")
 @click.argument("document_ids", nargs=-1, required=True)
-@click.pass_obj
 def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
     """Delete reports and all their passages.
 
@@ -295,15 +289,12 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
     click.echo(f"{len(records)} deleted.")
 
 
-@click.group()
-def glossary() -> None:
-    """The terms of the library: import, export, clear."""
+glossary = Commands("glossary")
 
 
 @glossary.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--replace", is_flag=True, help="Remove the terms that were imported before.")
-@click.pass_obj
 def import_terms(services: Services, file: Path, replace: bool) -> None:
     """Add the terms of a CSV table with the columns term, meaning, other_words, heading and label.
 
@@ -319,7 +310,6 @@ def import_terms(services: Services, file: Path, replace: bool) -> None:
 
 
 @glossary.command("export")
-@click.pass_obj
 def export_terms(services: Services) -> None:
     """Print all terms as a CSV table, which `glossary import` reads.
 
@@ -330,7 +320,6 @@ def export_terms(services: Services) -> None:
 
 
 @glossary.command("clear")
-@click.pass_obj
 def clear_terms(services: Services) -> None:
     """Remove all terms. Those of the sample reports do not come back at the next start.
 

@@ -18,7 +18,7 @@ from ...domain import Calibration, LoadError, RequestContext, Scope
 from ...search.relevance import SHIPPED
 from ..evaluation import Dataset, comparison, read_dataset, read_questions, register_reports, runner
 from ..services import Services
-from . import print_json, progress_bar, write_text
+from . import command, print_json, progress_bar, write_text
 
 T = TypeVar("T")
 LOGGED = (
@@ -49,7 +49,7 @@ def list_of(kind: Callable[[str], T]) -> Callable[[click.Context, click.Paramete
     return parse
 
 
-@click.command()
+@command()
 @click.argument("dataset", type=click.Path(exists=True, path_type=Path), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--no-filters", is_flag=True, help="Ignore the filters of the questions.")
@@ -63,7 +63,6 @@ def list_of(kind: Callable[[str], T]) -> Callable[[click.Context, click.Paramete
 @click.option("--tolerance", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="How far it may fall.")
 @click.option("--injections", is_flag=True, help="Instead: can documents that we ship leave their place in a prompt?")
 @click.option("--answers", is_flag=True, help="Generate answers with CHAT_MODEL (this may cost); else they are quoted.")
-@click.pass_obj
 def evaluate(
     services: Services, /, dataset: Path | None, *, as_json: bool, no_filters: bool, auto_scope: bool,
     intervals: bool, save_baseline: Path | None, baseline: Path | None, tolerance: float, injections: bool,
@@ -153,12 +152,11 @@ def _measure(
     return measured
 
 
-@click.command()
+@command()
 @click.argument("dataset", type=click.Path(exists=True, path_type=Path), default=QUESTIONS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("--dry-run", is_flag=True, help="Measure, but store nothing.")
 @click.option("--forget", is_flag=True, help="Delete what is stored for the model and use the shipped figures again.")
-@click.pass_obj
 def calibrate(services: Services, dataset: Path, as_json: bool, dry_run: bool, forget: bool) -> None:
     """Measure which scores mean something with the embedding model in use, and store the relevance floor.
 

@@ -19,14 +19,13 @@ from ..migration.reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
 from ..migration.schema import Mender, newest, require_known
 from ..migration.schema import migrate as migrate_schema
 from ..services import Services
-from . import progress_bar
+from . import Commands, command, progress_bar
 
 
-@click.command()
+@command()
 @click.option("--from", "source_uri", required=True, metavar="URI", help="Database to read.")
 @click.option("--to", "target_uri", required=True, metavar="URI", help="Database to write.")
 @click.option("--merge", is_flag=True, help="Write into a database that is not empty; equal ids are replaced.")
-@click.pass_obj
 def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> None:
     """Copy reports, passages, vectors and conversations between the embedded file and MongoDB.
 
@@ -64,14 +63,13 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
             click.echo(f"Left out, not collections of this program: {', '.join(left_out)}.")
 
 
-@click.command("import")
+@command("import")
 @click.option("--from", "name", required=True, metavar="COLLECTION", help="Collection to read.")
 @click.option("--as", "layout", required=True, type=click.Choice(sorted(LAYOUTS)), help="The program that wrote it.")
 @click.option("--map", "paths", multiple=True, metavar="FIELD=PATH", help="Path of a field; repeat for several.")
 @click.option("--database", metavar="URI", help="Database with that collection. Default: that of the settings.")
 @click.option("--to", "collection", help="Collection to write. Default: by country and year, as for uploads.")
 @click.option("--dry-run", is_flag=True, help="Show what each field becomes, and write nothing.")
-@click.pass_obj
 def import_(
     services: Services, name: str, layout: str, paths: tuple[str, ...], database: str | None, collection: str | None,
     dry_run: bool,
@@ -113,9 +111,8 @@ def import_(
         click.echo(f"Left out: {done.without_text} rows without text, {done.without_vector} without a usable vector.")
 
 
-@click.command()
+@command()
 @click.option("--dry-run", is_flag=True, help="Count what would change, and change nothing.")
-@click.pass_obj
 def migrate(services: Services, dry_run: bool) -> None:
     """Bring the schema up to date and mend rows of an older system.
 
@@ -148,7 +145,7 @@ def migrate(services: Services, dry_run: bool) -> None:
     click.echo("Nothing was changed (--dry-run)." if dry_run else "Mended." if something else "Nothing to mend.")
 
 
-@click.command()
+@command()
 @click.option("--provider", required=True, help="Embedding provider: openai, minilm, ...")
 @click.option("--model", help="Its model. Default: the provider's default model.")
 @click.option(
@@ -158,7 +155,6 @@ def migrate(services: Services, dry_run: bool) -> None:
     show_default=True,
     help="Seconds that the old vectors stay after the switch, for running answers.",
 )
-@click.pass_obj
 def reembed(services: Services, provider: str, model: str | None, grace: float) -> None:
     """Embed all passages with another model, then switch to it.
 
@@ -190,14 +186,11 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
         )
 
 
-@click.group()
-def index() -> None:
-    """The search indexes of MongoDB ($vectorSearch and $search)."""
+index = Commands("index")
 
 
 @index.command("create")
 @click.option("--wait", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds to wait at most.")
-@click.pass_obj
 def create_indexes(services: Services, wait: float) -> None:
     """Create missing indexes, update changed ones, and wait until they can be queried.
 
@@ -211,7 +204,6 @@ def create_indexes(services: Services, wait: float) -> None:
 
 
 @index.command("status")
-@click.pass_obj
 def show_indexes(services: Services) -> None:
     """Show the state of each index and whether it can be queried.
 
@@ -225,7 +217,6 @@ def show_indexes(services: Services) -> None:
 
 @index.command("drop")
 @click.confirmation_option(prompt="Searches will fail until the indexes are created again. Drop them?")
-@click.pass_obj
 def remove_indexes(services: Services) -> None:
     """Drop the search indexes; documents stay.
 

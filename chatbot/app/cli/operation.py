@@ -19,7 +19,7 @@ from ..factory import close_app, create_app
 from ..services import Services
 from ..web.files import csv_text
 from ..web.server import Server, listen
-from . import print_json, write_text
+from . import Commands, command, print_json, write_text
 
 FINDINGS = 1
 WITHOUT_KEY = {"read": "Without a key, people can ask and look.", "keys": "Access without a key is off."}
@@ -28,10 +28,9 @@ COLUMNS = ("questions", "calls", "cached", "failed", "prompt", "completion", "em
 STAGE_COLUMNS = ("runs", "calls", "tokens", "embedding", "seconds")
 
 
-@click.command()
+@command()
 @click.option("--host", help="Address to listen on. Default: HOST.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on. Default: PORT.")
-@click.pass_obj
 def serve(services: Services, host: str | None, port: int | None) -> None:
     """Serve the chat page and the API.
 
@@ -54,14 +53,12 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
         close_app(app)
 
 
-@click.command()
+@command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@click.pass_context
-def doctor(context: click.Context, as_json: bool) -> None:
+def doctor(services: Services, as_json: bool) -> None:
     """Check keys, server, collections, indexes and models; exit status 1 if something is wrong.
 
     Example: python -m chatbot doctor"""
-    services: Services = context.obj
     findings: list[Finding] = []
     for finding in diagnose(services):
         findings.append(finding)
@@ -73,13 +70,13 @@ def doctor(context: click.Context, as_json: bool) -> None:
                 click.echo(f"{'':22}-> {finding.remedy}")
     if as_json:
         print_json([asdict(finding) for finding in findings])
-    context.exit(FINDINGS if any(finding.severity == "error" for finding in findings) else 0)
+    if any(finding.severity == "error" for finding in findings):
+        raise SystemExit(FINDINGS)
 
 
-@click.command()
+@command()
 @click.option("--days", type=click.IntRange(1, 366), default=30, show_default=True, help="How many, including today.")
 @click.option("--json", "as_json", is_flag=True, help="Print the /api/usage response.")
-@click.pass_obj
 def usage(services: Services, days: int, as_json: bool) -> None:
     """Show questions, calls, tokens and costs by day (UTC); runs, calls, tokens and time by stage.
 
@@ -119,8 +116,7 @@ def _cells(sums: Sums) -> tuple[str, ...]:
     return (*(f"{number:,}" for number in (*counts, *tokens)), "unknown" if unknown else cost)
 
 
-@click.command()
-@click.pass_obj
+@command()
 def mcp(services: Services) -> None:
     """Serve agents over stdin and stdout (Model Context Protocol).
 
@@ -130,9 +126,7 @@ def mcp(services: Services) -> None:
     serve_stdio(services)
 
 
-@click.group()
-def keys() -> None:
-    """The API keys: create, list, revoke."""
+keys = Commands("keys")
 
 
 @keys.command()
@@ -142,7 +136,6 @@ def keys() -> None:
 @click.option("--filter", "filters", multiple=True, help="It sees only FIELD=VALUE; repeat for several.")
 @click.option("--daily-tokens", type=click.IntRange(1), help="Tokens of the chat model in a day (UTC).")
 @click.option("--requests-per-minute", type=click.IntRange(1), help="Default: REQUESTS_PER_MINUTE.")
-@click.pass_obj
 def create(
     services: Services, /, name: str, role: KeyRole, collections: tuple[str, ...], filters: tuple[str, ...], **most: Any
 ) -> None:
@@ -174,7 +167,6 @@ def _role_and_limits(key: ApiKey) -> str:
 
 
 @keys.command("list")
-@click.pass_obj
 def list_keys(services: Services) -> None:
     """Show the keys, without their secrets.
 
@@ -189,7 +181,6 @@ def list_keys(services: Services) -> None:
 @keys.command()
 @click.argument("key_ids", nargs=-1, required=True, metavar="KEY_ID...")
 @click.option("--links", is_flag=True, help="Revoke the shared links of their conversations too.")
-@click.pass_obj
 def revoke(services: Services, key_ids: tuple[str, ...], *, links: bool) -> None:
     """Revoke keys, named by the beginning that `list` shows. What was made with them stays, as their owner's.
 
@@ -207,13 +198,10 @@ def revoke(services: Services, key_ids: tuple[str, ...], *, links: bool) -> None
         click.echo(f"{count_of(len(shared), 'shared link')} {done}.")
 
 
-@click.group()
-def conversations() -> None:
-    """The stored conversations: list, delete."""
+conversations = Commands("conversations")
 
 
 @conversations.command("links")
-@click.pass_obj
 def list_links(services: Services) -> None:
     """Show the shared conversations, whoever owns them.
 
@@ -226,7 +214,6 @@ def list_links(services: Services) -> None:
 
 @conversations.command()
 @click.argument("conversation_ids", nargs=-1, required=True, metavar="CONVERSATION_ID...")
-@click.pass_obj
 def unshare(services: Services, conversation_ids: tuple[str, ...]) -> None:
     """Revoke the links of shared conversations, named as `links` shows them.
 
@@ -239,7 +226,6 @@ def unshare(services: Services, conversation_ids: tuple[str, ...]) -> None:
 
 
 @conversations.command("list")
-@click.pass_obj
 def list_owners(services: Services) -> None:
     """Count them by owner: key:ID, visitor:ID (the page shows people theirs), or none.
 
@@ -253,7 +239,6 @@ def list_owners(services: Services) -> None:
 @conversations.command()
 @click.option("--owner", required=True, help="key:ID or visitor:ID; none = conversations without an owner.")
 @click.option("--before", type=click.DateTime(["%Y-%m-%d"]), help="Only those without a message since this day.")
-@click.pass_obj
 def delete(services: Services, owner: str, before: Any) -> None:
     """Delete all conversations of an owner, with their messages and every cached answer.
 
@@ -264,9 +249,8 @@ def delete(services: Services, owner: str, before: Any) -> None:
     click.echo(f"{count} deleted.")
 
 
-@click.command()
+@command()
 @click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="How many.")
-@click.pass_obj
 def audit(services: Services, limit: int) -> None:
     """Show who changed what, the newest first.
 
@@ -275,14 +259,11 @@ def audit(services: Services, limit: int) -> None:
         click.echo(f"{entry.at}  {entry.actor}  {entry.action}  {entry.target}")
 
 
-@click.group()
-def feedback() -> None:
-    """Export people's verdicts on answers."""
+feedback = Commands("feedback")
 
 
 @feedback.command()
 @click.option("--to", "path", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
-@click.pass_obj
 def export(services: Services, path: Path | None) -> None:
     """Print it as CSV, the newest first: question, scope, rating, reason, comment, reports cited.
 
