@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from operator import methodcaller
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -75,18 +74,17 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
     if len(files) > most:
         raise InvalidRequestError.for_field(FILES, f"at most {most} files at a time, these are {len(files)}.")
     readable = (*suffixes(), ARCHIVE)
-    names = [safe_name(file.filename) for file in files]
-    for file, name in zip(files, names, strict=True):
+    for file in files:
+        name = safe_name(file.filename)
         if PurePosixPath(name).suffix.lower() not in readable:
             message = f"{name}: this format is not read. Readable: {', '.join(readable)}."
             raise InvalidRequestError.for_field(FILES, message, readable)
         if size_of(file) > max_mb * MEGABYTE:
             raise RequestEntityTooLarge(f"{name} is larger than {max_mb} MB, the limit (MAX_UPLOAD_MB).")
-    if any(map(methodcaller("endswith", ARCHIVE), map(str.lower, names))):
-        files = [each for file in files for each in _members(file, safe_name(file.filename), most)]
-        if not 0 < len(files) <= most:
-            raise InvalidRequestError.for_field(FILES, f"from 1 to {most} files at a time, these are {len(files)}.")
-        names = [safe_name(file.filename) for file in files]
+    files = [each for file in files for each in _members(file, safe_name(file.filename), most)]
+    if not 0 < len(files) <= most:
+        raise InvalidRequestError.for_field(FILES, f"from 1 to {most} files at a time, these are {len(files)}.")
+    names = [safe_name(file.filename) for file in files]
     if twice := {name for name in names if names.count(name) > 1}:
         raise InvalidRequestError.for_field(FILES, f"the same name twice: {', '.join(sorted(twice))}.")
     return files
