@@ -124,18 +124,12 @@ class Neighbours:
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
         stored = [chunk for chunk in chunks if chunk.collection != ATTACHMENTS]
         around = iter(self._store.surroundings(stored, margin=margin) if stored else ())
-        return [
-            [
-                other
-                for other in self._chunks
-                if other.document_id == chunk.document_id
-                and other.end >= chunk.start - margin
-                and other.start <= chunk.end + margin
-            ]
-            if chunk.collection == ATTACHMENTS
-            else next(around)
-            for chunk in chunks
-        ]
+
+        def near(chunk: Chunk) -> list[Chunk]:
+            same = (one for one in self._chunks if one.document_id == chunk.document_id)
+            return [one for one in same if one.end >= chunk.start - margin and one.start <= chunk.end + margin]
+
+        return [near(chunk) if chunk.collection == ATTACHMENTS else next(around) for chunk in chunks]
 
 
 def _beginnings(chunks: Sequence[Chunk]) -> list[int]:

@@ -48,16 +48,11 @@ class Understood:
         """Yield the event with what has to be said before the answer, and the scope that is offered."""
         if isinstance(event, AnswerEvent):
             answer = event.answer
-            event = AnswerEvent(
-                replace(
-                    answer,
-                    response=self.preamble + answer.response,
-                    marks=tuple(mark.moved(len(self.preamble)) for mark in answer.marks),
-                    scope=replace(answer.scope, from_question=self.inferred_scope),
-                    suggested_scope=self.suggested_scope,
-                    trace=replace(answer.trace, understood=self.subjects),
-                )
-            )
+            marks = tuple(mark.moved(len(self.preamble)) for mark in answer.marks)
+            scope = replace(answer.scope, from_question=self.inferred_scope)
+            answer = replace(answer, response=self.preamble + answer.response, marks=marks, scope=scope)
+            trace = replace(answer.trace, understood=self.subjects)
+            event = AnswerEvent(replace(answer, suggested_scope=self.suggested_scope, trace=trace))
         elif isinstance(event, SourcesEvent):
             event = replace(event, scope=replace(event.scope, from_question=self.inferred_scope))
         elif isinstance(event, TokenEvent) and self.notes and not self.preamble:

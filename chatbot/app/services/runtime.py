@@ -190,22 +190,13 @@ class Runtime:
     @lazy
     def retriever(self) -> Retriever:
         settings, embedder, documents = self._settings, self.embedder, self._storage.documents
+        indicators, general = self.indicators if embedder.local else None, settings.mongodb_collection
+        refiner = Refiner(documents, indicators, weight=HEADING_WEIGHT, language=settings.language, general=general)
         return Retriever(
-            store=self.store,
-            embedder=embedder,
-            settings=QuerySettings.of(settings),
-            unsettled=documents.unsettled,
-            known=partial(documents.unsettled, again=False),
-            position=documents.position,
-            reranker=self.reranker,
-            refiner=Refiner(
-                documents,
-                self.indicators if embedder.local else None,
-                weight=HEADING_WEIGHT,
-                language=settings.language,
-                general=settings.mongodb_collection,
-            ),
-        )
+            store=self.store, embedder=embedder, settings=QuerySettings.of(settings), unsettled=documents.unsettled,
+            known=partial(documents.unsettled, again=False), position=documents.position, reranker=self.reranker,
+            refiner=refiner,
+        )  # fmt: skip
 
     def reranker(self, name: str) -> Reranker | None:
         """Return the reranker of that name, None for none. Raises UnknownNameError, MissingPackageError."""
@@ -226,12 +217,8 @@ class Runtime:
         settings, embedder = self._settings, self.embedder
         size, overlap = settings.attachment_chunk_size, settings.attachment_chunk_overlap
         chunker = CHUNKERS.builder("recursive")(embedder, chunk_size=size, chunk_overlap=overlap, known=())
-        return Compressor(
-            embedder=embedder.uncached,
-            chunker=chunker,
-            analyzer=analyzer(settings.language),
-            least_cosine=settings.similarity_threshold,
-        )
+        words, least = analyzer(settings.language), settings.similarity_threshold
+        return Compressor(embedder=embedder.uncached, chunker=chunker, analyzer=words, least_cosine=least)
 
     @lazy
     def resources(self) -> Resources:

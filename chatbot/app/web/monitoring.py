@@ -297,15 +297,9 @@ def check_readiness() -> Response:
     shown: dict[str, list[Dependency]] = {}
     with suppress(ChatbotError):  # the key is unknown, or the database does not answer
         shown = {"dependencies": dependencies} if caller().may("admin") else {}
-    body = {
-        "ready": ok,
-        **shown,
-        "sample_data": {
-            "ready": sum(record.status == "ready" for record in records),
-            "total": max(len(records), loading.total if loading is not None else 0),
-        },
-        "ingesting": ingesting,
-    }
+    total = max(len(records), loading.total if loading is not None else 0)
+    loaded = {"ready": sum(record.status == "ready" for record in records), "total": total}
+    body = {"ready": ok, **shown, "sample_data": loaded, "ingesting": ingesting}
     return make_response(jsonify(body), 200 if ok else 503)
 
 

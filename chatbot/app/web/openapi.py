@@ -75,23 +75,13 @@ def describe(app: Flask, settings: Settings) -> Json:
         operation = _operation(rule, about, doc, references, settings)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = operation
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "report-chat",
-            "version": API_VERSION,
-            "summary": "Ask your reports: scoped, cited answers.",
-            "license": {"name": "MIT", "identifier": "MIT"},
-        },
-        "servers": [{"url": "."}],
-        "tags": [{"name": name} for name in dict.fromkeys(rule.endpoint.partition(".")[0] for rule, _ in routes)],
-        "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "responses": {str(status): _response(text, references[Error]) for status, text in ERRORS.items()},
-            "securitySchemes": SECURITY,
-        },
-    }
+    info: Json = {"title": "report-chat", "version": API_VERSION, "summary": "Ask your reports: scoped, cited answers."}
+    info["license"] = {"name": "MIT", "identifier": "MIT"}
+    tags = [{"name": name} for name in dict.fromkeys(rule.endpoint.partition(".")[0] for rule, _ in routes)]
+    responses = {str(status): _response(text, references[Error]) for status, text in ERRORS.items()}
+    components = {"schemas": schemas, "responses": responses, "securitySchemes": SECURITY}
+    document = {"openapi": "3.1.0", "info": info, "servers": [{"url": "."}], "tags": tags, "paths": paths}
+    return {**document, "components": components}
 
 
 class _Untitled(GenerateJsonSchema):
