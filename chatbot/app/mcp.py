@@ -115,15 +115,17 @@ class Toolbox:
         tool = TOOLS.get(name)
         if tool is None:
             raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))
-        return self.limited(lambda: tool.run(self, parse(tool.arguments, arguments)))
+        return self.limited(lambda: tool(self, parse(tool.__annotations__["arguments"], arguments)))
 
     def search(self, arguments: SearchArguments) -> Json:
+        """Find passages of the reports, with page and section; no answer."""
         method, scope = self.services.settings.retrieval_method, arguments.scope(self.library)
         retriever = self.services.runtime.retriever
         retrieval = retriever.retrieve(arguments.query, top_k=arguments.limit, scope=scope, method=method)
         return {"hits": [to_json(hit) for hit in retrieval.hits]}
 
     def ask(self, arguments: Ask) -> Json:
+        """Answer a question from the reports; every claim cites a passage and its page."""
         settings, answering = self.services.settings, self.services.answering
         question = Question(
             query=arguments.question, scope=arguments.scope(self.library), top_k=settings.top_k,
@@ -144,18 +146,22 @@ class Toolbox:
         return {**shown, "unsupported": [clause.sentence for clause in answer.unsupported]}
 
     def list_reports(self, arguments: ListReports) -> Json:
+        """List the reports in a scope."""
         records = self.services.storage.documents.all(arguments.scope(self.library))
         page = records[arguments.offset : arguments.offset + arguments.limit]
         return {"reports": [to_json(Report.of(record)) for record in page], "total": len(records)}
 
     def facets(self, arguments: Scoped) -> Json:
+        """Countries, editions and types there are, with counts."""
         return self.services.storage.documents.facets(arguments.scope(self.library), limit=PAGE)
 
     def read_passage(self, arguments: ReadPassage) -> Json:
+        """Read a passage with the text around it."""
         chunk = self.library.passage(arguments.chunk_id)
         return {**to_json(SearchHit(chunk)), "wider_text": self.library.wider_text(chunk)}
 
     def read_figures(self, arguments: ReadFigures) -> Json:
+        """Figures of the reports as data: value, unit, year, edition, passage."""
         scope = arguments.scope(self.library)
         page = self.library.figures(scope, arguments.indicator, arguments.figure_year, limit=arguments.limit)
         return {"figures": list(map(to_json, page.figures)), "total": page.total}
@@ -182,25 +188,10 @@ class Toolbox:
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool: what agents read of it, the model of its arguments, and what runs it."""
-
-    description: str
-    arguments: type[BaseModel]
-    run: Callable[[Toolbox, Any], Json]
-
-
-TOOLS: Mapping[str, Tool] = {
-    "search": Tool("Find passages of the reports, with page and section; no answer.", SearchArguments, Toolbox.search),
-    "ask": Tool("Answer a question from the reports; every claim cites a passage and its page.", Ask, Toolbox.ask),
-    "list_reports": Tool("List the reports in a scope.", ListReports, Toolbox.list_reports),
-    "facets": Tool("Countries, editions and types there are, with counts.", Scoped, Toolbox.facets),
-    "read_passage": Tool("Read a passage with the text around it.", ReadPassage, Toolbox.read_passage),
-    "read_figures": Tool(
-        "Figures of the reports as data: value, unit, year, edition, passage.", ReadFigures, Toolbox.read_figures
-    ),
-}  # fmt: skip
+TOOLS: dict[str, Callable[[Toolbox, Any], Json]] = {
+    name: getattr(Toolbox, name) for name in ("search", "ask", "list_reports", "facets", "read_passage", "read_figures")
+}
+"""By name. Agents read the docstring of each, and its arguments are checked against their annotation."""
 TEMPLATES = [
     {"uriTemplate": f"{REPORT}{{document_id}}", "name": "report", "mimeType": "text/markdown"},
     {"uriTemplate": f"{PASSAGE}{{chunk_id}}", "name": "passage", "mimeType": "text/markdown"},
@@ -241,8 +232,8 @@ def build_server(toolbox: Toolbox | None = None) -> Server[Any]:
         hints = {"readOnlyHint": True, "openWorldHint": False}
         tools: list[Json] = []
         for name, tool in TOOLS.items():
-            schema = tool.arguments.model_json_schema()
-            tools.append({"name": name, "description": tool.description, "inputSchema": schema, "annotations": hints})
+            schema = tool.__annotations__["arguments"].model_json_schema()
+            tools.append({"name": name, "description": tool.__doc__, "inputSchema": schema, "annotations": hints})
         return types.ListToolsResult.model_validate({"tools": tools})
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:

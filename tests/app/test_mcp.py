@@ -13,7 +13,7 @@ import pytest
 from flask import Flask
 from mcp import Client, MCPError, StdioServerParameters
 
-from chatbot.app.mcp import TOOLS, Toolbox
+from chatbot.app.mcp import TOOLS, Scoped, Toolbox
 from chatbot.domain import ANYBODY, Cancellation, Scope
 from tests.app.web.knowledge import added
 from tests.app.web.live import application, served
@@ -194,10 +194,10 @@ def test_what_no_client_sends_is_no_bug(app: Flask) -> None:
 def test_a_bug_within_a_stream_is_told_and_logged(
     app: Flask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(toolbox: Toolbox, arguments: Scoped) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setitem(TOOLS, "facets", replace(TOOLS["facets"], run=fail))  # type: ignore[arg-type]
+    monkeypatch.setitem(TOOLS, "facets", fail)
     params = {"name": "facets", "arguments": {}, "_meta": {"progressToken": 1}}
     body = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
     text = app.test_client().post("/mcp", json=body).get_data(as_text=True)
