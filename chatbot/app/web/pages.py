@@ -97,9 +97,7 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
 @pages.get("/operator", about=PAGE)
 def operator() -> Response:
     """Show the page of administrators; the data that it loads need the role admin."""
-    has_sources = "jobs.list_sources" in current_app.view_functions
-    page = render_template("operator.html", has_sources=has_sources, is_local=services().settings.is_local)
-    return with_owner(make_response(page))
+    return with_owner(make_response(render_template("operator.html", is_local=services().settings.is_local)))
 
 
 @pages.get("/documents", about=PAGE)

@@ -59,7 +59,6 @@ const OUTCOMES = {
 };
 
 async function showSources() {
-  if (!byId("sources")) return;
   const { sources } = await getJson("/api/sources");
   fill("sources", sources, [
     [t("Source"), ({ name }) => name],
