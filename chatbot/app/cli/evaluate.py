@@ -216,13 +216,11 @@ def _print_tables(scores: runner.Scores, calibration: Calibration) -> None:
 
 
 @contextmanager
-def throw_away_database(services: Services, **overrides: Any) -> Iterator[Services]:
+def throw_away_database(services: Services) -> Iterator[Services]:
     """Yield services on an empty database in a temporary folder, everything else as configured."""
     with tempfile.TemporaryDirectory(prefix="report-chat-evaluate-") as folder:
-        settings = services.settings.override(
-            data_dir=Path(folder), mongodb_uri=None, vector_search="faiss", sample_data="off", **overrides
-        )
-        with Services(settings) as scratch:
+        changed = {"data_dir": Path(folder), "mongodb_uri": None, "vector_search": "faiss", "sample_data": "off"}
+        with Services(services.settings.override(**changed)) as scratch:
             scratch.runtime.remember_embedder()
             yield scratch
 
