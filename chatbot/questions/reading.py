@@ -183,6 +183,8 @@ DASH = " - "
 """Separators between a thing and one of its parts in headings."""
 HEADING_NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d\d?(?:\.\d+)*|[IVXL]+)[.:)]?\s+", re.IGNORECASE)
 """Nobody asks about "2 Money"."""
+NAME = re.compile(r"(?:(?<=[\w,] )|(?<=[-(]))[A-ZÀ-Þ][^\W\d_A-ZÀ-Þ]+\b")
+"""A word with a capital that begins no sentence."""
 OF_ANY_QUESTION = words("idle_words") | words("dependent_words") | words("foreign_asking_words")
 """Words that do not say what a question is about."""
 NEUTRAL_WORDS = words("idle_words") | words("form_words") | words("neutral_words")

@@ -8,11 +8,11 @@ term asked for stands above one that contains it ("GDP" above "GDP per capita").
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import log
 from threading import Lock
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,6 @@ SURE = 1.0
 """The score from which words alone name a heading."""
 KEPT_LABELS, KEPT_PHRASES = 20_000, 20_000
 """Labels whose words are kept, and phrases of headings whose vectors are: 30 MB at 384 dimensions."""
-ALMOST_SAID, SAID = 0.95, 0.5
-"""The cosine from which the question says a phrase itself, and what that adds to its score."""
 REST = {"other", "unspecified", "none"}
 """Labels of what a list does not name."""
 LABEL_LEAD = 0.05
@@ -40,8 +38,7 @@ Key = tuple[str, str | None]
 """A heading and one of its labels: "" is the heading itself, None the heading with all of its labels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(NamedTuple):
     """The closeness of a phrase to the question: their cosine, and the weight of common words as a share of all."""
 
     cosine: float
@@ -49,17 +46,10 @@ class Near:
 
     @property
     def score(self) -> float:
-        """Up to 1 + `WORDS` + `SAID`."""
-        return self.cosine + WORDS * self.words + SAID * self.is_said
-
-    @property
-    def is_said(self) -> bool:
-        """True if the question contains the phrase itself."""
-        return self.cosine >= ALMOST_SAID
+        return self.cosine + WORDS * self.words
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(NamedTuple):
     """The phrases of one heading or label: the words of each and of all, and the row of the first one's vector.
     ``number``: of the group, from 0."""
 
@@ -69,8 +59,7 @@ class _Group:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Topic:
+class _Topic(NamedTuple):
     """The words that are asked for, and how much each word weighs."""
 
     terms: frozenset[str]

@@ -22,7 +22,7 @@ from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Readi
 from ..language import analyzer_for, is_foreign, sentences
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
-from ..questions.reading import COUNTRY, YEAR, keys_of, tidy
+from ..questions.reading import COUNTRY, NAME, YEAR, keys_of, tidy
 from .indicators import IndicatorIndex
 
 Terms = Callable[[str], Sequence[str]]
@@ -30,8 +30,9 @@ DEPTH = 50
 """Candidates that are looked at: deeper ones came no further in any set."""
 OLDER = 1.0
 """Penalty of an older edition if no year is asked, in standard deviations: its heading may be gone."""
-SAID_AHEAD = 2.0
-"""Bonus of a passage whose heading, or a phrase of it, is in the question, in the same unit."""
+PEAK = 2.0
+"""Standard deviations of the score before from which more counts for nothing where a heading is near: a rare word that
+one passage has by chance stands out further than any heading can. A name is no chance."""
 LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
@@ -126,19 +127,20 @@ class Refiner:
             return [*hits, *rest]
         first = [is_foreign(hit.chunk.search_text) for hit in hits[:READ]] if text.foreign else []
         same_language = not text.foreign or 2 * sum(first) > len(first)
-        # Vectors of words that the model does not know say nothing.
-        unread = text.foreign and same_language and not self.index.multilingual
-        near = [None] * len(hits) if unread else self.index.near(text.topic, headings, request)
+        near = self.index.near(text.topic, headings, request)
         scores = [to_score(one.cosine) if one else None for one in near]
         hits = [replace(hit, heading_score=score) for hit, score in zip(hits, scores, strict=True)]
         similar = np.array([one.score if one else np.nan for one in near], np.float64)
-        similar[np.isnan(similar)] = np.nanmean(similar) if any(near) else 0.0
-        fused = np.array([(hit.keyword_score if unread else hit.fused_score) or 0.0 for hit in hits])
+        similar[np.isnan(similar)] = np.nanmean(similar)
         # Where no heading is near, the nearest one says nothing.
         nearness = min(1.0, max(float(similar.max()), 0.0) / NAMED) ** 2
         weight = self._weight * nearness * (PROSE if text.prose else 1.0)
-        is_named = np.array([float(one is not None and one.is_said) for one in near])
-        total = standard(fused) + weight * (standard(similar) + SAID_AHEAD * is_named)
+        total = standard(np.array([hit.fused_score or 0.0 for hit in hits]))
+        if not text.prose:
+            names = NAME.findall(text.topic)
+            by_chance = np.array([not any(map(hit.chunk.text.__contains__, names)) for hit in hits])
+            total -= nearness * by_chance * np.maximum(total - PEAK, 0)
+        total += weight * standard(similar)
         if same_language and nearness < 1:
             total += STATEMENT * (1 - nearness) ** 2 * standard(self._stated(text.topic, hits))
         if not (text.figure_years or text.editions):

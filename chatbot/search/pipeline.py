@@ -122,7 +122,7 @@ class Retriever:
                 self._embedder.prefetch(needed, request=request)
             hits, threshold = search.hits(*texts[0])
             for untagged in texts[1:]:
-                hits = merge_untagged(hits, search.hits(*untagged)[0], scope)[:fetched]
+                hits = merge_untagged(hits, search.nearness(search.hits(*untagged)[0], texts[0][1]), scope)[:fetched]
         hits = with_rank(hits)
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
@@ -173,6 +173,12 @@ class _Search:
             hits = by_edition(hits, text, scope, analyzer(self.refiner.language).terms)
             self.clock.lap("order")
         return hits[: self.top_k], threshold
+
+    def nearness(self, hits: Sequence[SearchHit], text: SearchText) -> list[SearchHit]:
+        """Return the hits with their scores for this text: those for texts with and without a name differ."""
+        vector = self.embedder.embed_query(text.question, request=self.request)
+        scores = self.store.vector_scores(vector, [hit.chunk.id for hit in hits if hit.score is not None])
+        return [replace(hit, score=scores.get(hit.chunk.id, hit.score)) for hit in hits]
 
     def _matches(self, text: SearchText, vector: Vector, scope: Scope, count: int) -> Matches:
         """Run the searches that the method uses, for ``count`` matches each."""

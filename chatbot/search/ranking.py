@@ -137,8 +137,7 @@ def adaptive_threshold(scores: Iterable[float], *, start: float, step: float, fl
 
 
 PASSING_MENTION = 0.1
-"""Subtracted from the score of a passing mention: the country's name was part of the search, unlike for the passages
-around it in the list."""
+"""Subtracted from the score of a passing mention: a list of countries is near to any question about a country."""
 
 
 def split_by_country_tag(scope: Scope, catalog: Catalog, general: str = "") -> tuple[Scope, Scope | None]:
@@ -160,23 +159,19 @@ def split_by_country_tag(scope: Scope, catalog: Catalog, general: str = "") -> t
 
 
 def merge_untagged(tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope) -> list[SearchHit]:
-    """Put each untagged hit that names the country before the first tagged one with a lower score. A hit that names the
-    country in its text only, not in its report's title or labels, loses PASSING_MENTION. Where a person chose the
-    scope, the untagged hits are general ones: they are marked and come, whatever they name, behind the last tagged hit
-    with at least their score."""
+    """Put each untagged hit that names the country behind the last tagged one with at least its score. A hit that names
+    the country in its text only, not in its report's title or labels, loses PASSING_MENTION. Where a person chose the
+    scope, the untagged hits are general ones: they are marked, and come whatever they name."""
     keys, countries = keys_of(scope), scope.get(COUNTRY)
+    general = countries is not None and not countries.or_none
     merged = list(tagged)
-    if countries is not None and not countries.or_none:
-        for hit in untagged:
-            nearer = (place for place, one in enumerate(merged, start=1) if (one.score or 0.0) >= (hit.score or 0.0))
-            merged.insert(max(nearer, default=0), replace(hit, general=True))
-        return merged
     for hit in untagged:
-        chunk = hit.chunk
+        chunk, score = hit.chunk, hit.score or 0.0
         described = " , ".join((chunk.title, chunk.document_name, *chunk.labels, chunk.description))
-        about = not keys.isdisjoint(keys_in(described))
-        if about or not keys.isdisjoint(keys_in(chunk.text)):
-            score = (hit.score or 0.0) - (0.0 if about else PASSING_MENTION)
-            behind = (place for place, one in enumerate(merged) if (one.score or 0.0) < score)
-            merged.insert(next(behind, len(merged)), hit)
+        if not general and keys.isdisjoint(keys_in(described)):
+            if keys.isdisjoint(keys_in(chunk.text)):
+                continue
+            score -= PASSING_MENTION
+        nearer = (place for place, one in enumerate(merged, start=1) if (one.score or 0.0) >= score)
+        merged.insert(max(nearer, default=0), replace(hit, general=general))
     return merged

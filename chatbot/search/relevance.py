@@ -1,8 +1,8 @@
 """Relevance of the hits: the closeness of the best passage and heading, less the doubts.
 
 The scores alone separate little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
-reports say of deaths is near to homicides. So the headings count as much as the passages, and three doubts lower the
-closeness, each by as much as `DOUBT`: words that no hit has, a name that the hits lack, and a question for advice.
+reports say of deaths is near to homicides. So the headings count as much as the passages, and doubts lower the
+closeness: words that no hit has, by how far the question moves without them, names that the hits lack, and advice.
 A statement that has all words and figures of the question answers it, in any language and however far its heading is.
 """
 
@@ -22,7 +22,7 @@ from ..domain.protocols import Embedder
 from ..domain.scope import Reading
 from ..language import analyzer_for, language_of, sentences
 from ..questions.kinds import asks_for_advice
-from ..questions.reading import OF_ANY_QUESTION, remove_names
+from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
 
 Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: the hits may only be near to what the question asks."""
@@ -32,11 +32,11 @@ CLOSEST, ANSWERS = 0.2, 0.7
 """The closeness from which hits are quoted as the closest ones, and as an answer; 0 is the floor, 1 the threshold."""
 DOUBT = 1.5
 """The amount that one doubt takes from the closeness."""
+MOVED = 0.3
+"""The share of the way that a question moves without the words that hits lack, which is taken from their nearness."""
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little can be said."""
 _WORD, _NUMBER = re.compile(r"[^\W\d_]\w+"), re.compile(r"\d+(?:[.,]\d+)*")
-_NAME = re.compile(r"(?:(?<=[\w,] )|(?<=[-(]))[A-ZÀ-Þ][^\W\d_A-ZÀ-Þ]+\b")
-"""A word with a capital that begins no sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,12 @@ def best_score(hits: Sequence[SearchHit]) -> float:
     return max(filter(None, map(attrgetter("score"), hits)), default=0.0)
 
 
+def nearness(hits: Sequence[SearchHit]) -> float:
+    """Return the mean of the best score and the nearest heading of the first hits; the best score without headings."""
+    best = best_score(hits)
+    return (best + max(filter(None, map(attrgetter("heading_score"), hits[:HEADINGS])), default=best)) / 2
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Decides whether hits answer a question. ``language``: of the reports.
@@ -99,35 +105,42 @@ class Judge:
     language: str
     glossary: Callable[[], Sequence[GlossaryEntry]]
 
+    def is_far(self, hits: Sequence[SearchHit]) -> bool:
+        """Return whether neither a passage nor a heading is near enough to be about the question."""
+        return max(best_score(hits), nearness(hits)) < self.bounds.floor
+
     def verdict(self, question: Reading, hits: Sequence[SearchHit]) -> Verdict:
         """Return how well the hits, best first, answer a question."""
-        best, bounds = best_score(hits), self.bounds
-        if not hits or best < bounds.floor:
+        floor, threshold = self.bounds.floor, self.bounds.threshold
+        if not hits or self.is_far(hits):
             return "nothing"
-        if bounds.floor >= bounds.threshold:
+        if floor >= threshold:
             return "answers"
         needed, names = self._asked(question)
         if not asks_for_advice(question.text) and self._is_said(question, needed, hits[0]):
             return "answers"
-        language = language_of(question.text, self.language)
-        is_own_language = language == self.language
-        if not (is_own_language or self.embedder.multilingual):  # near by a few equal words: only these count
-            is_read = language_of(hits[0].chunk.text) == language
-            missing = len(needed - self._terms_of(question, hits)) / max(len(needed), MIN_WORDS)
-            return "answers" if is_read and 1 - DOUBT * missing >= ANSWERS else "closest"
-        heading = max(filter(None, map(attrgetter("heading_score"), hits[:HEADINGS])), default=best)
-        nearness = (best + heading) / 2
-        closeness = (nearness - bounds.floor) / (bounds.threshold - bounds.floor)
-        if not is_own_language:
+        loss = partial(self._loss, question, needed, names)
+        of_all, closeness = loss(self._terms_of(question, hits)), (nearness(hits) - floor) / (threshold - floor)
+        if (language := language_of(question.text, self.language)) != self.language:
+            if not self.embedder.multilingual:  # near by a few equal words: only these count
+                closeness = 1 - of_all if language_of(hits[0].chunk.text) == language else 0.0
             return "answers" if closeness >= ANSWERS else "closest"
-        terms = self._terms_of(question, hits)
-        if (doubts := _doubts(question, needed, names, terms, terms)) and closeness - DOUBT * doubts < CLOSEST:
+        if of_all and closeness - of_all < CLOSEST:
             return "nothing"
-        first = self._terms_of(question, hits[:1])
-        doubts = _doubts(question, needed, names, terms, first)
-        # In its own language it says none of the words, however near it is.
-        is_near_only = bool(needed) and needed.isdisjoint(first) and language_of(hits[0].chunk.text) == language
-        return "closest" if is_near_only or closeness - DOUBT * doubts < ANSWERS else "answers"
+        return "closest" if closeness - loss(self._terms_of(question, hits[:1])) < ANSWERS else "answers"
+
+    def _loss(self, question: Reading, needed: set[str], names: set[str], terms: set[str]) -> float:
+        """Return what the doubts take from the closeness, given the ``terms`` of hits."""
+        loss = DOUBT * ((not names <= terms) + asks_for_advice(question.text))
+        if not (missing := needed - terms):
+            return loss
+        if not self.embedder.local:
+            return loss + DOUBT * len(missing) / max(len(needed), MIN_WORDS)
+        topic = remove_names(question.text, question.names)
+        terms_of = analyzer_for(question.text, self.language).terms
+        rest = _WORD.sub(lambda word: word[0] if missing.isdisjoint(terms_of(word[0])) else "", topic)
+        moved = 1 - float(self.embedder.embed_query(tidy(topic)) @ self.embedder.embed_query(tidy(rest) or "?"))
+        return loss + MOVED * moved / (self.bounds.threshold - self.bounds.floor)
 
     def said_first(self, question: Reading, hits: Sequence[SearchHit]) -> list[SearchHit]:
         """Return the hits; of a question with a name, first those with a sentence or line that says all it asks."""
@@ -147,7 +160,7 @@ class Judge:
         asking = " ".join([one for one in sentences(topic) if one.endswith("?")] or topic.split())
         every = _WORD.findall(asking)
         words = [word for word in every if word.lower() not in OF_ANY_QUESTION]
-        names = set(_NAME.findall(" ".join(asking.split()))).intersection(words)
+        names = set(NAME.findall(" ".join(asking.split()))).intersection(words)
         if 2 * len(names) > len(every):  # a title, or a language with capitals for nouns
             names = set()
         return set(terms(" ".join(words))), set(terms(" ".join(names)))
@@ -160,8 +173,3 @@ class Judge:
             if entry.heading in headings:
                 texts += [entry.term, *entry.other_words]
         return set().union(*map(terms, texts))
-
-
-def _doubts(question: Reading, needed: set[str], names: set[str], terms: set[str], first: set[str]) -> float:
-    """Return the share of the ``needed`` terms that ``terms`` lack, and 1 for each other doubt. ``first``: a hit's."""
-    return len(needed - terms) / max(len(needed), MIN_WORDS) + (not names <= first) + asks_for_advice(question.text)

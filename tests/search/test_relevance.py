@@ -1,30 +1,30 @@
 """Whether hits answer a question: how near the best passage and heading are, against doubts."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from chatbot.domain import Chunk, SearchHit
+from chatbot.domain import Chunk, Reading, SearchHit
 from chatbot.domain.figures import GlossaryEntry
-from chatbot.domain.scope import Reading
+from chatbot.models.embed.minilm import MiniLMEmbedder
 from chatbot.questions.reading import read_names
 from chatbot.search.relevance import Bounds, Judge
 from tests.data import cases
 
 CASES = cases(__file__)
 ENTRY = GlossaryEntry("work", "", ("job", "employees"), "Population")
-BOUNDS = Bounds(0.6, 0.7)
+BAND = Bounds(0.6, 0.7)
+EMBEDDER = MiniLMEmbedder()
 
 
-def judge(bounds: Bounds = BOUNDS, *, multilingual: bool = False, language: str = "english") -> Judge:
-    embedder: Any = SimpleNamespace(multilingual=multilingual)
+def judge(bounds: Bounds = BAND, *, multilingual: bool = False, local: bool = True, language: str = "english") -> Judge:
+    embedder: Any = SimpleNamespace(multilingual=multilingual, local=local, embed_query=EMBEDDER.embed_query)
     return Judge(bounds, embedder, language, lambda: [ENTRY])
 
 
 def read(question: str) -> Reading:
-    catalog: Any = SimpleNamespace(values=lambda field, scope=None: ["Kenya"], all=lambda scope=None: [])
-    return read_names(question, catalog)
+    return read_names(question, cast(Any, SimpleNamespace(values=lambda *_: ["Kenya"], all=lambda *_: [])))
 
 
 def hits(score: float, heading: float | None = None) -> list[SearchHit]:
@@ -35,6 +35,11 @@ def hits(score: float, heading: float | None = None) -> list[SearchHit]:
 @pytest.mark.parametrize(("question", "score", "heading", "verdict"), CASES["verdicts"])
 def test_verdicts(question: str, score: float, heading: float | None, verdict: str) -> None:
     assert judge().verdict(read(question), hits(score, heading)) == verdict
+
+
+def test_without_an_embedder_in_this_process_missing_words_count_by_their_share() -> None:
+    questions = [read(f"How high is {topic} in Kenya?") for topic in ("the wage of teachers", "population growth")]
+    assert [judge(local=False).verdict(one, hits(0.72, 0.74)) for one in questions] == ["nothing", "answers"]
 
 
 def test_no_hits_are_nothing_and_without_a_band_only_the_floor_counts() -> None:

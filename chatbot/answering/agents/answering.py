@@ -30,7 +30,6 @@ from ...models.replies import numbers
 from ...models.replies.stream import Reply, completion
 from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
-from ...search.relevance import best_score
 from ...search.scope import describe, nearest_scope, selectable_collections
 from ...search.subjects import missing_figures
 from ..answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for
@@ -150,7 +149,7 @@ def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
 
 def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
     """Return whether no hit is near enough (RELEVANCE_FLOOR) and of the right years."""
-    is_other = best_score(hits) < run.judge.bounds.floor or _missing_figures(run, hits) is not None
+    is_other = run.judge.is_far(hits) or _missing_figures(run, hits) is not None
     return not hits or (run.settings.on_empty != "relax" and is_other)
 
 

@@ -20,6 +20,7 @@ from ...domain.request import RequestContext
 from ...language import analyzer_for, is_foreign, quotation_item, sentences
 from ...language.words import speaking
 from ...questions import kinds
+from ...questions.reading import NAME
 from ..caches import KnownVectors
 
 MAX_QUOTATIONS = 3
@@ -41,8 +42,6 @@ NEW_LINE = " · "
 _BULLET = re.compile(r"^[-*•]\s+")
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _DIGIT = re.compile(r"\d")
-_NAME_IN_QUESTION = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]*[a-z]\w*")
-"""A word with a capital that begins no sentence."""
 _NOTE = re.compile(r"\W*notes?\s*:", re.IGNORECASE)
 _PROSE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
 """A sentence, which is no label with its value."""
@@ -113,7 +112,7 @@ class ExtractiveChatModel:
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
         closest, names, has_statements = 0.0, list[str](), any(map(statements, passages))
-        in_question = _NAME_IN_QUESTION.findall(question)
+        in_question = NAME.findall(question)
         for passage in _in_order(passages, in_question, asks_for_prose=kinds.asks_for_prose(question)):
             if len(chosen) == MAX_QUOTATIONS:
                 break
