@@ -10,11 +10,15 @@ from itertools import chain, combinations, permutations
 from typing import NamedTuple
 
 from ..language import lowered
-from ..language.figures import RANGE, Figure, figures, unify_signs
+from ..language.figures import ONES, RANGE, Figure, figures, unify_signs
 from ..language.reported_figures import bound_years
 from .wording import UNITS, pattern
 
 _SPELLINGS = [(measure, size, spelling) for measure, units in UNITS.items() for spelling, size in units.items()]
+_SPELLINGS += [
+    ("share", 1 / Decimal(n), rf"(?:in|out of)(?: every)? (?:{n}|{word})") for word, n in ONES.items() if n > 1
+]
+"""One in three."""
 _UNIT = re.compile(
     rf"[\s-]?(?:{'|'.join(f'(?P<u{place}>{one[2]})' for place, one in enumerate(_SPELLINGS))})"
     r"(?![\w²³]|(?<=0)[.,\s]?000)"
@@ -28,14 +32,18 @@ _FALLING = pattern(r"\b{falling}")
 _NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
 _HEDGE = pattern(r"(?:^|[\s(])(?:(?P<over>{over})|(?P<under>{under})|(?P<about>{about}))\s*$")
 _ROUNDING = {"over": (ROUND_FLOOR,), "under": (ROUND_CEILING,), "about": _NEAREST}
-_ADDS, _DIVIDES = pattern(r"\b{adds}\b"), pattern(r"(?<![^\W\d]){divides}(?!\w)")
+_ADDS = pattern(r"\b{adds}\b")
 _AVERAGES = pattern(r"\b{averages}\b")
+_DIVIDES = pattern(r"(?<![^\W\d]){divides}(?!\w)")
 _SHARE_UNIT = pattern(rf"{RANGE.pattern}|\s*(?:\([^()]*\)\s*)?{{contrasts}}\s*(?:\w+ ){{0,2}}")
 """Between two figures of which the second has the unit of both: "72.7 against 65.4 years"."""
 HEDGE_DISTANCE = 24
 """Characters before a figure in which a word may say that it is rounded."""
 ROUGHLY = Decimal("0.05")
 """Largest relative error of a rounded number."""
+BROADLY = Decimal("0.1")
+"""Largest relative error of a number that is over or under a bound, and of a part ("one in three")."""
+PERCENT = Decimal("0.01")
 CLOSELY = Decimal("0.02")
 """Largest relative error of a converted number, and of one with a single digit that no word calls rounded."""
 FIRST_YEAR = 1900
@@ -69,6 +77,12 @@ class Amount(NamedTuple):
             if self.falling:
                 yield -value
 
+    @property
+    def rest(self) -> Amount:
+        """What a percentage lacks to the whole: 61 % for 39 %."""
+        rest = frozenset(100 - value for value in self.figure.values)
+        return self._replace(figure=self.figure._replace(text=f"100 - {self.figure.text}", values=rest), falling=False)
+
     def agrees(self, true: Amount) -> bool:
         """Return whether it says the same as an amount of a passage: equal, rounded, or in another unit."""
         if not self.measures_as(true):
@@ -98,7 +112,8 @@ class Amount(NamedTuple):
         is_count = self.figure.bare and abs(claimed) < SMALL_COUNT and not (self.measure or claimed % 1)
         if is_count and not self.rounding and not converted:
             return False
-        if error > (ROUGHLY if self.rounding or digits > 1 else CLOSELY):
+        is_bound = self.rounding not in ((), _NEAREST) or (self.measure == "share" and self.size > PERCENT)
+        if error > (BROADLY if is_bound else ROUGHLY if self.rounding or digits > 1 else CLOSELY):
             return False
         return (converted and error <= CLOSELY) or rounds_to(true, claimed, self.rounding or _NEAREST)
 
@@ -122,7 +137,7 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
             continue
         measure, size, end = "", Decimal(1), figure.end
         if figure.unit:
-            measure, size = ("share", Decimal("0.01")) if figure.unit == "%" else (figure.unit, size)
+            measure, size = ("share", PERCENT) if figure.unit == "%" else (figure.unit, size)
         elif not figure.year and (match := _UNIT.match(lower, figure.end)) and match.lastgroup is not None:
             measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
             end = match.end()
@@ -131,12 +146,8 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
         result.append(Amount(figure, measure, size, years, end, falling, rounding))
     for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
         one, after = result[place], result[place + 1]
-        if (
-            after.measure
-            and not one.measure
-            and not one.figure.year
-            and _SHARE_UNIT.fullmatch(lower, one.end, after.figure.start)
-        ):
+        is_open = not (one.measure or one.figure.year) and after.measure
+        if is_open and _SHARE_UNIT.fullmatch(lower, one.end, after.figure.start):
             result[place] = one._replace(measure=after.measure, size=after.size)
     return result
 
@@ -168,42 +179,38 @@ def _years(text: str, in_text: Sequence[Figure], bound: list[frozenset[int]]) ->
 
 
 def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
-    """Return whether it is a difference, sum, ratio or mean of some terms, and ``words`` mention such an operation."""
+    """Return whether it is a difference, sum, ratio or mean of some terms, and ``words`` mention such an operation, or
+    the total of a list."""
     terms = [one for one in terms if one.figure.year is None]
     if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
         return False
-    ways = ((_ADDS, _added), (_DIVIDES, _divided), (_AVERAGES, _averaged))
-    results = chain.from_iterable(reckon(amount, terms) for wording, reckon in ways if wording.search(words))
+    is_ratio = _DIVIDES.search(words) or (amount.measure == "share" and amount.size > PERCENT)
+    least = 2 if _ADDS.search(words) else max(len(terms), 3)  # the total of a list
+    results = chain(
+        _added(amount, terms, least, is_mean=_AVERAGES.search(words) is not None),
+        _divided(amount, terms) if is_ratio else (),
+    )
     claimed = [abs(value) for value in amount.figure.values]
     return any(value == one or (value and one and rounds_to(value, one)) for value in results for one in claimed)
 
 
-def _added(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
-    """Yield sums and differences of the terms with the amount's unit; "0.7" may be percentage points."""
-    alike = [one for one in terms if (one.measure, one.size) == (amount.measure, amount.size) or not amount.measure]
-    for one, other in combinations(alike, 2):
-        if (one.measure, one.size) == (other.measure, other.size):
-            yield from (abs(a - b) for a in one.figure.values for b in other.figure.values)
-    for count in range(2, len(alike) + 1):
+def _added(amount: Amount, terms: Sequence[Amount], least: int, *, is_mean: bool) -> Iterator[Decimal]:
+    """Yield differences and sums, or means, of so many terms with the amount's unit; "0.7" may be percentage points."""
+    alike = [one for one in terms if amount.measures_as(one)]
+    for count in range(2 if is_mean else least, len(alike) + 1):
         for some in combinations(alike, count):
-            if len({one.measure for one in some}) == 1:
-                yield sum(max(one.figure.values) for one in some) + Decimal(0)
+            if len({(one.measure, one.size) for one in some}) == 1:
+                values = [max(one.figure.values) for one in some]
+                yield sum(values, Decimal(0)) / (count if is_mean else 1)
+                yield from [abs(values[0] - values[1])] if count == 2 else []
 
 
 def _divided(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
     for one, other in permutations(terms, 2):
-        is_alike = one.measure == other.measure
-        if not (below := max(other.figure.values)) or not (is_alike or (not amount.measure and one.measures_as(other))):
+        if not (below := max(other.figure.values)) or not one.measures_as(other):
             continue
         above = max(one.figure.values)
         if amount.measure == "share" and one.measure != "share":
-            yield from (abs(above / below * 100), abs((above - below) / below * 100))
+            yield from (abs(above / below / amount.size), abs((above - below) / below / amount.size))
         elif not amount.measure:
             yield abs(above / below)
-
-
-def _averaged(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
-    alike = [max(one.figure.values) for one in terms if one.measure == amount.measure]
-    if len(alike) > 1:
-        yield sum(alike, Decimal(0)) / len(alike)
-    yield from ((one + other) / 2 for one, other in combinations(alike, 2))

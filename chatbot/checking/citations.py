@@ -8,38 +8,35 @@ cited figures is supported. In doubt nothing is marked."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 
 from ..domain import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
 from ..domain.figures import GlossaryEntry
 from ..language import analyzer, lowered
 from ..language.figures import Date, comma_decimals, date_stands, dates, figures, unify_signs
 from ..models.chat.extractive import Statement, statements
-from .amounts import MAX_TERMS, Amount, amounts, is_calculated
+from .amounts import MAX_TERMS, PERCENT, SMALL_COUNT, Amount, amounts, is_calculated
 from .clauses import STOPS, Clause, clauses, marks_in
-from .contradictions import Defect, contradicted
+from .contradictions import NEGATORS, Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, evidence_of
-from .foreign import Foreign, Headings, foreign_speakers, headings_of
+from .foreign import Foreign, foreign_speakers, headings_of
 from .rows import row_defects
 from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, stems, unify_brackets
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
-_COUNTED = pattern(r"\b{determiners} $")
-"""The three years are those that the sentence is about."""
 _REPORT_YEAR = re.compile(r"\b(1\d{3}|20\d{2})(?: (?:report|edition)\b)", re.IGNORECASE)
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
+_RESTS = pattern(r"\b{rests}\b")
 NO_WORD = Defect("no_source", "")
 _ADDRESSES = pattern(r"\b{addresses}\b")
 _LABEL_WORDS = stems("small") | {stem("page")}
 """Words before a quotation that are of neither title nor heading: "page 7", "in 2021"."""
 SNIPPET_CHARACTERS = 400
-SMALL_COUNT = 100
-"""Smaller numbers of the question ("the top 5") may be repeated without evidence."""
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
 RECENT_TERMS = 4
@@ -82,10 +79,11 @@ def check(
     parts = list(clauses(_beginning(response))) if passages else []
     evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
     silent = {clause.words for clause in parts if _ABSTAINS.search(lowered(clause.words))}
-    headings = headings_of(tuple(glossary))
-    checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, response, headings, silent)
+    foreign = Foreign(evidence, question, response, headings_of(tuple(glossary)))
+    checker, unread = _ClauseChecker(foreign, question, response, silent), {*cited} - {*evidence}
     look = cache(checker.check)  # some answers say the same again and again
-    results = [(clause, result) for clause in parts if (result := look(clause))]
+    readable = [clause for clause in parts if unread.isdisjoint(clause.beside)]
+    results = [(clause, result) for clause in readable if (result := look(clause))]
     unsupported = [lacking for _, (lacking, _) in results]
     findings = [(clause, one) for clause, (_, defects) in results for one in defects]
     marked = {clause for clause, _ in findings}
@@ -93,7 +91,8 @@ def check(
     doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers} - right_cells
     words = {number: clause.words for clause in reversed(parts) for number in clause.numbers}
     return CheckedAnswer(
-        _citations([passages[number] for number in cited], words, doubtful), tuple(unsupported),
+        tuple(_citation(passages[n], words.get(n, ""), is_supported=n not in doubtful) for n in cited),
+        tuple(unsupported),
         marks_in(response, findings),
         answered=_is_answered(parts, passages.values(), silent), abstains=bool(parts and parts[0].words in silent),
     )  # fmt: skip
@@ -104,19 +103,13 @@ def cite(response: str, context: Context) -> CheckedAnswer:
     What they say is not checked: it is theirs."""
     words = {number: line for line in reversed(response.splitlines()) for number in cited_numbers(line)}
     passages = {passage.number: passage for passage in context.passages}
-    cited = [passages[number] for number in cited_numbers(response) if number in passages]
-    return CheckedAnswer(_citations(cited, words), (), (), answered=bool(cited), abstains=False)
+    cited = tuple(_citation(passages[n], words.get(n, "")) for n in cited_numbers(response) if n in passages)
+    return CheckedAnswer(cited, (), (), answered=bool(cited), abstains=False)
 
 
-def _citations(
-    cited: Iterable[Passage], words: Mapping[int, str], doubtful: Collection[int] = ()
-) -> tuple[Citation, ...]:
-    """``words``: what cites each passage first, by number."""
-    return tuple(
-        Citation(one.number, one.hit, section_of(one, words.get(one.number, "")), snippet_of(one.hit.chunk.text), right)
-        for one in cited
-        for right in [one.number not in doubtful]
-    )
+def _citation(passage: Passage, words: str, *, is_supported: bool = True) -> Citation:
+    text = passage.hit.chunk.text
+    return Citation(passage.number, passage.hit, section_of(passage, words), snippet_of(text), is_supported)
 
 
 def section_of(passage: Passage, words: str) -> str:
@@ -135,38 +128,23 @@ def section_of(passage: Passage, words: str) -> str:
 
     best = max(candidates, key=nearness)
     quotes, shared = nearness(best)
-    is_own = best.heading == chunk.heading
-    return chunk.section if is_own or not (quotes or shared >= MIN_SHARED_WORDS) else best.heading
+    is_told = best.heading != chunk.heading and (quotes or shared >= MIN_SHARED_WORDS)
+    return best.heading if is_told else chunk.section
 
 
 def _beginning(response: str) -> str:
     """Return the lines, else sentences, of an answer within the limit."""
-    if len(response) <= MAX_CHECKED_CHARACTERS:
-        return response
     text = response[:MAX_CHECKED_CHARACTERS]
-    return text[: max(text.rfind("\n"), text.rfind(". ") + 1, 0)]
+    return text if text == response else text[: max(text.rfind("\n"), text.rfind(". ") + 1, 0)]
 
 
 class _ClauseChecker:
-    """``evidence`` by number; ``unread``: numbers of passages too long to read; ``silent``: words of clauses that say
-    that the passages have nothing."""
+    """``silent``: words of clauses that say that the passages have nothing."""
 
-    def __init__(
-        self,
-        evidence: dict[int, Evidence],
-        unread: Collection[int],
-        question: Question | None,
-        response: str,
-        headings: Headings,
-        silent: Collection[str],
-    ) -> None:
-        self._evidence = evidence
-        self._silent = silent
-        self._unread = unread
+    def __init__(self, foreign: Foreign, question: Question | None, response: str, silent: Collection[str]) -> None:
+        self._foreign, self._evidence, self._silent = foreign, foreign.evidence, silent
         self._comma = comma_decimals(response)
-        self._headings = headings
         self._given_numbers = _given_numbers(question) if question else frozenset[Decimal]()
-        self._foreign = Foreign(evidence, question, response, headings)
         self._terms_of: dict[str, list[Amount]] = {}
         self._recent: list[Amount] = []
 
@@ -175,18 +153,14 @@ class _ClauseChecker:
         if not clause.numbers:
             if not self._needs_source(clause):
                 return None
-            return Unsupported(clause.text, (), no_source=True), [Defect("no_source", "")]
-        if any(number in self._unread for number in clause.beside):
-            return None
+            return Unsupported(clause.text, (), no_source=True), [NO_WORD]
         numbers = tuple(number for number in clause.numbers if number in self._evidence)
         unknown = tuple(number for number in clause.numbers if number not in self._evidence)
         by_kind = self._compare(clause, [self._evidence[number] for number in numbers]) if numbers else [()] * 4
         if not unknown and not any(by_kind):
             return None
-        if by_kind[2] == [NO_WORD]:
-            return Unsupported(clause.text, numbers, no_source=True), by_kind[2]
-        figures, quoted, names, contradictions = (tuple(dict.fromkeys(one.text for one in some)) for some in by_kind)
-        result = Unsupported(clause.text, numbers, figures, quoted, unknown, names, contradictions)
+        figures, quoted, names, contrary = (tuple(dict.fromkeys(d.text for d in some if d.text)) for some in by_kind)
+        result = Unsupported(clause.text, numbers, figures, quoted, unknown, names, contrary, NO_WORD in by_kind[2])
         return result, [*(Defect("unknown_citation", str(number)) for number in unknown), *chain(*by_kind)]
 
     def _compare(self, clause: Clause, cited: Sequence[Evidence]) -> Sequence[Sequence[Defect]]:
@@ -215,7 +189,7 @@ class _ClauseChecker:
             if not is_quotation:
                 lacking = {one.text for one in (*missing, *names)}
                 contradictions = contradicted(sentence, cited, supported=supported)
-                contradictions = contradictions or list(row_defects(sentence, cited, self._headings))
+                contradictions = contradictions or list(row_defects(sentence, cited, self._foreign.headings))
                 contradictions = [one for one in contradictions if one.text not in lacking]
                 if not names and not contradictions and not clause.is_cell:
                     names = [Defect("name", text) for text in self._foreign.names(sentence)]
@@ -242,15 +216,16 @@ class _ClauseChecker:
         supported = [one for one in claimed if is_supported(one, cited)]
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
         terms: Sequence[Sequence[Amount]] | None = None
-        counted = {Decimal(len({one.figure.year for one in claimed} - {None}))}
+        carried, has_rest = list(supported), _RESTS.search(lower) is not None
         for one in claimed:
-            is_span = one.figure.word and one.measure == "time"  # "for two years", of those that a list has
-            counts = counted.union(*(source.spans for source in cited if is_span))
-            given = one.figure.bare and one.figure.values & (self._given_numbers | counts)
+            given = one.figure.bare and one.figure.values & self._given_numbers
             if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
+                continue
+            if has_rest and one.size == PERCENT and is_supported(one.rest, cited):
                 continue
             terms = self._terms(clause, claimed, supported, cited) if terms is None else terms
             if len(missing) < MAX_MISSING and any(is_calculated(one, some, lower) for some in terms):
+                carried.append(one)
                 continue
             kind: MarkKind = "figure"
             if one.figure.year or any(source.amounts_like(one) for source in cited):
@@ -258,7 +233,7 @@ class _ClauseChecker:
             elif any(value in source for source in cited for value in one.figure.values):
                 kind = "unit"
             missing.append((one.figure.start, Defect(kind, one.figure.text)))
-        self._recent = [*self._recent, *(one for one in supported if not one.figure.year)][-RECENT_TERMS:]
+        self._recent = [*self._recent, *(one for one in carried if not one.figure.year)][-RECENT_TERMS:]
         for match in _REPORT_YEAR.finditer(words):
             year = Decimal(match[1])
             if year not in self._given_numbers and not any(year in one.around for one in cited):
@@ -276,16 +251,17 @@ class _ClauseChecker:
                 supported = [one for one in of_sentence if is_supported(one, everywhere)]
             # One above the limit marks a long list, which is then not read again for each of its figures.
             self._terms_of = {clause.sentence: [one for one in supported if not one.figure.year][: MAX_TERMS + 1]}
-        terms = self._terms_of[clause.sentence]
+        terms, keys = self._terms_of[clause.sentence], Sentence(clause.words, []).keys
+        rows = (row for one in cited for row in one.rows if self._foreign.headings.names_row(row, keys))
+        named = [row.amount for row in islice(rows, MAX_TERMS)]
         if len(terms) > 1:
-            return [terms]
+            return [terms, named, [*self._recent, *terms]]
         listed = [one.listed_with(amount) for one in cited for amount in terms]
         years = frozenset[int]().union(*(one.years for one in claimed))
         several = cited if len(cited) > 1 else ()
         of_years = [row.amount for one in several for row in one.rows if row.amount.years & years]
-        return [self._recent, of_years, *listed] + [
-            list(near.amounts) for one in cited for near in one.nearest(Sentence(clause.words, []).keys, most=2)
-        ]
+        near = [list(sentence.amounts) for one in cited for sentence in one.nearest(keys)]
+        return [[*self._recent, *terms], of_years, named, *listed, *near]
 
     def _needs_source(self, clause: Clause) -> bool:
         """Return whether a sentence without a [n] claims something that the next source of its line does not have."""
@@ -294,8 +270,6 @@ class _ClauseChecker:
             return False
         following = [self._evidence[number] for number in clause.following if number in self._evidence]
         claimed = [one for one in amounts(words, comma=self._comma) if _is_claim(one, words)]
-        # What follows from the figures before it ("a rise of 3 points in two years") needs no source of its own.
-        claimed = [one for one in claimed if not (one.figure.word and one.measure == "time")]
         lower = lowered(words)
         stated = [one for one in claimed if not is_calculated(one, self._recent, lower)]
         if claimed and not stated:
@@ -304,7 +278,8 @@ class _ClauseChecker:
         if not re.search(r"[^\W\d_]{2}", words) and not any(one.measure for one in claimed):
             return False
         is_label = len(clause.text) < MAX_LABEL_CHARACTERS and not words.endswith(STOPS)
-        if is_label and all(one.figure.year for one in claimed):
+        is_limit = not NEGATORS.isdisjoint(map(stem, WORD.findall(words)))  # "no figure for 2023"
+        if (is_label or (is_limit and claimed)) and all(one.figure.year for one in claimed):
             return False
         if any(not following or not is_supported(one, following) for one in claimed):
             return True
@@ -326,9 +301,7 @@ def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
         return False
     before = unify_signs(words[max(0, figure.start - 3) : figure.start])
     named = figure.year is None and _NAME_BEFORE_NUMBER.search(before)
-    if figure.word and amount.measure == "time" and _COUNTED.search(lowered(words[: figure.start])):
-        return False
-    return not (figure.bare and not amount.measure and (figure.word or named))
+    return not (figure.bare and amount.measure in {"", "time"} and (figure.word or (named and not amount.measure)))
 
 
 def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
@@ -365,7 +338,7 @@ def _is_readable(passage: Passage) -> bool:
 
 
 def _given_numbers(question: Question) -> frozenset[Decimal]:
-    """Return the years and small counts of the question and the years of its scope."""
+    """Return the years and small counts ("the top 5") of the question and the years of its scope."""
     text = f"{question.query}\n{question.search_text}"
     bare = [figure for figure in figures(text, comma=comma_decimals(text)) if figure.bare]
     numbers = {v for figure in bare for v in figure.values if figure.year or 0 <= v < SMALL_COUNT}

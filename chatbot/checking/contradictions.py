@@ -5,7 +5,7 @@ for its figures, and for whether they rise or fall."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from difflib import SequenceMatcher
 from operator import itemgetter
 from typing import NamedTuple
@@ -25,7 +25,6 @@ MAX_REPLACED_WORDS = 4
 NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
 RISES, FALLS = stems("rises"), stems("falls")
 ABOVE, BELOW = RISES | stems("above"), FALLS | stems("below")
-_ARTICLES = stems("articles")
 
 
 class Defect(NamedTuple):
@@ -44,7 +43,8 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
     keys, least = [one.key for one in clause.tokens], max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
     # Those with so many of its words in any order: to align all would cost ten times as much.
     able = [one for one in evidence if sum(key in one.keys or key[0] == "#" for key in keys) >= least]
-    near = [one for one in nearest(clause, able) if sum(key in one.token_keys for key in keys) >= least]
+    nearest = (near for one in able for near in one.nearest(clause.keys))
+    near = [one for one in nearest if sum(key in one.token_keys for key in keys) >= least]
     if not near:
         return []
     names = frozenset[str]().union(*(one.names for one in evidence))
@@ -54,12 +54,6 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
     if not all(differences for _, differences in close):
         return []
     return max(close, key=itemgetter(0), default=(0.0, []))[1]
-
-
-def nearest(clause: Sentence, evidence: Sequence[Evidence]) -> Iterator[Sentence]:
-    """Yield the sentences of each passage that share most words with a clause, and at least two."""
-    near = (source for one in evidence for source in one.nearest(clause.keys, most=3))
-    return (source for source in near if len(source.keys & clause.keys) > 1)
 
 
 def align(
@@ -96,7 +90,10 @@ def align(
             if signs in (({1}, {-1}), ({-1}, {1})):
                 turns += [Defect("direction", token.text) for token in new if _sign(token)]
             if words >= MIN_REPEATED_WORDS:
-                names = _names(clause, first, end)
+                pairs = zip((None, *clause)[first:end], new, strict=True)  # not "the Government"; "French Republic"
+                names = [
+                    t for one, t in pairs if t.is_capital and (t.key not in _STAND_INS or (one and one.is_capital))
+                ]
                 if _is_another_name(names, old, (clause, source), proper):
                     differences.append(Defect("name", " ".join(token.text for token in names)))
         negations += sum(token.key in NEGATORS for token in new) - sum(token.key in NEGATORS for token in old)
@@ -130,19 +127,6 @@ def _is_another_name(
         return False
     keys, source_keys = ({token.key for token in tokens if token.is_capital} for tokens in whole)
     return not ({one.key for one in names} <= source_keys and any(one.key in keys for one in others))
-
-
-def _names(tokens: Sequence[Token], start: int, end: int) -> list[Token]:
-    """Return the names between two places, without words for one: "the Government", "President" before a name."""
-    return [
-        token
-        for place, token in enumerate(tokens[start:end], start=start)
-        if token.is_capital
-        and not (
-            token.key in _STAND_INS
-            and (place == 0 or tokens[place - 1].key in _ARTICLES or tokens[min(place + 1, len(tokens) - 1)].is_capital)
-        )
-    ]
 
 
 def _is_alike(one: Token, other: Token) -> bool:

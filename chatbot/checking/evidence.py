@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import combinations, islice
 from typing import NamedTuple
 
 from ..domain import ATTACHMENTS, Passage
@@ -18,7 +18,7 @@ from ..language import STOP_WORDS, sentences
 from ..language.figures import Date, comma_decimals, dates, figures, scales_named
 from ..language.reported_figures import stated
 from ..questions.names import find_countries
-from .amounts import CLOSELY, ROUGHLY, Amount, amounts
+from .amounts import BROADLY, CLOSELY, Amount, amounts
 from .wording import LABELS, UNITS, normalise, stem, stems, word_list
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -26,11 +26,11 @@ CACHED_PASSAGES = 256
 """Passages whose dates and figures stay in memory, some 100 KB each."""
 MAX_PLACES = 500
 """Places of one amount, and sentences with one word, that are compared."""
+MAX_NEAREST = 3
 LINES_AROUND = 2
 """Lines before and after one of a list."""
-MIN_ABBREVIATION = 3
 MIN_NAME_CHARACTERS = 3
-"""Letters of a country's name; a code of two may be a word."""
+"""Letters of a country's name, and of what abbreviates any words; two may be a word, or abbreviate a name: US."""
 BEGINNING = 4
 """Letters that words of one family share."""
 MAX_SIBLINGS = 60
@@ -124,6 +124,11 @@ class Row:
     label: frozenset[str]
     siblings: frozenset[frozenset[str]]
     amount: Amount
+    common: frozenset[str] = frozenset()
+
+    @property
+    def value(self) -> float:
+        return float(min(self.amount.figure.values))
 
 
 class Evidence:
@@ -145,7 +150,7 @@ class Evidence:
         self.statements = list(_statements(text, scales_named(where, named), comma=self.comma))
         self.rows = list(_rows(self.statements, text, heading))
         self.headings = {heading, *(row.heading for row in self.rows)}
-        self._row_of = {id(row.amount): row for row in self.rows}
+        self.row_of = {id(row.amount): row for row in self.rows}  # of amounts that are not in prose
         self._places = defaultdict[Decimal, list[Amount]](list)
         self._alike = dict[tuple[object, ...], list[Amount]]()
         self._sentences = defaultdict[str, list[int]](list)
@@ -159,12 +164,6 @@ class Evidence:
             for key in statement.keys:
                 self._sentences[key].append(place)
         self._sorted = sorted(self._places)
-
-    @cached_property
-    def spans(self) -> frozenset[Decimal]:
-        """The years from the first one of its rows to each."""
-        years = {year for row in self.rows for year in row.amount.years}
-        return frozenset(Decimal(year - min(years)) for year in years)
 
     @cached_property
     def words(self) -> str:
@@ -183,8 +182,9 @@ class Evidence:
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """The beginnings of its words' stems."""
-        return frozenset(key[:BEGINNING] for key in self.keys)
+        """The beginnings of its words' stems; of short names less than all: Shia, Shiites."""
+        short = (key[:-1] for key in self.names if len(key) == BEGINNING)
+        return frozenset([*(key[:BEGINNING] for key in self.keys), *short])
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -198,12 +198,11 @@ class Evidence:
 
     def mentions(self, name: Sequence[str], but: Set[str]) -> bool:
         """Return whether it has these words without the stems ``but``, their abbreviation, or what they abbreviate."""
-        if self.keys.issuperset({stem(word) for word in name} - but):
-            return True
-        if "".join(word[0] for word in name).upper() in self.abbreviations:
-            return True
-        short = name[0].replace(".", "")
-        return len(name) == 1 and short.isupper() and len(short) >= MIN_ABBREVIATION and short in self.initials
+        is_short = len(name) == 1 and name[0].isupper()
+        short = name[0] if is_short else "".join(word[0] for word in name).upper()
+        initials = self.initials if len(short) < MIN_NAME_CHARACTERS else self.initials.upper()
+        is_named = self.keys.issuperset({stem(word) for word in name} - but)
+        return is_named or short in self.abbreviations or (is_short and short in initials)
 
     @cached_property
     def abbreviations(self) -> frozenset[str]:
@@ -213,7 +212,7 @@ class Evidence:
     @cached_property
     def initials(self) -> str:
         """The initials of its words without the small ones, in order."""
-        return "".join(word[0] for word in WORD.findall(self.full) if word.lower() not in _SMALL_WORDS).upper()
+        return "".join(word[0] for word in WORD.findall(self.full) if word.lower() not in _SMALL_WORDS)
 
     def __contains__(self, number: Decimal) -> bool:
         """Return whether the text, the title, the section or the metadata has this number, with any unit."""
@@ -236,15 +235,11 @@ class Evidence:
             if value in self._places:
                 near[value] = None
             for factor in factors:
-                low, high = sorted(value * factor * (1 + sign * (ROUGHLY + CLOSELY)) for sign in (-1, 1))
+                low, high = sorted(value * factor * (1 + sign * (BROADLY + CLOSELY)) for sign in (-1, 1))
                 start, end = bisect_left(self._sorted, low), bisect_right(self._sorted, high)
                 near.update(dict.fromkeys(self._sorted[start : min(end, start + MAX_PLACES)]))
         candidates = (one for value in near for one in self._places[value][:MAX_PLACES])
         return [one for one in islice(candidates, MAX_PLACES) if amount.agrees(one)]
-
-    def row_of(self, amount: Amount) -> Row | None:
-        """Return the row of an amount of this passage; None for one in prose."""
-        return self._row_of.get(id(amount))
 
     def listed_with(self, amount: Amount) -> list[Amount]:
         """Return the amounts with the same unit in the lines around it: a list of years, or of parts."""
@@ -253,14 +248,15 @@ class Evidence:
         unit = (amount.measure, amount.size)
         return [one for line in lines for one in line.amounts if unit == (one.measure, one.size) and unit[0]]
 
-    def nearest(self, keys: Collection[str], *, most: int) -> list[Sentence]:
-        """Return the statements with most of these words; rare words count more."""
+    def nearest(self, keys: Set[str]) -> list[Sentence]:
+        """Return the statements with most of these words, and at least two; rare words count more."""
         scores = defaultdict[int, float](float)
         for key in keys:
             places = self._sentences.get(key, ())
             for place in places[:MAX_PLACES]:
                 scores[place] += 1 / (1 + len(places))
-        return [self.statements[place] for place in sorted(scores, key=scores.__getitem__, reverse=True)[:most]]
+        best = [self.statements[place] for place in sorted(scores, key=scores.__getitem__, reverse=True)[:MAX_NEAREST]]
+        return [one for one in best if len(one.keys & keys) > 1]
 
 
 def evidence_of(passage: Passage) -> Evidence:
@@ -296,24 +292,24 @@ def _rows(statements: Sequence[Sentence], text: str, passage_heading: str) -> It
             if figure.value in amount.figure.values:
                 statement.amounts[place] = amount = amount._replace(years=amount.years or figure.years)
                 heading, at = figure.heading or passage_heading, number
-                under[heading].append((keys_of(f"{figure.label} {_written_out(figure.label, heading)}"), amount))
+                is_rest = figure.label.lower().startswith("other")  # which tells no other figure
+                words = "" if is_rest else f"{figure.label} {_written_out(figure.label, heading)}"
+                under[heading].append((keys_of(words), amount))
                 break
     for heading, labelled in under.items():
         labels = {label for label, _ in labelled[:MAX_SIBLINGS]}
         common = frozenset.intersection(*labels) if len(labels) > 1 else frozenset()
         labels |= {frozenset([_OPPOSITES[key]]) for label in labels for key in (label - common) & _OPPOSITES.keys()}
         for label, amount in labelled:
-            yield Row(heading, label - common, frozenset(one - common for one in labels if one != label), amount)
+            siblings = frozenset(one - common for one in labels if one != label)
+            yield Row(heading, label - common, siblings, amount, common)
 
 
 def _written_out(label: str, heading: str) -> str:
     """Return the words of the heading that the label abbreviates: IDPs are internally displaced persons."""
-    words = WORD.findall(heading)
-    for short in _ABBREVIATION.findall(label):
-        for place in range(len(words) - len(short) + 1):
-            if "".join(word[0] for word in words[place : place + len(short)]).upper() == short:
-                return " ".join(words[place : place + len(short)])
-    return ""
+    words, shorts = WORD.findall(heading), set(_ABBREVIATION.findall(label))
+    runs = (words[start:end] for start, end in combinations(range(len(words) + 1), 2)) if shorts else ()
+    return next((" ".join(run) for run in runs if "".join(word[0] for word in run).upper() in shorts), "")
 
 
 def keys_of(text: str) -> frozenset[str]:
@@ -325,3 +321,8 @@ def label_key(word: str) -> str:
     """Return what a word of a label is compared by."""
     key = stem(word)
     return _LABELS.get(key, key)
+
+
+def beginning(key: str) -> str:
+    """Return what words of one family share: "produced" and "production"."""
+    return key[:BEGINNING]

@@ -13,7 +13,7 @@ from ..domain import Question
 from ..domain.figures import GlossaryEntry
 from ..language import language_of, lowered
 from ..questions.names import find_countries, keys_in
-from .evidence import BEGINNING, CAPITAL, GENERAL, WORD, Evidence, Sentence, label_key
+from .evidence import BEGINNING, CAPITAL, GENERAL, WORD, Evidence, Row, Sentence, beginning, keys_of, label_key
 from .wording import QUOTATION, normalise, pattern, stem, stems
 
 _SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
@@ -23,39 +23,77 @@ _NO_NAMES, _NO_SPEAKERS = stems("no_name"), stems("no_speaker") | stems("stand_i
 _ASIDE = re.compile(r"\([^()]*\)")
 _NO_TOPIC = GENERAL | stems("rises") | stems("falls")
 _NO_HEADINGS = stems("small") | stems("no_heading")
+LABEL_SHARE = 1 / 3
+"""Share of the words of a label that names it."""
 MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 0.75
 """Telling words of a sentence that no passage has; their share of all."""
 
 
 class Headings:
-    """The headings that the glossary has, by the words that name them."""
+    """The headings and labels of the reports, with the words that the glossary has for them.
+
+    Whether words are for a heading is decided leniently for that of a figure, and strictly for another."""
 
     def __init__(self, glossary: Sequence[GlossaryEntry] = ()) -> None:
-        self._phrases = defaultdict[str, set[frozenset[str]]](set)
+        self._entries = defaultdict[tuple[str, frozenset[str] | None], list[GlossaryEntry]](list)
+        self._phrases = dict[tuple[str, frozenset[str] | None], frozenset[frozenset[str]]]()
+        self._names = defaultdict[str, set[tuple[frozenset[str], str]]](set)
         for entry in glossary:
-            for phrase in (entry.heading, entry.term, *entry.other_words):
-                self._phrases[entry.heading].add(_name_keys(phrase))
-        terms = (one.term for one in glossary if one.heading and not one.label)
-        self._names = defaultdict[str, list[frozenset[str]]](list)
-        for name in {_name_keys(phrase) for phrase in (*self._phrases, *terms)} - {frozenset()}:
-            self._names[max(name, key=len)].append(name)
+            for label in {None, keys_of(entry.label) if entry.label else None}:
+                self._entries[entry.heading, label].append(entry)
+            for name in map(_name_keys, {entry.heading, entry.heading if entry.label else entry.term}):
+                if name and entry.heading:
+                    self._names[max(name, key=len)].add((name, entry.heading))
 
-    def words(self, heading: str) -> frozenset[str]:
-        """Return the keys of the telling words that name a heading."""
-        return frozenset[str]().union(_name_keys(heading), *self._phrases.get(heading, ())) - GENERAL
+    def phrases(self, heading: str, label: frozenset[str] | None = None) -> frozenset[frozenset[str]]:
+        """Return the phrases for a heading and all below it, or for a label under it, as beginnings of words. Each word
+        of its name is one by itself."""
+        if (heading, label) not in self._phrases:
+            entries, name = self._entries.get((heading, label), ()), _beginnings(heading)
+            texts = (text for one in entries for text in (one.term, *one.other_words))
+            singles = map(beginning, name if label is None else label)
+            whole = (_beginnings(text) - (frozenset() if label is None else name) for text in texts)
+            self._phrases[heading, label] = frozenset([*whole, *(frozenset([one]) for one in singles)]) - {frozenset()}
+        return self._phrases[heading, label]
 
-    def named(self, keys: Set[str]) -> list[frozenset[str]]:
-        """Return the names of headings that are among the words with these keys."""
-        return [name for key in keys for name in self._names.get(key, ()) if name <= keys]
+    def names_label(self, row: Row, sibling: frozenset[str], keys: Set[str]) -> bool:
+        """Return whether words are for a row's label, in any form, and not for its sibling's."""
+        own, other = (self.phrases(row.heading, label | row.common) for label in (row.label, sibling))
+        exact, beginnings = row.label - sibling, set(map(beginning, keys))
+        near = {str(int(key) + step) for key in exact if key.isdecimal() for step in (-1, 1)}
+        names = (own - other) | {frozenset([word]) for word in {*map(beginning, exact), *near}}
+        return any(name <= beginnings for name in names)
 
-    def names(self, heading: str, keys: Set[str]) -> bool:
-        """Return whether words with these keys name a heading, as itself or in other words."""
-        return any(phrase <= keys for phrase in (_name_keys(heading), *self._phrases.get(heading, ())) if phrase)
+    def names_row(self, row: Row, keys: Set[str]) -> bool:
+        """Return whether words are for a row's label, in any form, and for no sibling's."""
+        return bool(row.label) and all(self.names_label(row, sibling, keys) for sibling in row.siblings)
+
+    def name_sibling(self, row: Row, keys: Set[str]) -> bool:
+        """Return whether words have a telling word of a sibling's label, and none of the row's own in any form."""
+        return any(
+            len(other & keys) >= LABEL_SHARE * len(other) and not self.names_label(row, sibling, keys)
+            for sibling in row.siblings
+            if (other := sibling - row.label) and other & keys
+        )
+
+    def name_another(self, row: Row, keys: Set[str], known: Set[str]) -> bool:
+        """Return whether words name a heading of which none is ``known``, and the row's own in no form."""
+        beginnings = set(map(beginning, keys))
+        named = {(name, of) for key in keys for name, of in self._names.get(key, ()) if name <= keys}
+        if any(of == row.heading for _, of in named):
+            return False
+        phrases = self.phrases(row.heading) | {frozenset([beginning(key)]) for key in row.label | row.common}
+        own, others = [one for one in phrases if one <= beginnings], [set(map(beginning, name)) for name, _ in named]
+        return any(not other <= known and all(phrase < other for phrase in own) for other in others)
 
 
 @lru_cache(maxsize=4096)
 def _name_keys(phrase: str) -> frozenset[str]:
     return frozenset(key for key in map(stem, WORD.findall(_ASIDE.sub("", phrase))) if key not in _NO_HEADINGS)
+
+
+def _beginnings(phrase: str) -> frozenset[str]:
+    return frozenset(map(beginning, _name_keys(phrase) - GENERAL))
 
 
 headings_of = lru_cache(maxsize=4)(Headings)
@@ -68,14 +106,14 @@ class Foreign:
     def __init__(
         self, evidence: Mapping[int, Evidence], question: Question | None, response: str, headings: Headings
     ) -> None:
-        self._evidence = evidence
+        self.evidence = evidence
         query = f"{question.query}\n{question.search_text}" if question else ""
         scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
         self.query = normalise(query)
         self._countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
         self._given = frozenset(stem(word)[:BEGINNING] for word in WORD.findall(f"{query} {scope}"))
         self._all = self._given.union(*(one.beginnings for one in evidence.values()))
-        self._headings = headings
+        self.headings = headings
         languages = (language_of(response), *(language_of(one.full) for one in evidence.values()))
         self._is_english = set(languages) == {"english"}
 
@@ -90,17 +128,16 @@ class Foreign:
     def names(self, sentence: Sentence, cited: Sequence[Evidence] | None = None) -> Iterator[str]:
         """Yield the names in an English sentence that neither ``cited`` (else any passage) nor the question have."""
         beginnings = self._all if cited is None else self._given.union(*(one.beginnings for one in cited))
-        cited = list(self._evidence.values()) if cited is None else cited
-        names = CAPITAL.finditer(sentence.text) if self._is_english else ()
-        unknown = [one for one in names if (key := stem(one[0])) not in _NO_NAMES and key[:BEGINNING] not in beginnings]
-        quotes = QUOTATION.finditer(sentence.text) if unknown else ()
-        skipped = [*(quote.span() for quote in quotes), *((one.figure.start, one.end) for one in sentence.amounts)]
-        for match in unknown:
-            name, place = match[0], match.start()
-            if any(start <= place < end for start, end in skipped) or any(name in c.text for c in sentence.countries):
-                continue
-            plain = normalise(name)
-            if not any(plain in one.words or one.mentions([name], frozenset()) for one in cited):
+        cited = list(self.evidence.values()) if cited is None else cited
+        unknown = [
+            (one[0], one.start()) for one in (CAPITAL.finditer(sentence.text) if self._is_english else ())
+            if (key := stem(one[0])) not in _NO_NAMES and beginnings.isdisjoint((beginning(key), key[: BEGINNING - 1]))
+        ]  # fmt: skip
+        text = QUOTATION.sub(lambda quote: " " * len(quote[0]), sentence.text) if unknown else ""
+        for name, place in unknown:
+            is_figure = any(one.figure.start <= place < one.end for one in sentence.amounts)
+            is_other = text[place] == " " or is_figure or any(name in one.text for one in sentence.countries)
+            if not is_other and not any(normalise(name) in one.words or one.mentions([name], set()) for one in cited):
                 yield name
 
     def is_all(self, sentence: Sentence) -> bool:
@@ -117,8 +154,8 @@ class Foreign:
     @cached_property
     def words_of_headings(self) -> frozenset[str]:
         """The beginnings of the words that name the passages' headings."""
-        of_headings = (self._headings.words(heading) for one in self._evidence.values() for heading in one.headings)
-        return frozenset(key[:BEGINNING] for words in of_headings for key in words)
+        of_headings = (self.headings.phrases(heading) for one in self.evidence.values() for heading in one.headings)
+        return frozenset(word for phrases in of_headings for phrase in phrases for word in phrase)
 
 
 def foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:

@@ -1,131 +1,144 @@
 """Compare what a clause says with the rows of figures of its passages: value, label, country, and change over time.
 
-A word is of the figure that follows it, or of the one before where the clause begins with a figure. In doubt a figure
-is of every row that has its value."""
+Only what contradicts the passages is marked: words are of a figure's own row in any form, and of another only if they
+are its very words. In doubt a figure is of every row that has its value."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby, pairwise
-from typing import TypeVar
+from decimal import Decimal
+from itertools import compress, groupby, pairwise, permutations
+from typing import NamedTuple
 
 from ..language import lowered
 from ..questions.names import keys_in
 from .amounts import Amount
-from .contradictions import ABOVE, BELOW, FALLS, NEGATORS, RISES, Defect, nearest
-from .evidence import BEGINNING, WORD, Evidence, Row, Sentence, Token, keys_of, label_key
+from .contradictions import ABOVE, BELOW, FALLS, NEGATORS, RISES, Defect
+from .evidence import WORD, Evidence, Row, Sentence, Token, beginning, keys_of, label_key
 from .foreign import Headings
 from .wording import pattern
 
 _COMPARED = pattern(r"\b(?:{compares}|{negates})\W+(?:\w+\W+){0,2}$")
+_PART_END = re.compile(r"[,;:] |\b(?:and|while|whereas|but|against|versus) ")
 _UNCHANGED = pattern(r"\b{unchanged}\b")
 _FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
-_CHANGES = ABOVE | BELOW | _FACTORS.keys()
 FACTOR_SHARE = 0.2
 """Tolerance of a change around the factor that the clause states, as a share of it."""
+_GOALS = frozenset(["to", "at"])
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""
 COMPARED_DISTANCE = 40
 """Characters before a label in which a word may compare something with it or exclude it."""
-LABEL_SHARE = 1 / 3
-"""Share of the words of a label that names it."""
-MAX_UNIT_CHARACTERS = 20
-"""Between an amount and the bracket that is of it."""
-MAX_PAIRS = 50
-"""Pairs of figures that one comparison may be of."""
-_Value = TypeVar("_Value")
-_Found = Sequence[tuple[Evidence, Amount]]
+MAX_FIGURES = 50
+"""Figures of one clause; more of them are a list."""
+_Rows = Sequence[tuple[Evidence, Row | None]]
 
 
 def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
     """Yield what the clause says of another row than the one that has its figure, and changes that go the other way."""
-    places = [
-        (one, [(source, true) for source in cited for true in source.amounts_like(one) if one.shares_year(true)])
-        for one in clause.amounts if not one.figure.year
-    ]  # fmt: skip
-    shown, matches = [one for one, sources in places if sources], [sources for _, sources in places if sources]
-    yield from _of_other_countries(clause, shown, matches)
-    yield from _of_siblings(clause, shown, matches)
-    yield from _of_other_headings(clause, shown, matches, headings)
-    if clause.keys.isdisjoint(_CHANGES) and not _UNCHANGED.search(lowered(clause.text)):
-        return
-    yield from _turned(clause, set(map(id, shown)))
-    yield from _turned_prose(clause, cited)
-    if not any(map(_is_figure, clause.tokens)):
-        yield from _turned_series(clause, cited, headings)
-
-
-def _beside(text: str, shown: Sequence[Amount], mentions: Sequence[tuple[int, _Value]]) -> Iterator[frozenset[_Value]]:
-    """Yield what is mentioned between each amount and the one before; if nothing is before the first, directly after
-    each. What stands in brackets behind an amount is of it: "45,608 (Somalia)"."""
-    at = list[tuple[int, _Value]]()
-    for place, value in mentions:
-        bracket = text.rfind("(", 0, place) if ")" not in text[max(0, text.rfind("(", 0, place)) : place] else -1
-        behind = [one.figure.start for one in shown if bracket - MAX_UNIT_CHARACTERS <= one.end <= bracket]
-        at.append((behind[-1] if behind else place, value))
-    is_before = any(place <= shown[0].figure.start for place, _ in at) if shown else False
-    starts = [0, *(one.end for one in shown)] if is_before else [one.end for one in shown]
-    ends = [one.end for one in shown] if is_before else [*(one.figure.start for one in shown[1:]), 1 << 30]
-    for start, end in zip(starts, ends, strict=False):
-        is_next = not is_before and end < len(text)  # behind a comma, and before a bracket, it is of the next amount
-        length = (text[end - 1] != "(") * len(re.split("[,;]", text[start:end])[0]) if is_next else end - start
-        yield frozenset(value for place, value in at if 0 <= place - start < length)
-
-
-def _of_other_countries(clause: Sentence, shown: Sequence[Amount], matches: Sequence[_Found]) -> Iterator[Defect]:
-    """Yield the countries beside a figure that only passages about others have."""
-    if not clause.countries:
-        return
-    mentions = [(country.start, place) for place, country in enumerate(clause.countries)]
-    for places, sources in zip(_beside(clause.text, shown, mentions), matches, strict=True):
-        beside = [clause.countries[place] for place in sorted(places)]
-        countries = {key for source, _ in sources for key in keys_in(source.full)} if beside else ()
-        if countries and all(countries.isdisjoint(one.keys) for one in beside):
-            yield Defect("name", beside[0].text)
-
-
-def _of_siblings(clause: Sentence, shown: Sequence[Amount], matches: Sequence[_Found]) -> Iterator[Defect]:
-    """Yield the figures beside which the label of another figure under their heading stands, instead of their own."""
-    rows, lower = [[source.row_of(true) for source, true in sources] for sources in matches], lowered(clause.text)
-    labels = {key for some in rows for row in some if row for label in (row.label, *row.siblings) for key in label}
-    if not labels:
-        return
-    figures = {place for one in shown if one.figure.text not in labels for place in range(one.figure.start, one.end)}
-    mentions = [
-        (place, key)
-        for match in WORD.finditer(lower)
-        if (place := match.start()) not in figures and (key := label_key(match[0])) in labels
-        and not _COMPARED.search(lower, max(0, place - COMPARED_DISTANCE), place)
-    ]  # fmt: skip
-    of_rows = [(one, some) for one, some in zip(shown, rows, strict=True) if one.figure.text not in labels]
-    for (amount, some), beside in zip(of_rows, _beside(lower, [one for one, _ in of_rows], mentions), strict=True):
-        if beside and all(row and _is_of_sibling(row, beside) for row in some):
-            yield Defect("figure", clause.text[amount.figure.start : amount.figure.end].strip())
-
-
-def _is_of_sibling(row: Row, beside: frozenset[str]) -> bool:
-    """Return whether the words beside a figure are of another label than its own, and not just one of many."""
-    return any(
-        row.label & beside < sibling & beside and len(beside & sibling) >= LABEL_SHARE * len(sibling - row.label)
-        for sibling in row.siblings
-    )
-
-
-def _of_other_headings(
-    clause: Sentence, shown: Sequence[Amount], matches: Sequence[_Found], headings: Headings
-) -> Iterator[Defect]:
-    """Yield the first figure of a clause that names another heading of the reports, and not that of its figures."""
-    rows = [(source, source.row_of(true)) for sources in matches for source, true in sources]
-    keys, others = clause.keys, headings.named(clause.keys) if rows else ()
-    if not others or any(row is None or headings.names(row.heading, keys) for _, row in rows):
-        return
-    if not all(any({key[:BEGINNING] for key in other} <= source.beginnings for source, _ in rows) for other in others):
+    around = frozenset[Decimal]().union(*(one.around for one in cited))  # "of 1,000", years of editions
+    rows = [
+        (one, [(s, s.row_of.get(id(true))) for s in cited for true in s.amounts_like(one) if one.shares_year(true)])
+        for one in clause.amounts
+        if not (one.figure.year or (one.figure.bare and (one.figure.word or one.figure.values & around)))
+    ]
+    yield from _of_others(clause, rows, headings)
+    shown, of_shown = [one for one, some in rows if some], [row for _, some in rows for row in some]
+    if shown and all(row and headings.name_another(row, clause.keys, source.beginnings) for source, row in of_shown):
         yield Defect("figure", clause.text[shown[0].figure.start : shown[0].figure.end].strip())
+    yield from _wrong_changes(clause, set(map(id, shown)), cited, headings)
 
 
-def _is_figure(token: Token) -> bool:
-    return token.key == "#" and token.amount is not None
+def _of_others(clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings: Headings) -> Iterator[Defect]:
+    """Yield the figures that are said to be of another label of their heading, and the countries that are said to have
+    another's figure. Words may be of the figure before or behind them: the reading with the fewest defects counts."""
+    labels = {key for _, some in rows for _, row in some if row for one in (row.label, *row.siblings) for key in one}
+    rows = [(one, some) for one, some in rows if one.figure.text not in labels] if labels or clause.countries else []
+    lower, countries = lowered(clause.text), {country.start: country for country in clause.countries}
+    inside = {place for one, _ in rows for place in range(one.figure.start, one.end)}
+    words = [
+        (place, key) for match in WORD.finditer(lower) if (place := match.start()) not in inside
+        if (key := label_key(match[0])) not in labels
+        or not _COMPARED.search(lower, max(0, place - COMPARED_DISTANCE), place)
+    ]  # fmt: skip
+    telling = [key in labels or place in countries for place, key in words]
+    if not 0 < len(rows) <= MAX_FIGURES or not any(telling):
+        return
+    readings = _readings(lower, [one for one, _ in rows], [place for place, _ in words], telling)
+    choices = list[list[Defect]]()
+    for owners in readings:
+        choices.append([])
+        for number, (one, some) in enumerate(rows):
+            owned = [word for word, owner in zip(words, owners, strict=True) if owner == number and some]
+            keys, beside = {key for _, key in owned}, [countries[place] for place, _ in owned if place in countries]
+            if keys and all(row and headings.name_sibling(row, keys) for _, row in some):
+                choices[-1].append(Defect("figure", clause.text[one.figure.start : one.figure.end].strip()))
+            of_sources = {key for source, _ in some for key in keys_in(source.full)} if beside else ()
+            if of_sources and all(of_sources.isdisjoint(country.keys) for country in beside):
+                choices[-1].append(Defect("name", beside[0].text))
+    yield from min(choices, key=len, default=())
+
+
+def _readings(
+    text: str, figures: Sequence[Amount], places: Sequence[int], telling: Sequence[bool]
+) -> Sequence[Sequence[int]]:
+    """Return the ways in which the words at some places may be of figures, by the figures' numbers: of the next one, of
+    the one before, or of the only one within commas. Where a telling word is of no figure, a way does not count."""
+    if len(figures) == 1:
+        return [[0] * len(places)]
+    starts, ends = [one.figure.start for one in figures], [one.end for one in figures]
+    cuts = [match.end() for match in _PART_END.finditer(text)]
+    parts = [bisect_right(cuts, start) for start in starts]
+    only = {part: number for number, part in enumerate(parts) if parts.count(part) == 1}
+    ways = [
+        [bisect_left(starts, place) for place in places],
+        [bisect_right(ends, place) - 1 for place in places],
+        [only.get(bisect_right(cuts, place), -1) for place in places],
+    ]
+    able = [way for way in ways if all(0 <= owner < len(figures) for owner in compress(way, telling))]
+    return able or ways[:2]
+
+
+class _Change(NamedTuple):
+    """What a clause says of two values, of which the first is earlier, or on the left: that the second is greater
+    (``sign`` 1), less (-1), the same, or so many times the first."""
+
+    sign: int
+    is_same: bool = False
+    factor: float | None = None
+
+    def fits(self, first: float, last: float) -> bool:
+        if ((last > first) - (last < first)) * self.sign < 0 or (self.is_same and first != last):
+            return False
+        if self.factor is None or first <= 0:
+            return True
+        low, high = self.factor * (1 - FACTOR_SHARE), self.factor * (1 + FACTOR_SHARE)
+        return last / first >= low if self.factor > 1 else last / first <= high
+
+
+def _wrong_changes(
+    clause: Sentence, supported: Collection[int], cited: Sequence[Evidence], headings: Headings
+) -> Iterator[Defect]:
+    """Yield what changes or compares in another way than the passages say."""
+    tokens = clause.tokens
+    is_same = _UNCHANGED.search(lowered(clause.text)) is not None
+    factor = next((_FACTORS[token.key] for token in tokens if token.key in _FACTORS), None)
+    if not is_same and factor is None and clause.keys.isdisjoint(ABOVE | BELOW):
+        return
+    places = [place for place, token in enumerate(tokens) if token.key == "#"]
+    shown = [place for place in places if id(tokens[place].amount) in supported]
+    yield from _turned(tokens, shown, _Change(0, is_same and len(shown) == 2, factor))
+    yield from _turned_prose(clause, cited)
+    goal = tokens[max(0, places[0] - 2) : places[0]] if len(places) == 1 else ()  # of "fell to 4.6 %"
+    if not places or any(token.key in _GOALS for token in goal):
+        series = [[*one] for e in cited for _, one in groupby(e.rows, lambda row: (row.heading, row.label))]
+        change = _Change(_sign(tokens), is_same, factor)
+        if len(series) == 1 and (change.sign or is_same):
+            yield from _turned_series(tokens, series[0], change)
+        else:
+            yield from _wrong_comparison(clause, cited, headings)
 
 
 def _sign(tokens: Sequence[Token], ups: frozenset[str] = RISES, downs: frozenset[str] = FALLS) -> int:
@@ -136,23 +149,19 @@ def _sign(tokens: Sequence[Token], ups: frozenset[str] = RISES, downs: frozenset
     return 0
 
 
-def _turned(clause: Sentence, supported: Collection[int]) -> Iterator[Defect]:
+def _turned(tokens: Sequence[Token], places: Sequence[int], change: _Change) -> Iterator[Defect]:
     """Yield the second of two figures that do not change as the clause says: "rose from 7.7 % to 6.9 %"."""
-    tokens, lower = clause.tokens, lowered(clause.text)
-    places = [place for place, token in enumerate(tokens) if _is_figure(token) and id(token.amount) in supported]
     for at, (place, other) in enumerate(pairwise(places)):
         one, two = tokens[place].amount, tokens[other].amount
         if not one or not two or not one.measures_as(two) or min(*one.figure.values, *two.figure.values) < 0:
             continue
-        if _UNCHANGED.search(lower) and len(places) == 2 and not one.agrees(two):
-            yield Defect("direction", tokens[other].text)
         start = max(places[at - 1] + 1 if at else 0, place - VERB_DISTANCE)
         sign, orders = _orders(tokens[start:place], one, tokens[place + 1 : other], two)
+        orders |= {(one, two)} if change.is_same else set()
         for first, last in orders:
             is_measured = first.measure and last.measure
             values = [float(min(each.figure.values) * (each.size if is_measured else 1)) for each in (first, last)]
-            change = (values[1] > values[0]) - (values[1] < values[0])
-            if change == -sign != 0 or not _is_by_factor(tokens, *values):
+            if not change._replace(sign=sign).fits(*values):
                 yield Defect("direction", tokens[other].text)
                 break
 
@@ -169,80 +178,67 @@ def _orders(
         return _sign(before) if "to" in links else 0, {(one, two), by_year}
     if "from" in links:
         return _sign(between) or _sign(before), {(two, one), by_year if is_dated else (two, one)}
-    if "than" in links:
+    if "than" in links or _compares(before):  # "Women live longer than men: 77 years against 73"
         return _sign([*before, *between], ABOVE, BELOW), {(two, one)}
     # "It grew by 5 % in 2022 and by 4 % in 2023": the figures are the changes, or the second has its verb.
     is_change = _sign(between) != 0 or (bool(before) and (before[-1].key == "by" or _sign(before[-1:]) != 0))
     return _sign(before), {by_year} if is_dated and not is_change else set()
 
 
+def _compares(tokens: Sequence[Token]) -> bool:
+    """Return whether one thing is compared with another, and not a figure with a bound ("more than half")."""
+    after = next((tokens[place + 1 : place + 3] for place, token in enumerate(tokens) if token.key == "than"), [])
+    return any(token.is_capital or label_key(token.text) != token.key for token in after if not token.amount)
+
+
 def _turned_prose(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
     """Yield figures to which something rises in the clause and falls in a sentence of the passage, or the reverse."""
-    directions = list(_directions(clause.tokens))
-    if not any(sign for _, sign in directions):
-        return
-    moves = [moves for one in nearest(clause, cited) for moves in _directions(one.tokens)]
-    for token, sign in directions:
-        others = {other for true, other in moves if token.amount and true.amount and token.amount.agrees(true.amount)}
-        if sign and others == {-sign}:
-            yield Defect("direction", token.text)
+    directions = [(amount, sign, text) for amount, sign, text in _directions(clause.tokens) if sign]
+    nearest = (near for one in cited for near in one.nearest(clause.keys)) if directions else ()
+    moves = [move for near in nearest for move in _directions(near.tokens)]
+    for amount, sign, text in directions:
+        if {other for true, other, _ in moves if amount.agrees(true)} == {-sign}:
+            yield Defect("direction", text)
 
 
-def _directions(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:
-    """Yield the figures with the direction of the verb before them."""
+def _directions(tokens: Sequence[Token]) -> Iterator[tuple[Amount, int, str]]:
+    """Yield the figures with the direction of the verb before them, and their texts."""
     place = 0
     for at, token in enumerate(tokens):
-        if _is_figure(token):
-            yield token, _sign(tokens[max(place, at - VERB_DISTANCE) : at])
+        if token.amount and token.key == "#":
+            yield token.amount, _sign(tokens[max(place, at - VERB_DISTANCE) : at]), token.text
             place = at + 1
 
 
-def _is_by_factor(tokens: Sequence[Token], first: float, last: float) -> bool:
-    """Return whether a figure that the clause says to double is at least about twice the first."""
-    factor = next((_FACTORS[token.key] for token in tokens if token.key in _FACTORS), None)
-    if factor is None or first <= 0:
-        return True
-    change = last / first
-    return change >= factor * (1 - FACTOR_SHARE) if factor > 1 else change <= factor * (1 + FACTOR_SHARE)
-
-
-def _turned_series(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
-    """Yield the word of change of a clause without figures, if the only series of its passages went the other way."""
-    tokens = clause.tokens
+def _turned_series(tokens: Sequence[Token], series: Sequence[Row], change: _Change) -> Iterator[Defect]:
+    """Yield the word of change of a clause if the series of its passages went the other way between the years that it
+    names, or, without any, in all steps. The figure of one year is compared with the one before."""
+    values = {max(row.amount.years): row.value for row in series if row.amount.years}
     years = sorted(year for token in tokens if token.amount and (year := token.amount.figure.year))
-    sign, is_same = _sign(tokens), _UNCHANGED.search(lowered(clause.text)) is not None
-    factored = any(token.key in _FACTORS for token in tokens)
-    series = [list(one) for source in cited for _, one in groupby(source.rows, lambda row: (row.heading, row.label))]
-    if len(series) != 1 or not (sign or is_same):
-        yield from _wrong_comparison(clause, cited, headings)
-        return
-    values = {max(row.amount.years): min(row.amount.figure.values) for row in series[0] if row.amount.years}
+    if len(years) == 1 and any(token.key == "#" for token in tokens):
+        years = [year for year in sorted(values) if year <= years[0]][-2:]
     shown = [year for year in sorted(values) if not years or years[0] <= year <= (years[-1] if years[1:] else year)]
     if len(shown) < 2 or (years and shown[0] != years[0]) or min(values.values()) < 0:
         return
-    steps = [values[after] - values[before] for before, after in pairwise(shown)]
-    first, last = float(values[shown[0]]), float(values[shown[-1]])
-    is_turned = sign and (last - first) * sign < 0 and (years or all(step * sign <= 0 for step in steps))
-    if is_turned or (is_same and first != last) or (factored and not _is_by_factor(tokens, first, last)):
-        changes = (t.text for t in tokens if t.key in RISES | FALLS | _FACTORS.keys())
-        yield Defect("direction", next(changes, ""))
+    steps = [change.fits(values[one], values[other]) for one, other in pairwise(shown)]
+    is_certain = years or not change.sign or not any(steps) or change.factor
+    if is_certain and not change.fits(values[shown[0]], values[shown[-1]]):
+        words = (token.text for token in tokens if token.key in RISES | FALLS | _FACTORS.keys())
+        yield Defect("direction", next(words, ""))
 
 
 def _wrong_comparison(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
     """Yield the word that compares the figures of two labels the wrong way: "men live longer than women"."""
     before, than, after = clause.text.partition(" than ")
-    tokens = Sentence(before, []).tokens
-    sign = _sign(tokens, ABOVE, BELOW) if than else 0
-    left, right = keys_of(before), keys_of(after)
-    keys = {key for key in clause.keys if label_key(key) == key}
+    tokens, keys = Sentence(before, []).tokens, {beginning(key) for key in clause.keys}
+    change = _Change(-_sign(tokens, ABOVE, BELOW) if than else 0)
     pairs = [
         (row, other)
-        for source in cited if sign
-        for row in source.rows if len(left & row.label) == 1 and keys & headings.words(row.heading)
-        for other in source.rows
-        if row.heading == other.heading and row.amount.years == other.amount.years and len(right & other.label) == 1
-        and row.label ^ other.label == (left & row.label) | (right & other.label) != frozenset()
-    ][:MAX_PAIRS]  # fmt: skip
-    values = [(min(row.amount.figure.values), min(other.amount.figure.values)) for row, other in pairs]
-    if values and all((one > other) - (one < other) == -sign for one, other in values):
+        for source in cited if change.sign
+        for row, other in permutations(source.rows[:MAX_FIGURES], 2)
+        if row.heading == other.heading and row.amount.years == other.amount.years
+        and set() != row.label - other.label <= keys_of(before) and set() != other.label - row.label <= keys_of(after)
+        and any(phrase <= keys for phrase in headings.phrases(row.heading))
+    ]  # fmt: skip
+    if pairs and not any(change.fits(row.value, other.value) for row, other in pairs):
         yield Defect("direction", next(token.text for token in reversed(tokens) if token.key in ABOVE | BELOW))

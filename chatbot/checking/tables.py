@@ -141,17 +141,19 @@ class Cell:
 def without_tables(text: str) -> tuple[str, list[Cell]]:
     """Return the text around its tables, and their cells."""
     lines, around, cells = text.splitlines(), list[str](), list[Cell]()
-    for start, _, head, rows in _tables(lines):
+    for start, end, head, rows in _tables(lines):
         if not head:
             around.append(lines[start])
             continue
         of_columns, of_rows = _sources(head, rows)
+        is_cited = cited_numbers(" ".join(lines[start:end]))
+        below = [] if is_cited else cited_numbers(next(filter(str.strip, lines[end:]), ""))  # "Source: [1]"
         for row, of_row in zip(rows, of_rows, strict=True):
             is_labelled = not cited_numbers(row[0])
             label = heading(row[0]) if is_labelled and not _says_nothing(row[0]) else ""
             for at, cell in enumerate(row):
                 if (at or not is_labelled) and not _says_nothing(cell):
-                    numbers = cited_numbers(cell) or [*of_columns[at], *of_row]
+                    numbers = cited_numbers(cell) or [*of_columns[at], *of_row] or below
                     cells.append(Cell(label, heading(head[at]), cell, tuple(dict.fromkeys(numbers))))
     return "\n".join(around), cells
 
