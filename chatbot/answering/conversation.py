@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import ClassVar
 
 from ..checking.wording import normalise, strip_marks, without_numbers
@@ -27,7 +28,7 @@ from ..models.prompts import on_one_line, render
 from ..models.replies.json_values import json_values
 from ..models.replies.stream import Reply, complete
 from ..questions.follow_ups import FollowUps
-from ..questions.reading import COUNTRY, read_by_model
+from ..questions.reading import read_by_model
 from .agents import CHOOSES, DEFAULT
 from .agents.budget import PLANNING_SHARE, Spending
 from .agents.understanding import Understanding
@@ -181,8 +182,8 @@ class ChatService:
             ]
             chunks = [citation.hit.chunk for citation in answer.citations]
             row["cited"] = {
-                "countries": _each_once(chunk.metadata.get(COUNTRY) for chunk in chunks),
-                "headings": _each_once(chunk.heading for chunk in chunks),
+                "countries": _each_once(map(attrgetter("country_name"), chunks)),
+                "headings": _each_once(map(attrgetter("heading"), chunks)),
             }
             if place.describe is not None and owner:
                 # As text: not every database takes all of its field names.
@@ -223,7 +224,7 @@ def asked_json(question: Question) -> Json:
         "preset": question.preset,
         "page": question.page,
         "auto_scope": question.auto_scope,
-        "attached": [document.name for document in question.attachments],
+        "attached": list(map(attrgetter("name"), question.attachments)),
     }
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, filterfalse
+from operator import attrgetter
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,6 +24,7 @@ from .names import EDITIONS, country_key, find_countries, find_title, find_years
 
 COUNTRY = "country_name"
 YEAR = "year"
+OF_REPORT = attrgetter("of_report")
 MAX_COUNTRIES = 30
 """Countries of a question that are looked at."""
 MAX_LEAD_CHARACTERS = 120
@@ -61,8 +63,8 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
         text,
         countries,
         about,
-        figure_years=tuple(one for one in years if not one.of_report),
-        editions=tuple(one for one in years if one.of_report),
+        figure_years=tuple(filterfalse(OF_REPORT, years)),
+        editions=tuple(filter(OF_REPORT, years)),
         refers=_REFERS.search(text) is not None,
         document=document,
     )
@@ -107,8 +109,8 @@ def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> 
     return replace(
         reading,
         about=about,
-        figure_years=tuple(one for one in years if not one.of_report),
-        editions=tuple(one for one in years if one.of_report),
+        figure_years=tuple(filterfalse(OF_REPORT, years)),
+        editions=tuple(filter(OF_REPORT, years)),
         document=document or reading.document,
         things=tuple(filled.things),
         kind=filled.kind,

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from operator import attrgetter
 
 import numpy as np
 
@@ -122,7 +123,8 @@ class Refiner:
         """Best first. A passage without a heading is taken for an average one. Raises EmbeddingError."""
         hits, rest = hits[:DEPTH], hits[DEPTH:]
         # A caption of many words is no name of what its passage says.
-        headings = [name if len(name.split()) <= LONGEST_NAME else "" for name in (hit.chunk.heading for hit in hits)]
+        names = map(attrgetter("chunk.heading"), hits)
+        headings = [name if len(name.split()) <= LONGEST_NAME else "" for name in names]
         if self.index is None or not any(headings):
             return [*hits, *rest]
         first = [is_foreign(hit.chunk.search_text) for hit in hits[:READ]] if text.foreign else []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -160,7 +161,7 @@ class _Search:
             meant = list[str]()
             if searched is text and self.refiner and self.refiner.index:
                 # Passages of these headings are found by their words: the question's own may stand in none of them.
-                present = {hit.chunk.heading for hit in hits}
+                present = set(map(attrgetter("chunk.heading"), hits))
                 meant = self.refiner.index.sure_headings(text.topic, present, self.request)
             if meant:
                 searched = replace(text, topic=" ".join([text.topic, *meant]))

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 
 from ...domain import Agent, Catalog, Context, Passage, Reading, RequestContext, Scope, SearchHit
 from ...domain.chat import AnswerEvent, Event, Question, ScopeSummary, SourcesEvent, Subjects, TokenEvent
@@ -105,9 +107,9 @@ class Understanding:
         # The countries as the data has them, else by their usual names.
         names = [values_of([country], catalog) or [usual_name(country.keys[0])] for country in whole.about]
         subjects = Subjects(
-            countries=tuple(dict.fromkeys(str(name) for of_one in names for name in of_one)),
-            figure_years=tuple(dict.fromkeys(years.condition for years in reading.figure_years)),
-            editions=tuple(dict.fromkeys(years.condition for years in reading.editions)),
+            countries=tuple(dict.fromkeys(map(str, chain.from_iterable(names)))),
+            figure_years=tuple(dict.fromkeys(map(attrgetter("condition"), reading.figure_years))),
+            editions=tuple(dict.fromkeys(map(attrgetter("condition"), reading.editions))),
         )
         missing = missing_subject(reading, scope, catalog, run.say)
         if missing is not None and missing.everything and run.settings.on_empty != "relax":
@@ -149,9 +151,10 @@ class Understanding:
 
 def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
     """The names that misspelt names were read as."""
-    text = "({name}: taken as {taken})"
-    notes = (say(text, name=escape_markdown(one.text), taken=one.taken_as) for one in reading.about if one.taken_as)
-    return list(dict.fromkeys(notes))
+    notes: dict[str, None] = {}
+    for one in filter(attrgetter("taken_as"), reading.about):
+        notes[say("({name}: taken as {taken})", name=escape_markdown(one.text), taken=one.taken_as)] = None
+    return list(notes)
 
 
 def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:

@@ -204,8 +204,9 @@ def _in_order(passages: Sequence[Passage], names: Sequence[str], *, asks_for_pro
     for place, passage in enumerate(passages):
         first.setdefault(_line(passage), place)
         first.setdefault((passage.hit.chunk.document_id, *_line(passage)), place)
-    with_prose = (one for one in passages if _PROSE.search(one.hit.chunk.text))
-    prose = set(map(_line, with_prose)) if asks_for_prose else set()
+    prose = set[tuple[object, ...]]()
+    if asks_for_prose:
+        prose = {_line(one) for one in passages if _PROSE.search(one.hit.chunk.text)}
 
     def place_of(passage: Passage) -> tuple[bool, bool, int, int, int, bool]:
         line, chunk = _line(passage), passage.hit.chunk

@@ -59,7 +59,8 @@ class FaissStore(MongoChunks):
         passages = kept[1]
         if missing := [id for id in chunk_ids if (name, id) not in passages]:
             chunks = super()._read(missing, collection)
-            passages.update(((name, id), chunks.get(id)) for id in missing)
+            for id in missing:
+                passages[name, id] = chunks.get(id)
         return {id: chunk for id in chunk_ids if (chunk := passages.get((name, id))) is not None}
 
     def vector_search(
