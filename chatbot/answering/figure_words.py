@@ -1,6 +1,6 @@
 """A table of figures in words: one plain sentence first, computed from the table, then the table with its citations."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -80,47 +80,35 @@ def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: 
     figures = [(subject, own) for subject in one.by_subject if (own := one.newest(subject, years)) is not None]
     figures.sort(key=lambda pair: (pair[1].value if request.lowest else -pair[1].value, pair[0]))
     whole = counted(say, len(figures), "country")
+    listed = figures[:MOST_LISTED]
     if not figures:
         return ""
     if request.kind == "aggregate":
-        return _aggregate(rendered, request, name, figures, whole)
-    if request.bound is not None and request.kind != "ranking":
+        text = "Average {name} of {whole}: {value}, computed from the newest figure of each:"
+        if not request.average:
+            text = "Total {name} of {whole}: {value}, computed from the newest figure of each:"
+        total = sum((figure.value for _, figure in figures), Decimal(0))
+        value = total / len(figures) if request.average else total
+        value_text = _with_unit(f"{value:,.{AVERAGE_PLACES}f}", figures[0][1].unit)
+        head = say(text, name=name, whole=whole, value=value_text)
+    elif request.bound is not None and request.kind != "ranking":
         bound = request.bound
         inside = [pair for pair in figures if bound.admits(pair[1].value)]
         inside.sort(key=lambda pair: (-pair[1].value if bound.above else pair[1].value, pair[0]))
         text = "{name} is below {value} in {number} of {whole}:"
         if bound.above:
             text = "{name} is above {value} in {number} of {whole}:"
-        value = _with_unit(f"{bound.value.normalize():,f}", bound.unit)
-        head = say(text, name=name, value=value, number=len(inside), whole=whole)
-        return "\n".join([head, "", *_listed(rendered, inside[:MOST_LISTED])])
-    shown = figures[: max(request.most, RANKED)]
-    first = shown[: max(request.most, 1)]
-    named = (f"{escape_markdown(subject)}, {rendered.cite(figure)}" for subject, figure in first)
-    text = "Lowest {name}: {first}." if request.lowest else "Highest {name}: {first}."
-    head = say(text, name=name, first=list_in_words(named, say("and"), say(", ")))
-    rest = say("Of {whole} with a figure, the newest of each:", whole=whole)
-    return "\n".join([f"{head} {rest}", "", *_listed(rendered, shown)])
-
-
-def _listed(rendered: Rendered, pairs: Iterable[tuple[str, ReportedFigure]]) -> list[str]:
-    return [
-        f"{place}. {escape_markdown(subject)}: {rendered.cite(figure)}"
-        for place, (subject, figure) in enumerate(pairs, 1)
-    ]
-
-
-def _aggregate(
-    rendered: Rendered, request: Request, name: str, figures: Sequence[tuple[str, ReportedFigure]], whole: str
-) -> str:
-    total = sum((figure.value for _, figure in figures), Decimal(0))
-    value = total / len(figures) if request.average else total
-    shown = _with_unit(f"{value:,.{AVERAGE_PLACES}f}", figures[0][1].unit)
-    text = "Average {name} of {whole}: {value}, computed from the newest figure of each:"
-    if not request.average:
-        text = "Total {name} of {whole}: {value}, computed from the newest figure of each:"
-    head = rendered.say(text, name=name, whole=whole, value=shown)
-    return "\n".join([head, "", *_listed(rendered, figures[:MOST_LISTED])])
+        value_text = _with_unit(f"{bound.value.normalize():,f}", bound.unit)
+        head = say(text, name=name, value=value_text, number=len(inside), whole=whole)
+        listed = inside[:MOST_LISTED]
+    else:
+        listed = figures[: max(request.most, RANKED)]
+        first = (f"{escape_markdown(s)}, {rendered.cite(figure)}" for s, figure in listed[: max(request.most, 1)])
+        text = "Lowest {name}: {first}." if request.lowest else "Highest {name}: {first}."
+        head = say(text, name=name, first=list_in_words(first, say("and"), say(", ")))
+        head += " " + say("Of {whole} with a figure, the newest of each:", whole=whole)
+    cited = (f"{escape_markdown(subject)}: {rendered.cite(figure)}" for subject, figure in listed)
+    return "\n".join([head, "", *(f"{place}. {text}" for place, text in enumerate(cited, 1))])
 
 
 def _with_unit(number: str, unit: str) -> str:

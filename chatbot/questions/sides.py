@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from ..domain import Range, Scope, Value, Values
@@ -88,9 +88,10 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
     absent = [usual_name(one.keys[0]) for one in named if not values_of([one], catalog)] if named else []
     candidates: list[Side]
     if len(countries) > 1 and len(reports) > 1 and len(countries) * len(reports) <= MOST_SIDES:
-        both = [(name, year) for name in countries for year in reports]
         candidates = [
-            Side(f"{name}, {year}", scope.having(COUNTRY, [name]).having(YEAR, [year])) for name, year in both
+            Side(f"{name}, {year}", scope.having(COUNTRY, [name]).having(YEAR, [year]))
+            for name in countries
+            for year in reports
         ]
     elif len(countries) > 1 or (countries and absent):
         within = scope.having(YEAR, reports) if len(reports) == 1 else scope
@@ -104,17 +105,11 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
         candidates = _reports(narrowed, catalog, editions_of_one=compares) if compares or any_reports else []
     if len(candidates) < 2:
         return Sides()
-    compared = tuple(
-        Side(
-            one.name,
-            one.scope,
-            one.name if bare else f"{topic.rstrip(' ?')} {one.year or ''}".strip(),
-            catalog.holdings(one.scope).ready > 0,
-            one.year,
-        )
-        for one in candidates[:MOST_SIDES]
-    )
-    return Sides(compared, tuple(one.name for one in candidates[MOST_SIDES:]), bare)
+    compared = []
+    for one in candidates[:MOST_SIDES]:
+        query = one.name if bare else f"{topic.rstrip(' ?')} {one.year or ''}".strip()
+        compared.append(replace(one, query=query, ready=catalog.holdings(one.scope).ready > 0))
+    return Sides(tuple(compared), tuple(one.name for one in candidates[MOST_SIDES:]), bare)
 
 
 def compared_countries(reading: Reading) -> list[NamedCountry]:
