@@ -123,8 +123,8 @@ class Refiner:
         """Best first. A passage without a heading is taken for an average one. Raises EmbeddingError."""
         hits, rest = hits[:DEPTH], hits[DEPTH:]
         # A caption of many words is no name of what its passage says.
-        names = map(attrgetter("chunk.heading"), hits)
-        headings = [name if len(name.split()) <= LONGEST_NAME else "" for name in names]
+        every = map(attrgetter("chunk.heading"), hits)
+        headings = [name if len(name.split()) <= LONGEST_NAME else "" for name in every]
         if self.index is None or not any(headings):
             return [*hits, *rest]
         first = [is_foreign(hit.chunk.search_text) for hit in hits[:READ]] if text.foreign else []
