@@ -16,19 +16,10 @@ from ...answering.agents import CHOOSES
 from ...answering.conversation import Place, Saved, asked_json
 from ...database.core import Json
 from ...database.repositories.conversations import Begun
-from ...domain import ADDRESS, IDENTIFIER, Cancellation, Document, Scope, SearchHit, parse, to_json
-from ...domain.chat import (
-    QUERY_CHARACTERS,
-    Event,
-    Message,
-    QuerySettings,
-    Question,
-    ScopeSummary,
-    SearchTrace,
-    StepEvent,
-    question_problem,
-)
+from ...domain import ADDRESS, IDENTIFIER, Cancellation, Document, Event, Message, Scope, SearchHit, StepEvent, parse
+from ...domain.chat import QUERY_CHARACTERS, QuerySettings, Question, ScopeSummary, SearchTrace, question_problem
 from ...domain.errors import DiskFullError, InvalidRequestError
+from ...domain.json import to_json
 from ...language import evenly_spaced
 from ...language.words import ENGLISH, Language
 from ...search import RETRIEVAL_METHODS

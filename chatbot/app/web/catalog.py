@@ -24,23 +24,10 @@ from ...questions.reading import COUNTRY, YEAR
 from ...search.further import further_questions
 from ...search.scope import summarise
 from ...search.subjects import inferred_scope
+from . import routes
 from .access import caller, library, query_scope
 from .files import XLSX, table_response
-from .routes import (
-    COLLECTIONS,
-    JSON,
-    Cursor,
-    Number,
-    Page,
-    ScopeQuery,
-    Views,
-    answer_type,
-    language,
-    listing,
-    page_size,
-    require_samples,
-    services,
-)
+from .routes import JSON, Cursor, Number, Page, ScopeQuery, Views, answer_type, language, listing, page_size, services
 
 catalog = Views("catalog", __name__)
 MOST_LISTED = 1_000
@@ -92,7 +79,7 @@ def list_facets(query: FacetQuery) -> Json:
         in_one = storage.documents.index().collections(scope.within(()))
         names = [one.name for one in storage.collections if limit.holds(one.name)]
         counts = [(name, in_one.get(name, 0) + in_one.get(SEVERAL, 0)) for name in names]
-        facets[COLLECTIONS] = [{"value": name, "documents": count} for name, count in counts if count]
+        facets[routes.COLLECTIONS] = [{"value": name, "documents": count} for name, count in counts if count]
     return facets
 
 
@@ -137,7 +124,7 @@ def list_figures(query: FigureQuery) -> Json | Response:
     """List the figures of the reports as data, of all editions, by indicator and year.
 
     A file (`csv`, `xlsx`) without `limit` has all of them; in its `wide` layout, those of the newest edition."""
-    require_samples()
+    routes.require_samples()
     scope, is_file = query_scope(query), query.format != "json"
     is_whole = is_file and "limit" not in query.model_fields_set
     limit, figures, after = MOST_LISTED if is_whole else query.limit, list[ReportedFigure](), query.cursor
@@ -267,7 +254,7 @@ class SuggestedQuestion(TypedDict):
 def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     """Suggest questions to ask after an answer that cites this passage. They are names and headings alone where the
     language of the page or of Accept-Language is not English."""
-    require_samples()
+    routes.require_samples()
     scope, passage, retriever = query_scope(query), library().passage(chunk_id), services().runtime.retriever
 
     def search(words: str, inside: Scope) -> Sequence[SearchHit]:
