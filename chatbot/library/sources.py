@@ -11,16 +11,7 @@ from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictInt,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
@@ -77,13 +68,13 @@ _ON_ONE_LINE, _PRINTABLE, _NUMBER = BeforeValidator(_on_one_line), AfterValidato
 Text = Annotated[str, Field(pattern=NOT_BLANK, max_length=300), _ON_ONE_LINE, _PRINTABLE]
 Kind = Annotated[str, Field(pattern=NOT_BLANK, max_length=60), _ON_ONE_LINE, _PRINTABLE]
 Description = Annotated[str, Field(pattern=NOT_BLANK, max_length=2000), _ON_ONE_LINE, _PRINTABLE]
-Year = Annotated[StrictInt, Field(ge=FIRST_YEAR, le=LAST_YEAR), BeforeValidator(_year)]
+Year = Annotated[int, Field(strict=True, ge=FIRST_YEAR, le=LAST_YEAR), BeforeValidator(_year)]
 _Stated = Annotated[list[Annotated[str, Field(max_length=LONGEST_LABEL)]], Field(max_length=MOST_LABELS)] | str
 _split = BeforeValidator(lambda one: one.split(",") if isinstance(one, str) else one, json_schema_input_type=_Stated)
 Labels = Annotated[list[str], Field(max_length=MOST_LABELS), AfterValidator(_labels), _split]
 """A list, or a text with commas."""
-Size = Annotated[StrictInt, Field(ge=100, le=999_999), _NUMBER]
-Overlap = Annotated[StrictInt, Field(ge=0, le=999_999), _NUMBER]
+Size = Annotated[int, Field(strict=True, ge=100, le=999_999), _NUMBER]
+Overlap = Annotated[int, Field(strict=True, ge=0, le=999_999), _NUMBER]
 
 
 class About(BaseModel):

@@ -9,19 +9,8 @@ from textwrap import shorten
 from typing import TypeVar
 
 from ...checking.wording import cited_numbers, normalise, strip_marks, with_numbers_of
-from ...domain import SECTION_SEPARATOR, Context, EmbeddingError, RequestContext, SearchHit
-from ...domain.chat import (
-    AnswerEvent,
-    Citation,
-    Event,
-    Prompt,
-    Question,
-    ScopeSummary,
-    SourcesEvent,
-    StepEvent,
-    StepTiming,
-    TokenEvent,
-)
+from ...domain import SECTION_SEPARATOR, Context, EmbeddingError, Event, RequestContext, SearchHit, StepEvent
+from ...domain.chat import AnswerEvent, Citation, Prompt, Question, ScopeSummary, SourcesEvent, StepTiming, TokenEvent
 from ...language import escape_markdown
 from ...language.words import Say
 from ...models.replies import outline

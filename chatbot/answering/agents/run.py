@@ -10,29 +10,12 @@ from typing import TypeVar
 
 from ...checking.wording import NumberedStream
 from ...database.core import begin_request
-from ...domain import Catalog, ChatModel, Embedder, GlossaryEntry, Quoter, RequestContext, SearchHit, Store, Usage
-from ...domain.chat import (
-    Aggregation,
-    AnswerEvent,
-    Event,
-    Message,
-    QuerySettings,
-    Question,
-    SourcesEvent,
-    StepEvent,
-    StepTiming,
-    Stopper,
-    Threshold,
-    TokenEvent,
-)
-from ...domain.errors import (
-    NOTHING_WRITTEN,
-    BudgetExhaustedError,
-    ChatbotError,
-    ChatModelError,
-    ContextLengthError,
-    SearchEngineError,
-)
+from ...domain import NOTHING_WRITTEN, Aggregation, ChatbotError, Event, Message, SearchHit, StepTiming, Usage
+from ...domain.chat import AnswerEvent, QuerySettings, Question, SourcesEvent, StepEvent, Stopper, Threshold, TokenEvent
+from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, SearchEngineError
+from ...domain.figures import GlossaryEntry
+from ...domain.protocols import Catalog, ChatModel, Embedder, Quoter, Store
+from ...domain.request import RequestContext
 from ...domain.scope import Reading
 from ...language import Analyzer, estimate_tokens, language_of
 from ...language.words import speaking
