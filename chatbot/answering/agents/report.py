@@ -18,17 +18,8 @@ from ...models.replies.readers import OutlineSection, ReportOutline
 from ...search.pipeline import with_rank
 from ..answer import prompt_for
 from ..context import build_context, restrict
-from .answering import (
-    LEAST_CONTEXT,
-    WritingPlan,
-    answer_empty,
-    conclude,
-    is_empty,
-    note_left_out,
-    open_research,
-    quotations,
-    write,
-)
+from . import answering
+from .answering import LEAST_CONTEXT, WritingPlan, answer_empty, conclude, is_empty, open_research, quotations, write
 from .budget import SecondsUsedUpError
 from .repetition import WrittenSentences, has_statements
 from .run import AgentRun, BaseAgent
@@ -179,7 +170,7 @@ class Sections:
         share = most if of_budget is None else of_budget // left - self._run.settings.max_answer_tokens
         shared = restrict(context, chunk_ids, budget_tokens=min(most, max(LEAST_CONTEXT, share)))
         if share < most:
-            yield from note_left_out(self._run, len(shared.passages), len(chunk_ids))
+            yield from answering.note_left_out(self._run, len(shared.passages), len(chunk_ids))
         return shared
 
     def write(self, section: OutlineSection, context: Context) -> Generator[Event, None, str]:
