@@ -42,7 +42,7 @@ def test_the_floor_is_measured_and_stored_for_all_workers(loaded: Run, environme
 
 def test_a_worker_that_is_already_running_uses_it_at_once(loaded: Run, environment, questions: Path) -> None:
     settings = Settings.from_env(environment)
-    question = Question("population", Scope(), 5, "hybrid", "direct", cache=False)
+    question = Question("people", Scope(), 5, "hybrid", "direct", cache=False)  # a heading itself would stay near
     with Services(settings) as worker:
         before = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
         calibrate(loaded, str(questions))
