@@ -167,7 +167,7 @@ class Judge:
 
     def _terms_of(self, question: Reading, hits: Sequence[SearchHit]) -> set[str]:
         """Return the terms of passages and of what the glossary says for their headings."""
-        terms, chunks = analyzer_for(question.text, self.language).terms, [hit.chunk for hit in hits]
+        terms, chunks = analyzer_for(question.text, self.language).terms, list(map(attrgetter("chunk"), hits))
         headings, texts = set(map(attrgetter("heading"), chunks)), list(map(attrgetter("search_text"), chunks))
         for entry in self.glossary():
             if entry.heading in headings:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 
 from ...domain import Agent, Catalog, Context, Passage, Reading, RequestContext, Scope, SearchHit
 from ...domain.chat import AnswerEvent, Event, Question, ScopeSummary, SourcesEvent, Subjects, TokenEvent
@@ -50,7 +50,7 @@ class Understood:
         """Yield the event with what has to be said before the answer, and the scope that is offered."""
         if isinstance(event, AnswerEvent):
             answer = event.answer
-            marks = tuple(mark.moved(len(self.preamble)) for mark in answer.marks)
+            marks = tuple(map(methodcaller("moved", len(self.preamble)), answer.marks))
             scope = replace(answer.scope, from_question=self.inferred_scope)
             answer = replace(answer, response=self.preamble + answer.response, marks=marks, scope=scope)
             trace = replace(answer.trace, understood=self.subjects)
