@@ -254,12 +254,12 @@ class _ClauseChecker:
         terms, keys = self._terms_of[clause.sentence], Sentence(clause.words, []).keys
         rows = (row for one in cited for row in one.rows if self._foreign.headings.names_row(row, keys))
         named = [row.amount for row in islice(rows, MAX_TERMS)]
-        if len(terms) > 1:
-            return [terms, named, [*self._recent, *terms]]
-        listed = [one.listed_with(amount) for one in cited for amount in terms]
         years = frozenset[int]().union(*(one.years for one in claimed))
         several = cited if len(cited) > 1 else ()
         of_years = [row.amount for one in several for row in one.rows if row.amount.years & years]
+        if len(terms) > 1:
+            return [terms, named, of_years, [*self._recent, *terms]]
+        listed = [one.listed_with(amount) for one in cited for amount in terms]
         near = [list(sentence.amounts) for one in cited for sentence in one.nearest(keys)]
         return [[*self._recent, *terms], of_years, named, *listed, *near]
 

@@ -25,7 +25,7 @@ _NO_TOPIC = GENERAL | stems("rises") | stems("falls")
 _NO_HEADINGS = stems("small") | stems("no_heading")
 LABEL_SHARE = 1 / 3
 """Share of the words of a label that names it."""
-MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 0.75
+MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 2 / 3
 """Telling words of a sentence that no passage has; their share of all."""
 
 
@@ -60,7 +60,7 @@ class Headings:
         """Return whether words are for a row's label, in any form, and not for its sibling's."""
         own, other = (self.phrases(row.heading, label | row.common) for label in (row.label, sibling))
         exact, beginnings = row.label - sibling, set(map(beginning, keys))
-        near = {str(int(key) + step) for key in exact if key.isdecimal() for step in (-1, 1)}
+        near = {str(int(key) + step) for key in exact if key.isdecimal() and not sibling <= keys for step in (-1, 1)}
         names = (own - other) | {frozenset([word]) for word in {*map(beginning, exact), *near}}
         return any(name <= beginnings for name in names)
 

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
-from itertools import compress, groupby, pairwise, permutations
+from itertools import compress, groupby, pairwise, permutations, takewhile
 from typing import NamedTuple
 
 from ..language import lowered
@@ -179,7 +179,7 @@ def _orders(
     if "from" in links:
         return _sign(between) or _sign(before), {(two, one), by_year if is_dated else (two, one)}
     if "than" in links or _compares(before):  # "Women live longer than men: 77 years against 73"
-        return _sign([*before, *between], ABOVE, BELOW), {(two, one)}
+        return _sign([*takewhile(lambda t: t.key != "than", [*before, *between])], ABOVE, BELOW), {(two, one)}
     # "It grew by 5 % in 2022 and by 4 % in 2023": the figures are the changes, or the second has its verb.
     is_change = _sign(between) != 0 or (bool(before) and (before[-1].key == "by" or _sign(before[-1:]) != 0))
     return _sign(before), {by_year} if is_dated and not is_change else set()
@@ -194,8 +194,8 @@ def _compares(tokens: Sequence[Token]) -> bool:
 def _turned_prose(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
     """Yield figures to which something rises in the clause and falls in a sentence of the passage, or the reverse."""
     directions = [(amount, sign, text) for amount, sign, text in _directions(clause.tokens) if sign]
-    nearest = (near for one in cited for near in one.nearest(clause.keys)) if directions else ()
-    moves = [move for near in nearest for move in _directions(near.tokens)]
+    sources = cited if directions else ()
+    moves = [move for one in sources for near in one.nearest(clause.keys) for move in _directions(near.tokens)]
     for amount, sign, text in directions:
         if {other for true, other, _ in moves if amount.agrees(true)} == {-sign}:
             yield Defect("direction", text)
