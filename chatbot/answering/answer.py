@@ -125,7 +125,12 @@ def assemble(
     checked = cite(response, context) if is_quoted else check(response, context, question, glossary)
     figures = (replace(each, citation=one.number) for one in checked.citations for each in figures_of(one.hit.chunk))
     return Answer(
-        response=response, answered=checked.answered and not (checked.abstains and is_closest),
-        citations=checked.citations, scope=scope, trace=trace, unsupported=checked.unsupported, marks=checked.marks,
+        response=response,
+        answered=checked.answered and not (checked.abstains and is_closest),
+        citations=checked.citations,
+        scope=scope,
+        trace=trace,
+        unsupported=checked.unsupported,
+        marks=checked.marks,
         figures=tuple(newest_marked(figures)[:MOST_CITED_FIGURES]),
-    )  # fmt: skip
+    )

@@ -42,9 +42,12 @@ class Rendered:
 
 
 def render(
-    request: Request, measured: Sequence[IndicatorFigures], subjects: Sequence[str], years: Sequence[Condition],
+    request: Request,
+    measured: Sequence[IndicatorFigures],
+    subjects: Sequence[str],
+    years: Sequence[Condition],
     say: Say,
-) -> Rendered | None:  # fmt: skip
+) -> Rendered | None:
     """Return the answer; None where the table has nothing for this kind of request.
 
     ``subjects``: those asked about, in the order of the question; none = all that the table has."""

@@ -291,9 +291,15 @@ def _vector_field(definition: Mapping[str, Any], path: str = "") -> Mapping[str,
 
 
 CHECKS = (
-    check_settings, check_database, check_embedder, check_chat_model, check_vector_search, check_indexes, check_data,
+    check_settings,
+    check_database,
+    check_embedder,
+    check_chat_model,
+    check_vector_search,
+    check_indexes,
+    check_data,
     check_access,
-)  # fmt: skip
+)
 """In this order; the rest of the name is the area of the findings."""
 
 

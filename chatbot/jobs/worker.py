@@ -174,10 +174,15 @@ class IngestionWorker(Worker):
                 self.queue.note(file, state="loading", detail=f"OCR reads page {page}.")
 
         control = JobControl(
-            partial(note, "embedding"), lambda reason: self.queue.note(file, state="waiting", detail=reason), cancel,
-            stopping=lambda: self._stopping.is_set() or lost.is_set(), indexing=partial(note, "indexing"),
-            reading=note_page, refresh=renew, aside=self._aside,
-        )  # fmt: skip
+            partial(note, "embedding"),
+            lambda reason: self.queue.note(file, state="waiting", detail=reason),
+            cancel,
+            stopping=lambda: self._stopping.is_set() or lost.is_set(),
+            indexing=partial(note, "indexing"),
+            reading=note_page,
+            refresh=renew,
+            aside=self._aside,
+        )
         try:
             with heartbeat("ingestion-beat", BEAT_SECONDS, renew):
                 outcome = self._ingest(file, control)
@@ -195,9 +200,14 @@ class IngestionWorker(Worker):
                 path, file_id = self.fetch(file, Path(folder), cancel)
                 limit = limit_of(file.limit.get("filters", {}), file.limit.get("collections", ()))
                 result = self.service().ingest(
-                    Source(path, file.identity, **file.about), overrides=file.overrides, file_id=file_id,
-                    owner=file.uploader, limit=limit, upload_number=file.upload_number, control=control,
-                )  # fmt: skip
+                    Source(path, file.identity, **file.about),
+                    overrides=file.overrides,
+                    file_id=file_id,
+                    owner=file.uploader,
+                    limit=limit,
+                    upload_number=file.upload_number,
+                    control=control,
+                )
         except errors.DiskFullError as error:
             return {"state": "waiting", "detail": error.message, "tries": file.tries - 1}
         except errors.SupersededError as error:

@@ -236,9 +236,16 @@ class IngestionService:
     summary: Summary
 
     def ingest(
-        self, source: Source, *, overrides: Mapping[str, Any] | None = None, file_id: str = "", owner: str = "",
-        limit: Scope = EVERYTHING, upload_number: int | None = None, control: JobControl | None = None,
-    ) -> Ingested:  # fmt: skip
+        self,
+        source: Source,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        file_id: str = "",
+        owner: str = "",
+        limit: Scope = EVERYTHING,
+        upload_number: int | None = None,
+        control: JobControl | None = None,
+    ) -> Ingested:
         """Read a file and make it searchable; repeating it changes nothing.
 
         ``overrides`` (see `check_overrides`) hold until others are given. A new report belongs to ``owner``; a known
@@ -260,9 +267,15 @@ class IngestionService:
             document = self._document(source, stated, leased)
             leased.check()
             about = Registration(
-                stated.get("collection"), file_id=file_id, fingerprint=fingerprint, overrides=stated,
-                summary=self.summary, owner=old.owner if old else owner, limit=limit, upload_number=number,
-            )  # fmt: skip
+                stated.get("collection"),
+                file_id=file_id,
+                fingerprint=fingerprint,
+                overrides=stated,
+                summary=self.summary,
+                owner=old.owner if old else owner,
+                limit=limit,
+                upload_number=number,
+            )
             return ingestor.ingest(document, about, control=leased)
 
     def _change(

@@ -50,9 +50,14 @@ class VersionWriter:
     retries: Retries = NO_RETRIES
 
     def write(
-        self, record: DocumentRecord, old: DocumentRecord | None, chunks: Sequence[Chunk], control: JobControl,
-        registered: DocumentRecord, vectors: Mapping[str, Vector] = MappingProxyType({}),
-    ) -> None:  # fmt: skip
+        self,
+        record: DocumentRecord,
+        old: DocumentRecord | None,
+        chunks: Sequence[Chunk],
+        control: JobControl,
+        registered: DocumentRecord,
+        vectors: Mapping[str, Vector] = MappingProxyType({}),
+    ) -> None:
         """Make ``chunks`` the document's passages. ``old`` was registered before, if anything; ``registered`` is now.
         ``vectors``: those that are known already, by `Chunk.search_text`.
 
@@ -105,9 +110,14 @@ class VersionWriter:
         raise errors.StoppedError("Stopped here: another worker goes on with this report.")
 
     def _store_all(
-        self, record: DocumentRecord, chunks: Sequence[Chunk], given: Mapping[str, Vector], *, again: bool,
+        self,
+        record: DocumentRecord,
+        chunks: Sequence[Chunk],
+        given: Mapping[str, Vector],
+        *,
+        again: bool,
         control: JobControl,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Embed and store the passages that are missing. ``again``: some may be stored, of this or another version."""
         stored, vectors = self.store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
         written = {chunk.id: chunk for chunk in stored}

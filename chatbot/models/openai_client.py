@@ -53,9 +53,13 @@ def openai_client(settings: Settings, *, key: str | None, base_url: str, azure: 
 
 @contextmanager
 def translated(
-    kind: type[EmbeddingError] | type[ChatModelError], model: str, *, key_setting: str = "OPENAI_API_KEY",
-    url_setting: str = "OPENAI_BASE_URL", unknown_model: str = "Check the model's name.",
-) -> Iterator[None]:  # fmt: skip
+    kind: type[EmbeddingError] | type[ChatModelError],
+    model: str,
+    *,
+    key_setting: str = "OPENAI_API_KEY",
+    url_setting: str = "OPENAI_BASE_URL",
+    unknown_model: str = "Check the model's name.",
+) -> Iterator[None]:
     """Raise the SDK's errors as ours. Messages name the model and the setting to check, never the key."""
     try:
         yield

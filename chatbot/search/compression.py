@@ -37,9 +37,15 @@ class Compressor:
         self._least = least_cosine
 
     def retrieve(
-        self, query: str, documents: Sequence[Document], *, top_k: int, request: RequestContext, whole: int = 0,
+        self,
+        query: str,
+        documents: Sequence[Document],
+        *,
+        top_k: int,
+        request: RequestContext,
+        whole: int = 0,
         of_all: bool = False,
-    ) -> tuple[Retrieval, list[Chunk]]:  # fmt: skip
+    ) -> tuple[Retrieval, list[Chunk]]:
         """Return the closest passages, best first, and all passages, which `Neighbours` needs.
 
         Documents of together at most ``whole`` tokens are returned whole, with the close passages first.

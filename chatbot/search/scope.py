@@ -52,9 +52,13 @@ class ScopeResolver:
         return ScopeResolver(self._catalog, self._fields, self._every, limit) if limit else self
 
     def resolve(
-        self, filters: Mapping[str, FilterValue] | None = None, report_context: tuple[str, Value] | None = None,
-        collections: Sequence[str] | None = None, *, prefix: str = FILTERS,
-    ) -> Scope:  # fmt: skip
+        self,
+        filters: Mapping[str, FilterValue] | None = None,
+        report_context: tuple[str, Value] | None = None,
+        collections: Sequence[str] | None = None,
+        *,
+        prefix: str = FILTERS,
+    ) -> Scope:
         """Return the scope of a request: OR within a field, AND across fields and with ``report_context``.
 
         ``collections``: only in these; None = in all. ``prefix``: the path of the filters in the request, for errors.

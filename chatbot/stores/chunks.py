@@ -177,9 +177,14 @@ def read_surroundings(
 
 
 ROW_NAMES = {
-    "id": "_id", "title": "report_title", "section": "document_title", "page": "document_page_number",
-    "labels": "data_labels", "description": "data_description", "text": forms.TEXT_FIELD,
-}  # fmt: skip
+    "id": "_id",
+    "title": "report_title",
+    "section": "document_title",
+    "page": "document_page_number",
+    "labels": "data_labels",
+    "description": "data_description",
+    "text": forms.TEXT_FIELD,
+}
 """Seed 003's names for the fields of a chunk; the others are stored under their own."""
 TEXTS, PLACES = ("title", "text", "section", "description", "url"), ("ordinal", "start", "end")
 STORED = [part.name for part in fields(Chunk) if part.name not in {"metadata", "collection"}]

@@ -96,10 +96,13 @@ class DeepAgent(BaseAgent):
     ) -> Generator[StepEvent, None, list[str]]:
         """Questions for what is still missing; none if the model's reply cannot be read."""
         gaps = yield from run.ask(
-            "reflect", replies.queries(run.settings.deep_gaps), "No further searches", most=str(run.settings.deep_gaps),
+            "reflect",
+            replies.queries(run.settings.deep_gaps),
+            "No further searches",
+            most=str(run.settings.deep_gaps),
             passages=number_passages(evidence.hits, tokens=run.settings.deep_context_tokens),
             queries=bullet_list(searched),
-        )  # fmt: skip
+        )
         if gaps is None:
             return []
         yield run.step("reflect", "Something is missing" if gaps else "The passages are enough", items=gaps)

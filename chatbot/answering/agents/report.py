@@ -89,9 +89,12 @@ class ReportAgent(BaseAgent):
         scouted = first.hits if first else ()
         yield run.step("outline", "Planning the outline")
         planned = yield from run.ask(
-            "outline", outline(MAX_SECTIONS), "An outline by rule", most=str(MAX_SECTIONS),
+            "outline",
+            outline(MAX_SECTIONS),
+            "An outline by rule",
+            most=str(MAX_SECTIONS),
             passages=number_passages(scouted, tokens=run.settings.deep_context_tokens),
-        )  # fmt: skip
+        )
         if planned is None:
             parts = parts_of(run)
             planned = ReportOutline("", tuple(OutlineSection(_title(part), part) for part in parts))
@@ -181,11 +184,15 @@ class Sections:
 
         def prompt(question: Question, context: Context) -> Prompt:
             return prompt_for(
-                question, context, rules="section_system", template="section_user",
+                question,
+                context,
+                rules="section_system",
+                template="section_user",
                 sections="; ".join(one.title for one in self._plan.sections),
-                already="\n".join(f"- {sentence}" for sentence in already) or "Nothing.", title=section.title,
+                already="\n".join(f"- {sentence}" for sentence in already) or "Nothing.",
+                title=section.title,
                 section_question=section.question,
-            )  # fmt: skip
+            )
 
         way = WritingPlan(prompt, lambda context: quotations(run, section.question, context) or run.say(NOTHING))
         done = yield from write(run, context, way)

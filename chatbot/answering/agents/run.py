@@ -183,9 +183,14 @@ class AgentRun:
         return Judge(bounds, resources.embedder, resources.language, resources.glossary)
 
     def step(
-        self, name: str, detail: str = "", *, items: Sequence[str] = (), hits: Sequence[SearchHit] = (),
+        self,
+        name: str,
+        detail: str = "",
+        *,
+        items: Sequence[str] = (),
+        hits: Sequence[SearchHit] = (),
         failed: bool = False,
-    ) -> StepEvent:  # fmt: skip
+    ) -> StepEvent:
         """Return a step to be yielded, and keep it in the path."""
         event = StepEvent(name, detail, tuple(items), tuple(hits), failed)
         self.path.append(event)
@@ -347,12 +352,17 @@ class AgentRun:
             BudgetExhaustedError: the day's tokens were used up before this question began."""
         question, resources = self.question, self.resources
         retrieve = partial(
-            resources.retriever.retrieve, search.query, top_k=search.top_k, scope=search.scope,
-            method=question.retrieval_method, settings=self.settings, page=question.page,
+            resources.retriever.retrieve,
+            search.query,
+            top_k=search.top_k,
+            scope=search.scope,
+            method=question.retrieval_method,
+            settings=self.settings,
+            page=question.page,
             general=search.scope == question.scope,
             reading=question.reading if search.query == question.search_text else None,
             request=replace(request, may_call=allowance.take),
-        )  # fmt: skip
+        )
         try:
             result = retrieve()
         except BudgetExhaustedError:

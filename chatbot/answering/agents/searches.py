@@ -128,9 +128,12 @@ Outcome: TypeAlias = T | ChatbotError | None
 
 
 def in_parallel(
-    work: Sequence[Callable[[RequestContext], T]], *, threads: int, request: RequestContext,
+    work: Sequence[Callable[[RequestContext], T]],
+    *,
+    threads: int,
+    request: RequestContext,
     seconds: float | None = None,
-) -> Iterator[tuple[int, Outcome[T]]]:  # fmt: skip
+) -> Iterator[tuple[int, Outcome[T]]]:
     """Yield the place and outcome of each piece of work as it ends, ``threads`` at a time; those too slow come last.
     Work that takes longer than ``seconds`` is cancelled by its `RequestContext` and not waited for. A piece of work may
     fail alone, with a `ChatbotError`; any other exception is a defect and ends all, as a cancelled ``request`` does."""

@@ -233,9 +233,13 @@ class Answering:
         words, storage = analyzer(self.settings.language), self._storage
         follow_ups = FollowUps(words, storage.documents, self._names_a_thing)
         accounting = UsageAccounting(
-            prices=self.settings.model_prices, chat_model=self.chat_model, small_chat_model=self.small_chat_model,
-            embedder=lambda: self._services.runtime.embedder, days=storage.usage, conversations=storage.conversations,
-        )  # fmt: skip
+            prices=self.settings.model_prices,
+            chat_model=self.chat_model,
+            small_chat_model=self.small_chat_model,
+            embedder=lambda: self._services.runtime.embedder,
+            days=storage.usage,
+            conversations=storage.conversations,
+        )
         return ChatService(
             conversations=storage.conversations,
             agent=lambda: self._services.runtime.understanding,

@@ -79,9 +79,14 @@ class Groups:
             chosen = (resolve_country(name, spelled)[0] or name for one in alike for name in one.countries or ())
             filters[COUNTRY] = list(dict.fromkeys(chosen))
         return replace(
-            key, groups=names, role=first.role, filters=filters, collections=tuple(sorted(first.collections or ())),
-            daily_tokens=first.daily_tokens, requests_per_minute=first.requests_per_minute,
-        )  # fmt: skip
+            key,
+            groups=names,
+            role=first.role,
+            filters=filters,
+            collections=tuple(sorted(first.collections or ())),
+            daily_tokens=first.daily_tokens,
+            requests_per_minute=first.requests_per_minute,
+        )
 
 
 def read_groups(path: Path, settings: Settings) -> Mapping[str, Group]:

@@ -89,9 +89,12 @@ class Ingesting:
             model = ModelSummary(self._services.answering.small_chat_model, input_tokens=settings.context_tokens)
             summary = Summary("model", model)
         return IngestionService(
-            documents=self._storage.documents, ingestors=self.ingestor_for, load=self.loader.load,
-            leases=self._storage.facts, summary=summary,
-        )  # fmt: skip
+            documents=self._storage.documents,
+            ingestors=self.ingestor_for,
+            load=self.loader.load,
+            leases=self._storage.facts,
+            summary=summary,
+        )
 
     @property
     def ask_above(self) -> int | None:
@@ -112,9 +115,13 @@ class Ingesting:
 
     def sample_reports(self) -> SampleReports:
         return SampleReports(
-            SAMPLE_DATA, ingestor=lambda: self.ingestor, leases=self._storage.facts, summary=self.sample_summary,
-            glossary=self._storage.glossary, warm=lambda: self._services.runtime.store.count(Scope()),
-        )  # fmt: skip
+            SAMPLE_DATA,
+            ingestor=lambda: self.ingestor,
+            leases=self._storage.facts,
+            summary=self.sample_summary,
+            glossary=self._storage.glossary,
+            warm=lambda: self._services.runtime.store.count(Scope()),
+        )
 
     def delete_document(self, record: DocumentRecord, control: JobControl | None = None) -> None:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""
@@ -193,9 +200,13 @@ class Ingesting:
     @lazy
     def worker(self) -> IngestionWorker:
         return IngestionWorker(
-            self._storage.ingestions, service=lambda: self.service, fetch=self.originals.fetch,
-            tidy=self.originals.tidy, idle=self.finish_deletions, at_once=self.settings.ingestion_workers,
-        )  # fmt: skip
+            self._storage.ingestions,
+            service=lambda: self.service,
+            fetch=self.originals.fetch,
+            tidy=self.originals.tidy,
+            idle=self.finish_deletions,
+            at_once=self.settings.ingestion_workers,
+        )
 
     @lazy
     def synchroniser(self) -> Synchroniser:

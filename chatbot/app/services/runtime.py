@@ -139,9 +139,12 @@ class Runtime:
         """The store of the passages. Raises UnknownNameError, MissingPackageError, SettingsError."""
         storage = self._storage
         return STORES.builder(storage.engine.store)(
-            settings=self._settings, database=storage.database, changes=storage.changes,
-            dimensions=self.embedder.dimensions, slot=self._slot,
-        )  # fmt: skip
+            settings=self._settings,
+            database=storage.database,
+            changes=storage.changes,
+            dimensions=self.embedder.dimensions,
+            slot=self._slot,
+        )
 
     @lazy
     def writable_store(self) -> Store:
@@ -168,12 +171,18 @@ class Runtime:
         # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
         key = (chunking.strategy, chunking.size, chunking.overlap, chunking.unit)
         return Ingestor(
-            store=self.writable_store, embedder=self.embedder, chunker=chunker,
-            chunking=replace(chunking, used=chunker.longest), documents=self._storage.documents,
-            glossary=self._storage.glossary, figures=self._storage.figures,
-            collections=self._settings.chunk_collections, settings_key=":".join(map(str, key)),
-            require_current=self.require_current, retries=Retries(),
-        )  # fmt: skip
+            store=self.writable_store,
+            embedder=self.embedder,
+            chunker=chunker,
+            chunking=replace(chunking, used=chunker.longest),
+            documents=self._storage.documents,
+            glossary=self._storage.glossary,
+            figures=self._storage.figures,
+            collections=self._settings.chunk_collections,
+            settings_key=":".join(map(str, key)),
+            require_current=self.require_current,
+            retries=Retries(),
+        )
 
     # Searching and answering
 
@@ -193,10 +202,15 @@ class Runtime:
         indicators, general = self.indicators if embedder.local else None, settings.mongodb_collection
         refiner = Refiner(documents, indicators, weight=HEADING_WEIGHT, language=settings.language, general=general)
         return Retriever(
-            store=self.store, embedder=embedder, settings=QuerySettings.of(settings), unsettled=documents.unsettled,
-            known=partial(documents.unsettled, again=False), position=documents.position, reranker=self.reranker,
+            store=self.store,
+            embedder=embedder,
+            settings=QuerySettings.of(settings),
+            unsettled=documents.unsettled,
+            known=partial(documents.unsettled, again=False),
+            position=documents.position,
+            reranker=self.reranker,
             refiner=refiner,
-        )  # fmt: skip
+        )
 
     def reranker(self, name: str) -> Reranker | None:
         """Return the reranker of that name, None for none. Raises UnknownNameError, MissingPackageError."""
@@ -224,13 +238,22 @@ class Runtime:
     def resources(self) -> Resources:
         settings, storage = self._settings, self._storage
         return Resources(
-            retriever=self.retriever, compressor=self.compressor, store=self.store, catalog=storage.documents,
-            chat_model=self._answering.chat_model, small_chat_model=self._answering.small_chat_model,
-            quoter=self._answering.quoter, embedder=self.embedder, analyzer=analyzer(settings.language),
-            language=settings.language, collections=storage.collections, glossary=self._storage.glossary.entries,
-            bounds=self._bounds, settings=QuerySettings.of(settings),
+            retriever=self.retriever,
+            compressor=self.compressor,
+            store=self.store,
+            catalog=storage.documents,
+            chat_model=self._answering.chat_model,
+            small_chat_model=self._answering.small_chat_model,
+            quoter=self._answering.quoter,
+            embedder=self.embedder,
+            analyzer=analyzer(settings.language),
+            language=settings.language,
+            collections=storage.collections,
+            glossary=self._storage.glossary.entries,
+            bounds=self._bounds,
+            settings=QuerySettings.of(settings),
             tables=FigureTables(storage.figures, self.indicators, analyzer(settings.language).terms),
-        )  # fmt: skip
+        )
 
     def _bounds(self, settings: QuerySettings) -> Bounds:
         """Asked at each question: `calibrate` may have run in another process."""

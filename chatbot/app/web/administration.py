@@ -43,9 +43,11 @@ def list_keys() -> Json:
 
 
 @administration.post(
-    "/api/keys", need="admin", returns=answer_type("CreatedKey", key=ApiKey, secret=str),
+    "/api/keys",
+    need="admin",
+    returns=answer_type("CreatedKey", key=ApiKey, secret=str),
     example={"name": "Nairobi office"},
-)  # fmt: skip
+)
 def create_key(body: NewKey) -> Json:
     """Create an API key. This answer alone has its secret: only a digest is stored."""
     who, storage = caller(), services().storage

@@ -196,11 +196,14 @@ def get_formats() -> Json:
     """Get the file formats that can be added, and the options for splitting reports."""
     settings = services().settings
     return {
-        "suffixes": [*suffixes(), ARCHIVE], "max_bytes": settings.max_upload_mb * MEGABYTE,
-        "chunk_strategies": CHUNKERS.names(), "chunk_strategy": settings.chunk_strategy,
-        "chunk_size": settings.chunk_size, "chunk_overlap": settings.chunk_overlap,
+        "suffixes": [*suffixes(), ARCHIVE],
+        "max_bytes": settings.max_upload_mb * MEGABYTE,
+        "chunk_strategies": CHUNKERS.names(),
+        "chunk_strategy": settings.chunk_strategy,
+        "chunk_size": settings.chunk_size,
+        "chunk_overlap": settings.chunk_overlap,
         "types": list(services().storage.documents.values("type", caller().limit or None)),
-    }  # fmt: skip
+    }
 
 
 class QuestionQuery(ScopeQuery):
@@ -248,9 +251,10 @@ class SuggestedQuestion(TypedDict):
 
 
 @catalog.get(
-    "/api/chunks/<path:chunk_id>/further", need="read",
+    "/api/chunks/<path:chunk_id>/further",
+    need="read",
     returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]),
-)  # fmt: skip
+)
 def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     """Suggest questions to ask after an answer that cites this passage. They are names and headings alone where the
     language of the page or of Accept-Language is not English."""

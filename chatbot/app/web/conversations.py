@@ -156,9 +156,10 @@ class ConversationQuery(Query):
 
 
 @conversations.get(
-    "/api/conversations", need="read",
+    "/api/conversations",
+    need="read",
     returns=answer_type("Conversations", conversations=list[Conversation], next=str | None),
-)  # fmt: skip
+)
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
     records, following = _history().page(
@@ -205,9 +206,11 @@ class ExportQuery(Query):
 
 
 @conversations.get(
-    "/api/conversations/<conversation_id>/export", need="read", returns=ExportedConversation,
+    "/api/conversations/<conversation_id>/export",
+    need="read",
+    returns=ExportedConversation,
     media=(JSON, "text/markdown", DOCX, XLSX),
-)  # fmt: skip
+)
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     """Download a conversation, or one answer of it, as a file; `xlsx` has the tables and figures."""
     record = _history().get(conversation_id, caller().owner)

@@ -146,9 +146,10 @@ class TextPart(Inlines):
 
 
 @documents.get(
-    "/api/documents/<document_id>/text", need="read",
+    "/api/documents/<document_id>/text",
+    need="read",
     returns=answer_type("ReportText", parts=list[TextPart], offset=int, total=int, next=str | None),
-)  # fmt: skip
+)
 def get_text(document_id: str, query: TextQuery) -> Json:
     """Read the text of a report in parts, each without the overlap with the part before it.
 

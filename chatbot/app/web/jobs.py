@@ -191,9 +191,13 @@ def _look(name: str, fetch: Callable[[], Path], cancel: Cancellation) -> FilePre
 
 
 @jobs.post(
-    "/api/documents/<document_id>/reingest", need="write", body_needed=False, returns=Ingestion, status=202,
+    "/api/documents/<document_id>/reingest",
+    need="write",
+    body_needed=False,
+    returns=Ingestion,
+    status=202,
     errors=(409, 422, 507),
-)  # fmt: skip
+)
 def reingest_document(document_id: str, body: ReadAgain) -> Response:
     """Read the original of a report again, with other chunking where given."""
     record = library().own_record(document_id)

@@ -85,12 +85,18 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
     reports = services().settings.language
     is_read = runtime.embedder.multilingual or CODES.get(reports, ENGLISH) == language()
     page = render_template(
-        "chat.html", shared=shared, embedded=embedded, examples=CHOICES["examples"],
+        "chat.html",
+        shared=shared,
+        embedded=embedded,
+        examples=CHOICES["examples"],
         modes=[choice(name) for name in dict.fromkeys([*CHOICES["modes"], *usable]) if name in usable],
-        quotes_only=not all(usable.values()), says_examples=runtime.embedder.multilingual and all(usable.values()),
-        is_admin=not shared and caller().may("admin"), unread_language="" if is_read else reports.capitalize(),
-        mode=answering.default_mode(), longest_question=QUERY_CHARACTERS,
-    )  # fmt: skip
+        quotes_only=not all(usable.values()),
+        says_examples=runtime.embedder.multilingual and all(usable.values()),
+        is_admin=not shared and caller().may("admin"),
+        unread_language="" if is_read else reports.capitalize(),
+        mode=answering.default_mode(),
+        longest_question=QUERY_CHARACTERS,
+    )
     return make_response(page)
 
 

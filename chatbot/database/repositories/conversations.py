@@ -100,9 +100,13 @@ class ConversationRepository:
         self._messages.delete_many({"conversation_id": conversation_id, **after, **kept})
 
     def add(
-        self, conversation_id: str | None, messages: Sequence[Json], sums: Sums = Sums(),  # noqa: B008  # frozen and zero
-        owner: str = "", message_id: str | None = None,
-    ) -> Added:  # fmt: skip
+        self,
+        conversation_id: str | None,
+        messages: Sequence[Json],
+        sums: Sums = Sums(),  # noqa: B008  # frozen and zero
+        owner: str = "",
+        message_id: str | None = None,
+    ) -> Added:
         """Append messages, and add their usage to that of the conversation, atomically. None starts a conversation.
         Each message has ``role``, ``content`` and whatever is stored with it. ``message_id``: an answer of `begin`,
         which the messages replace. Raises NotFoundError: the conversation was removed meanwhile; nothing is stored."""

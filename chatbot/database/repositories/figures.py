@@ -70,9 +70,12 @@ class FigureRepository:
     `figure_versions` names the versions whose figures are all stored."""
 
     def __init__(
-        self, database: Database, fields: Sequence[str], unsettled: Callable[[], Mapping[str, str]] = dict,
+        self,
+        database: Database,
+        fields: Sequence[str],
+        unsettled: Callable[[], Mapping[str, str]] = dict,
         reports: Callable[[Scope], Iterable[str]] = lambda scope: (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._rows = database["figures"]
         self._written = database["figure_versions"]
         self._changed = database["figure_changes"]
@@ -137,9 +140,14 @@ class FigureRepository:
         self._written.update_one({"_id": FOLLOWED}, {"$set": {"position": position}}, upsert=True)
 
     def find(
-        self, scope: Scope, *, headings: Collection[str] = (), label: str | None = None, year: int | None = None,
+        self,
+        scope: Scope,
+        *,
+        headings: Collection[str] = (),
+        label: str | None = None,
+        year: int | None = None,
         document_id: str = "",
-    ) -> list[ReportedFigure]:  # fmt: skip
+    ) -> list[ReportedFigure]:
         """Return the figures in a scope in reading order, repeated ones too. ``headings``, ``label``, ``year`` (the
         figure's own) and ``document_id`` narrow them; case does not count. All are ``newest``."""
         conditions = self._filter(scope)

@@ -45,9 +45,15 @@ _STEM_BYTES = 100
 
 
 def fetch(
-    url: str, folder: Path, *, rules: Rules = PUBLIC, cancel: Cancellation | None = None, max_bytes: int = MAX_BYTES,
-    seconds: float = 30.0, also: Mapping[str, str] = READABLE,
-) -> Path:  # fmt: skip
+    url: str,
+    folder: Path,
+    *,
+    rules: Rules = PUBLIC,
+    cancel: Cancellation | None = None,
+    max_bytes: int = MAX_BYTES,
+    seconds: float = 30.0,
+    also: Mapping[str, str] = READABLE,
+) -> Path:
     """Download ``url`` into ``folder``, which must exist, in ``seconds`` for all redirects together, and return the
     file. ``also``: suffixes by media type of what the caller reads besides documents. Raises LoadError: it was refused,
     failed or was cancelled; then nothing is left in ``folder``."""

@@ -71,11 +71,19 @@ _OPENING = re.compile(
 )
 _SLASHES = frozenset("/\u2044\u2215\u2571\u29f8\uff0f\\")
 _SEEN_AS = {
-    "p": "\u0440\u03c1\u2374\u01bf\ua731", "a": "\u0430\u03b1\u0251\u1d00\u2c6d", "s": "\u0455\ua731\u01bd\u10fd",
-    "g": "\u0261\u0581\u050d\u018d\u1d83\u0262", "e": "\u0435\u03b5\u04bd\u1d07\u212e", "r": "\u0433\u0280\u1d26\uab47",
-    "o": "\u043e\u03bf\u0585\u1d0f", "t": "\u0442\u03c4\u1d1b", "c": "\u0441\u03f2\u1d04",
-    "n": "\u0578\u057c\u0274\u03b7", "v": "\u03bd\u0475\u1d20", "i": "\u0456\u03b9\u0131\u026a",
-}  # fmt: skip
+    "p": "\u0440\u03c1\u2374\u01bf\ua731",
+    "a": "\u0430\u03b1\u0251\u1d00\u2c6d",
+    "s": "\u0455\ua731\u01bd\u10fd",
+    "g": "\u0261\u0581\u050d\u018d\u1d83\u0262",
+    "e": "\u0435\u03b5\u04bd\u1d07\u212e",
+    "r": "\u0433\u0280\u1d26\uab47",
+    "o": "\u043e\u03bf\u0585\u1d0f",
+    "t": "\u0442\u03c4\u1d1b",
+    "c": "\u0441\u03f2\u1d04",
+    "n": "\u0578\u057c\u0274\u03b7",
+    "v": "\u03bd\u0475\u1d20",
+    "i": "\u0456\u03b9\u0131\u026a",
+}
 _LOOK_ALIKES = str.maketrans({other: letter for letter, others in _SEEN_AS.items() for other in others})
 """Letters of other scripts that look the same; what Unicode itself calls the same letter is folded before."""
 

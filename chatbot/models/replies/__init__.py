@@ -119,9 +119,13 @@ def prose() -> Shape[str]:
 
 
 def _shape(
-    name: str, fields: Mapping[str, Any], read: Callable[[str], T | None], what: str, examples: Sequence[object],
+    name: str,
+    fields: Mapping[str, Any],
+    read: Callable[[str], T | None],
+    what: str,
+    examples: Sequence[object],
     note: str = "",
-) -> Shape[T]:  # fmt: skip
+) -> Shape[T]:
     """``what`` and ``examples`` word the second call; ``note`` follows the first example."""
     first, *others = (json.dumps(example, ensure_ascii=False) for example in examples)
     expected = " or ".join([first + note, *others])

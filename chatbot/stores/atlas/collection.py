@@ -186,9 +186,15 @@ class IndexedCollection:
         )
 
     def _best_rows(
-        self, index: IndexHealth, pipeline: Callable[[int], list[Json]], top_k: int, *, ties: bool = True,
-        counted: Scope | None = None, rest: Scope = Scope(),  # noqa: B008  # frozen and empty
-    ) -> list[Json]:  # fmt: skip
+        self,
+        index: IndexHealth,
+        pipeline: Callable[[int], list[Json]],
+        top_k: int,
+        *,
+        ties: bool = True,
+        counted: Scope | None = None,
+        rest: Scope = Scope(),  # noqa: B008  # frozen and empty
+    ) -> list[Json]:
         """At least the ``top_k`` best rows, with every row that ties with the last of them if ``ties``.
 
         The engine cuts ties in an order of its own. So one row more is requested than needed, and more again while

@@ -59,9 +59,11 @@ class SearchTarget:
 
 
 def vector_index_definition(
-    dimensions: Mapping[str, int], filter_fields: Iterable[str], quantization: Quantization = "none",
+    dimensions: Mapping[str, int],
+    filter_fields: Iterable[str],
+    quantization: Quantization = "none",
     options: Mapping[str, Any] = MappingProxyType({}),
-) -> Json:  # fmt: skip
+) -> Json:
     """Return the `vectorSearch` index: cosine over the embeddings, and every field that a scope may name.
 
     ``dimensions`` by slot: two while the embedding model changes. Quantisation is advised above 100,000 vectors:

@@ -28,9 +28,14 @@ def candidates(limit: int, share: float = 1.0) -> int:
 
 
 def vector_stage(
-    *, index: str, vector: Sequence[float], scope: Scope, limit: int, num_candidates: int | None,
+    *,
+    index: str,
+    vector: Sequence[float],
+    scope: Scope,
+    limit: int,
+    num_candidates: int | None,
     path: str = EMBEDDING_FIELD,
-) -> Json:  # fmt: skip
+) -> Json:
     """Return the `$vectorSearch` stage; without ``num_candidates`` it compares every vector in the scope. The engine
     refuses ``numCandidates`` beside ``exact``."""
     query: Json = {"index": index, "path": path, "queryVector": list(vector)}

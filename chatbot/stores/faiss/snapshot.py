@@ -158,12 +158,16 @@ def _read_segment(folder: Path, file: str) -> Segment:
     codes, short, dimensions = arrays.get("clusters"), arrays.get("short"), rows.vectors.shape[1]
     may_read = short is not None and hasattr(os, "pread")  # on Windows they are mapped
     return Segment(
-        rows, arrays["by_id"], Postings(*(arrays[name] for name in POSTINGS)), np.ones(len(rows.ids), dtype=np.bool_),
+        rows,
+        arrays["by_id"],
+        Postings(*(arrays[name] for name in POSTINGS)),
+        np.ones(len(rows.ids), dtype=np.bool_),
         Clusters(faiss.deserialize_index(np.array(codes)), header["share"]) if codes is not None else None,
-        header["unclustered"], file,
+        header["unclustered"],
+        file,
         ShortVectors(short, arrays["steps"], float(arrays["error"][0])) if short is not None else None,
         WholeVectors(folder / file, offsets["vectors"], dimensions) if may_read else None,
-    )  # fmt: skip
+    )
 
 
 def _write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Array | Pieces]) -> None:

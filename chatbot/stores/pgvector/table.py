@@ -177,9 +177,12 @@ def to_row(chunk: Chunk, terms: Sequence[str], vector: Vector, *, collection: st
     return {
         **{_COLUMN_NAMES.get(part.name, part.name): clean(getattr(chunk, part.name)) for part in fields(Chunk)},
         "metadata": Jsonb({clean(name): clean(value) for name, value in metadata.items()}),
-        "collection": clean(collection), "language": language, "terms": to_tsvector(terms), "term_count": len(terms),
+        "collection": clean(collection),
+        "language": language,
+        "terms": to_tsvector(terms),
+        "term_count": len(terms),
         "embedding": np.asarray(vector, np.float32) if np.any(vector) else None,
-    }  # fmt: skip
+    }
 
 
 def to_tsvector(terms: Sequence[str]) -> str:
