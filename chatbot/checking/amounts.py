@@ -1,13 +1,11 @@
 """Amounts: figures with their unit and years, and which of them say the same. 39 % equals 390 per thousand; 55 mph
 equals 88 km/h; 6.1 equals 6.11 with fewer digits, and so does "some 6"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from itertools import chain, combinations, permutations
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ..language import lowered
 from ..language.figures import ONES, RANGE, Figure, figures, unify_signs
@@ -78,12 +76,12 @@ class Amount(NamedTuple):
                 yield -value
 
     @property
-    def rest(self) -> Amount:
+    def rest(self) -> Self:
         """What a percentage lacks to the whole: 61 % for 39 %."""
         rest = frozenset(100 - value for value in self.figure.values)
         return self._replace(figure=self.figure._replace(text=f"100 - {self.figure.text}", values=rest), falling=False)
 
-    def agrees(self, true: Amount) -> bool:
+    def agrees(self, true: Self) -> bool:
         """Return whether it says the same as an amount of a passage: equal, rounded, or in another unit."""
         if not self.measures_as(true):
             return False
@@ -94,11 +92,11 @@ class Amount(NamedTuple):
             for value in (one * factor for one in (*true.figure.values, *true.figure.parts, *true.also))
         )
 
-    def shares_year(self, other: Amount) -> bool:
+    def shares_year(self, other: Self) -> bool:
         """Return whether both may be of one year."""
         return not self.years or not other.years or not self.years.isdisjoint(other.years)
 
-    def measures_as(self, other: Amount) -> bool:
+    def measures_as(self, other: Self) -> bool:
         """Return whether both units are of one kind, as far as they are known."""
         if not self.measure or not other.measure or (self.measure, self.size) == (other.measure, other.size):
             return True
@@ -131,7 +129,9 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     in_text, result = figures(text, comma=comma), list[Amount]()
     same = unify_signs(text)
     lower = lowered(same)
-    falling = bool(in_text) and _FALLING.search(lower) is not None
+    if not in_text:
+        return []
+    falling = _FALLING.search(lower) is not None
     for figure, years in zip(in_text, _years(lower, in_text, bound_years(same, in_text)), strict=True):
         if result and figure.start < result[-1].end:
             continue

@@ -5,8 +5,6 @@ quotations, the countries it names and the speakers it quotes. Where a clause re
 difference that changes the meaning counts (`contradictions`). A figure that is rounded, converted or calculated from
 cited figures is supported. In doubt nothing is marked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -297,11 +295,10 @@ def _places_of(some: Iterable[Date]) -> frozenset[int]:
 def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
     """Return whether an amount states something: it is at no place of ``skip``, no part of a name, no "one of them"."""
     figure = amount.figure
-    if figure.start in skip:
-        return False
+    if figure.start in skip or not figure.bare or amount.measure not in {"", "time"}:
+        return figure.start not in skip
     before = unify_signs(words[max(0, figure.start - 3) : figure.start])
-    named = figure.year is None and _NAME_BEFORE_NUMBER.search(before)
-    return not (figure.bare and amount.measure in {"", "time"} and (figure.word or (named and not amount.measure)))
+    return not (figure.word or (figure.year is None and not amount.measure and _NAME_BEFORE_NUMBER.search(before)))
 
 
 def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:

@@ -3,8 +3,6 @@
 Differences count only where most of the clause is in the sentence in the same order. A clause in other words is checked
 for its figures, and for whether they rise or fall."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence, Set
 from difflib import SequenceMatcher
 from operator import itemgetter
@@ -42,9 +40,10 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
         return []
     keys, least = [one.key for one in clause.tokens], max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
     # Those with so many of its words in any order: to align all would cost ten times as much.
-    able = [one for one in evidence if sum(key in one.keys or key[0] == "#" for key in keys) >= least]
+    figures = keys.count("#") + keys.count("#y")
+    able = [one for one in evidence if figures + sum(map(one.keys.__contains__, keys)) >= least]
     nearest = (near for one in able for near in one.nearest(clause.keys))
-    near = [one for one in nearest if sum(key in one.token_keys for key in keys) >= least]
+    near = [one for one in nearest if sum(map(one.token_keys.__contains__, keys)) >= least]
     if not near:
         return []
     names = frozenset[str]().union(*(one.names for one in evidence))

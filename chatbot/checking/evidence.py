@@ -1,7 +1,5 @@
 """A passage prepared for the citation check: its statements, and the places of its amounts, words and dates."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict

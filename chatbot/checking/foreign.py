@@ -1,8 +1,6 @@
 """What a sentence says that neither the cited passages nor the question do: countries, names, speakers, all of it.
 Words are compared by how they begin, so that "Islamic" is in a passage about Islam."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -78,10 +76,10 @@ class Headings:
 
     def name_another(self, row: Row, keys: Set[str], known: Set[str]) -> bool:
         """Return whether words name a heading of which none is ``known``, and the row's own in no form."""
-        beginnings = set(map(beginning, keys))
         named = {(name, of) for key in keys for name, of in self._names.get(key, ()) if name <= keys}
-        if any(of == row.heading for _, of in named):
+        if not named or any(of == row.heading for _, of in named):
             return False
+        beginnings = set(map(beginning, keys))
         phrases = self.phrases(row.heading) | {frozenset([beginning(key)]) for key in row.label | row.common}
         own, others = [one for one in phrases if one <= beginnings], [set(map(beginning, name)) for name, _ in named]
         return any(not other <= known and all(phrase < other for phrase in own) for other in others)

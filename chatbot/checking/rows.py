@@ -3,8 +3,6 @@
 Only what contradicts the passages is marked: words are of a figure's own row in any form, and of another only if they
 are its very words. In doubt a figure is of every row that has its value."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
@@ -24,6 +22,7 @@ _COMPARED = pattern(r"\b(?:{compares}|{negates})\W+(?:\w+\W+){0,2}$")
 _PART_END = re.compile(r"[,;:] |\b(?:and|while|whereas|but|against|versus) ")
 _UNCHANGED = pattern(r"\b{unchanged}\b")
 _FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
+_CHANGES = ABOVE | BELOW | _FACTORS.keys()
 FACTOR_SHARE = 0.2
 """Tolerance of a change around the factor that the clause states, as a share of it."""
 _GOALS = frozenset(["to", "at"])
@@ -56,6 +55,8 @@ def _of_others(clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings:
     another's figure. Words may be of the figure before or behind them: the reading with the fewest defects counts."""
     labels = {key for _, some in rows for _, row in some if row for one in (row.label, *row.siblings) for key in one}
     rows = [(one, some) for one, some in rows if one.figure.text not in labels] if labels or clause.countries else []
+    if not 0 < len(rows) <= MAX_FIGURES:
+        return
     lower, countries = lowered(clause.text), {country.start: country for country in clause.countries}
     inside = {place for one, _ in rows for place in range(one.figure.start, one.end)}
     words = [
@@ -64,7 +65,7 @@ def _of_others(clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings:
         or not _COMPARED.search(lower, max(0, place - COMPARED_DISTANCE), place)
     ]  # fmt: skip
     telling = [key in labels or place in countries for place, key in words]
-    if not 0 < len(rows) <= MAX_FIGURES or not any(telling):
+    if not any(telling):
         return
     readings = _readings(lower, [one for one, _ in rows], [place for place, _ in words], telling)
     choices = list[list[Defect]]()
@@ -122,11 +123,11 @@ def _wrong_changes(
     clause: Sentence, supported: Collection[int], cited: Sequence[Evidence], headings: Headings
 ) -> Iterator[Defect]:
     """Yield what changes or compares in another way than the passages say."""
-    tokens = clause.tokens
     is_same = _UNCHANGED.search(lowered(clause.text)) is not None
-    factor = next((_FACTORS[token.key] for token in tokens if token.key in _FACTORS), None)
-    if not is_same and factor is None and clause.keys.isdisjoint(ABOVE | BELOW):
+    if not is_same and clause.keys.isdisjoint(_CHANGES):
         return
+    tokens = clause.tokens
+    factor = next((_FACTORS[token.key] for token in tokens if token.key in _FACTORS), None)
     places = [place for place, token in enumerate(tokens) if token.key == "#"]
     shown = [place for place in places if id(tokens[place].amount) in supported]
     yield from _turned(tokens, shown, _Change(0, is_same and len(shown) == 2, factor))

@@ -1,8 +1,6 @@
 """Check an answer's Markdown tables cell by cell: a cell without a source is emptied. The page shows GitHub's tables.
 Models' mistakes in them are corrected if the meaning is clear."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
