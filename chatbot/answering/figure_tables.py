@@ -3,8 +3,6 @@
 Which indicator is meant is decided by the index of indicators; that a heading has another name in another edition, by
 the data: two headings or labels are one indicator where their words agree and no report has both."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

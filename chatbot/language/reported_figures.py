@@ -4,8 +4,6 @@ Statements are read: "**total:** 20.9 years (2023 est.)", "Kikuyu 17.1%, Luhya 1
 files ("Year: 2021; Inflation: 5"). What prose says in passing is no statement, but the years that it gives to figures
 count. A year is never guessed: lines of one statement share the one that stands at their end, or at their head."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal

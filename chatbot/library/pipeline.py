@@ -151,10 +151,18 @@ class Ingestor(VersionWriter):
     def version(self, document: Document, summary: str, collection: str | None = None) -> str:
         """Return a digest of the text, the metadata, the chunking, the kind of summary, a chosen collection and
         READING."""
-        parts: dict[str, Any] = {"reading": READING, "settings": self.settings_key, "summary": summary}
-        parts |= {name: getattr(document, name) for name in ("title", "name", "description", "labels")}
-        parts |= {"collection": collection, "metadata": dict(document.metadata)}
-        parts["sections"] = [[list(s.path), s.text, s.page, dict(s.metadata)] for s in document.sections]
+        parts = {
+            "reading": READING,
+            "settings": self.settings_key,
+            "summary": summary,
+            "collection": collection,
+            "title": document.title,
+            "name": document.name,
+            "metadata": dict(document.metadata),
+            "labels": list(document.labels),
+            "description": document.description,
+            "sections": [[list(s.path), s.text, s.page, dict(s.metadata)] for s in document.sections],
+        }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     def cut(

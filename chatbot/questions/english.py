@@ -4,8 +4,6 @@ A rule says what follows each other in a sentence, with a word of the data in br
 ``pattern(r"^{tell} me\b")``. This room's is in `english.toml`, that of the citation check in `grounding/claims.toml`.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from decimal import Decimal

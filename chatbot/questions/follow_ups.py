@@ -4,8 +4,6 @@ A message has slots: countries, a thing and years. A slot that it fills replaces
 open is filled from there: names alone are put into the last question ("and Mali?"), a thing of its own gets the
 countries and years ("inflation?"), and words that name none of their own get the thing too ("and for women?")."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Nothing here knows what reports are about: which figure is meant is the business
 and overviews, which no passage answers, are read as bags of words: all their words are of kinds that ask nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal

@@ -7,8 +7,6 @@ No word of a language may become a country by mistake. So a misspelt name counts
 ("Phillipines", "mozambik"), or if one letter of an English name differs: never the first one, and of a short name only
 a vowel, or two letters that changed places."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A country is what the question is about, wherever it stands, unless a word binds
 France", "higher than in Mali") and something else is there to be asked about. A country that has no report in scope has
 to be more plainly the subject: a question that is refused by mistake cannot be answered at all."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

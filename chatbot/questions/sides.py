@@ -1,7 +1,5 @@
 """The sides of a comparison, and the parts of a question: each country, year, report or thing on its own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

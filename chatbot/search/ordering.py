@@ -4,8 +4,6 @@ in the edition that is asked.
 Names that the scope has already are left out of the search: they distinguish nothing. Both orders are this product's
 own, measured in benchmarks/README.md; a seed's preset has neither."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence

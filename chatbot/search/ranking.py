@@ -1,7 +1,5 @@
 """From the matches of several searches to one ranking: methods, fusions, thresholds, reports without a country."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -6,8 +6,6 @@ closeness: words that no hit has, by how far the question moves without them, na
 A statement that has all words and figures of the question answers it, in any language and however far its heading is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A question's countries and years compared with the data: which are missing, and which make a scope."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The steps of every agent: check the scope, build the context, write the answer or say that nothing was found."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,8 +1,6 @@
 """One search for each country, year or report, the same for all; an answer with a table, every cell with its source.
 Figures come from the table of figures; what reports say in words is quoted side by side, under one heading."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

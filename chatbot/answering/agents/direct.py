@@ -1,7 +1,5 @@
 """One retrieval, one generation call (seed 004's deterministic flow, R-E2); overviews, which no search finds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -180,10 +180,14 @@ class FeedbackRepository:
 
 
 def _asked_json(row: Json, question: Json) -> Json:
-    asked: Json = {"question": question["content"], "scope": question.get("scope", {})}
-    asked |= {"collections": question.get("collections", []), "answered": bool(row.get("answered", True))}
-    asked["chunk_ids"] = [citation["chunk_id"] for citation in row.get("citations", [])]
-    return {**asked, "mode": question.get("preset") or question.get("mode") or ""}
+    return {
+        "question": question["content"],
+        "scope": question.get("scope", {}),
+        "collections": question.get("collections", []),
+        "mode": question.get("preset") or question.get("mode") or "",
+        "answered": bool(row.get("answered", True)),
+        "chunk_ids": [citation["chunk_id"] for citation in row.get("citations", [])],
+    }
 
 
 def _asked(row: Json) -> Asked:

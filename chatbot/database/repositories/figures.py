@@ -245,13 +245,24 @@ class FigureRepository:
     def _rows_of(self, version: str, chunks: Iterable[ReadChunk]) -> Iterator[Json]:
         seen: set[tuple[str, str, int | None, str]] = set()
         for chunk, statements in chunks:
-            about: Json = {"document_id": chunk.document_id, "version": version, "collection": chunk.collection}
-            about |= {**dict.fromkeys(self._fields, NO_VALUE), **chunk.metadata, "document_name": chunk.document_name}
+            about = {
+                "document_id": chunk.document_id,
+                "version": version,
+                "collection": chunk.collection,
+                **dict.fromkeys(self._fields, NO_VALUE),
+                **chunk.metadata,
+                "document_name": chunk.document_name,
+            }
             for number, figure in enumerate(figures_of(chunk, statements)):
-                row: Json = {"_id": f"{chunk.id}#{number:04d}", **about}
-                row |= {name: getattr(figure, name) for name in STORED}
-                row |= {"heading_key": figure.heading.casefold(), "value": str(figure.value), "of_year": figure.year}
-                row["series"] = _joined(figure.heading, figure.label, figure.subject)
+                row: Json = {
+                    "_id": f"{chunk.id}#{number:04d}",
+                    **about,
+                    **{name: getattr(figure, name) for name in STORED},
+                    "heading_key": figure.heading.casefold(),
+                    "series": _joined(figure.heading, figure.label, figure.subject),
+                    "value": str(figure.value),
+                    "of_year": figure.year,
+                }
                 if (key := (figure.subject, figure.indicator, figure.year, figure.text)) not in seen:
                     seen.add(key)
                     # The order of lists; the last part tells figures of different reports and passages apart.
@@ -295,9 +306,14 @@ def _joined(*parts: str) -> str:
 
 
 def _figure(row: Json) -> ReportedFigure:
-    own = {"value": Decimal(row["value"]), "year": row["of_year"], "chunk_id": row["_id"].rpartition("#")[0]}
-    own["edition"] = None if row.get("year", NO_VALUE) == NO_VALUE else row["year"]
-    return ReportedFigure(**{name: row[name] for name in STORED}, document_id=row["document_id"], **own)
+    return ReportedFigure(
+        **{name: row[name] for name in STORED},
+        value=Decimal(row["value"]),
+        year=row["of_year"],
+        document_id=row["document_id"],
+        chunk_id=row["_id"].rpartition("#")[0],
+        edition=None if row.get("year", NO_VALUE) == NO_VALUE else row["year"],
+    )
 
 
 def _read_cursor(cursor: str) -> str:

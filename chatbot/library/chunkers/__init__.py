@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from ...config.registry import Registry
 from ...domain import SECTION_SEPARATOR, Chunk, Document, Section, document_text
-from ...domain.documents import common_fields
 from ...domain.errors import InvalidRequestError, LoadError
 from ...domain.protocols import Chunker, Embedder, TokenPlaces
 from .splitting import Border, Splitter, clauses, lines, paragraphs, sentences, words
@@ -139,10 +138,16 @@ class BaseChunker:
             for start, end in Splitter(stretch.text, size, overlap, keep=stretch.headings).split(self.borders):
                 ordinal = len(chunks)
                 check(ordinal)
-                own: dict[str, Any] = {"text": stretch.text[start:end], "ordinal": ordinal}
-                own |= {"start": stretch.start + start, "end": stretch.start + end}
-                template = templates[bisect_right(stretch.ends, start)]
-                chunks.append(replace(template, id=Chunk.make_id(document.id, version, ordinal), **own))
+                chunks.append(
+                    replace(
+                        templates[bisect_right(stretch.ends, start)],
+                        id=Chunk.make_id(document.id, version, ordinal),
+                        text=stretch.text[start:end],
+                        ordinal=ordinal,
+                        start=stretch.start + start,
+                        end=stretch.start + end,
+                    )
+                )
         return chunks
 
     def _share(self, heading: str, tokens: TokenCounter, start: int, end: int) -> float:
@@ -170,11 +175,21 @@ class BaseChunker:
 
 def _template(document: Document, section: Section, collection: str) -> Chunk:
     """Return a chunk with everything that a section's chunks have in common; text and offsets are empty."""
-    own: dict[str, Any] = {"id": "", "document_id": document.id, "document_name": document.name, "text": ""}
-    own |= {"collection": collection, "section": SECTION_SEPARATOR.join(section.path)}
-    own["metadata"] = {**document.metadata, **section.metadata}
-    own["url"] = document.source if document.source.startswith(("http://", "https://")) else ""
-    return Chunk(**{**common_fields(Chunk, document, section), **own})
+    return Chunk(
+        id="",
+        document_id=document.id,
+        document_name=document.name,
+        title=document.title,
+        text="",
+        section=SECTION_SEPARATOR.join(section.path),
+        page=section.page,
+        metadata={**document.metadata, **section.metadata},
+        collection=collection,
+        labels=document.labels,
+        description=document.description,
+        url=document.source if document.source.startswith(("http://", "https://")) else "",
+        confidence=section.confidence,
+    )
 
 
 class ParagraphChunker(BaseChunker):
