@@ -30,8 +30,8 @@ DEPTH = 50
 OLDER = 1.0
 """Penalty of an older edition if no year is asked, in standard deviations: its heading may be gone."""
 PEAK = 2.0
-"""Standard deviations of the score before from which more counts for nothing where a heading is near: a rare word that
-one passage has by chance stands out further than any heading can. A name is no chance."""
+"""Standard deviations of the score before from which more counts for nothing where a heading names what is asked: a
+rare word that one passage has by chance stands out further than any heading can. A name is no chance."""
 LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
@@ -136,10 +136,10 @@ class Refiner:
         nearness = min(1.0, max(float(similar.max()), 0.0) / NAMED) ** 2
         weight = self._weight * nearness * (PROSE if text.prose else 1.0)
         total = standard(np.array([hit.fused_score or 0.0 for hit in hits]))
-        if not text.prose:
+        if nearness == 1 and not text.prose:
             names = NAME.findall(text.topic)
             by_chance = np.array([not any(map(hit.chunk.text.__contains__, names)) for hit in hits])
-            total -= nearness * by_chance * np.maximum(total - PEAK, 0)
+            total -= by_chance * np.maximum(total - PEAK, 0)
         total += weight * standard(similar)
         if same_language and nearness < 1:
             total += STATEMENT * (1 - nearness) ** 2 * standard(self._stated(text.topic, hits))
