@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import io
 import json
 import os
@@ -235,6 +236,8 @@ def traced_figures(root: Path) -> Figures:
 
 
 def trace(root: Path) -> Figures:
+    # Python 3.11.2 crashes where garbage is collected while a generator that is profiled starts.
+    gc.disable()
     sys.path.insert(0, str(root))
     profile = Profile(str(root / "chatbot") + os.sep)
     from chatbot.app.factory import close_app, create_app
