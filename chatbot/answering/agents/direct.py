@@ -107,7 +107,7 @@ class DirectAgent(BaseAgent):
         run.spending.add(*retrieval.steps)
         run.note(retrieval)
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
-        hits = with_rank(run.judge.said_first(run.reading, retrieval.hits))
+        hits = retrieval.hits
         if is_held:
             beginning = " ".join(hit.chunk.text for hit in hits[:MOST_HELD_AGAINST])
             search = narrowed_search(question, question.search_text, run.resources.catalog)
