@@ -45,7 +45,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ordering.by_edition": lambda hits, asked, scope, terms: list(hits),
     "ordering._is_older": lambda hits: np.zeros(len(hits)),
     "subjects.missing_figures": lambda *_: None,
-    "relevance.Judge._loss": lambda self, question, needed, names, terms: 0.0,
+    "relevance.Judge._loss": lambda self, question, needed, names, hits: 0.0,
 }
 """What stands in for a function that is switched off."""
 TABLES = english._RULES.tables

@@ -77,7 +77,7 @@ class Amount(NamedTuple):
 
     @property
     def rest(self) -> Self:
-        """What a percentage lacks to the whole: 61 % for 39 %."""
+        """The rest of the whole beside a percentage: 61 % beside 39 %."""
         rest = frozenset(100 - value for value in self.figure.values)
         return self._replace(figure=self.figure._replace(text=f"100 - {self.figure.text}", values=rest), falling=False)
 
@@ -129,9 +129,7 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     in_text, result = figures(text, comma=comma), list[Amount]()
     same = unify_signs(text)
     lower = lowered(same)
-    if not in_text:
-        return []
-    falling = _FALLING.search(lower) is not None
+    falling = bool(in_text) and _FALLING.search(lower) is not None
     for figure, years in zip(in_text, _years(lower, in_text, bound_years(same, in_text)), strict=True):
         if result and figure.start < result[-1].end:
             continue

@@ -295,8 +295,10 @@ def _places_of(some: Iterable[Date]) -> frozenset[int]:
 def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
     """Return whether an amount states something: it is at no place of ``skip``, no part of a name, no "one of them"."""
     figure = amount.figure
-    if figure.start in skip or not figure.bare or amount.measure not in {"", "time"}:
-        return figure.start not in skip
+    if figure.start in skip:
+        return False
+    if not figure.bare or amount.measure not in {"", "time"}:
+        return True
     before = unify_signs(words[max(0, figure.start - 3) : figure.start])
     return not (figure.word or (figure.year is None and not amount.measure and _NAME_BEFORE_NUMBER.search(before)))
 

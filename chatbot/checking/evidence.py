@@ -182,7 +182,7 @@ class Evidence:
     def beginnings(self) -> frozenset[str]:
         """The beginnings of its words' stems; of short names less than all: Shia, Shiites."""
         short = (key[:-1] for key in self.names if len(key) == BEGINNING)
-        return frozenset([*(key[:BEGINNING] for key in self.keys), *short])
+        return frozenset([*map(beginning, self.keys), *short])
 
     @cached_property
     def names(self) -> frozenset[str]:

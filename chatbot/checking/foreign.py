@@ -56,10 +56,10 @@ class Headings:
 
     def names_label(self, row: Row, sibling: frozenset[str], keys: Set[str]) -> bool:
         """Return whether words are for a row's label, in any form, and not for its sibling's."""
-        own, other = (self.phrases(row.heading, label | row.common) for label in (row.label, sibling))
+        phrases, others = (self.phrases(row.heading, label | row.common) for label in (row.label, sibling))
         exact, beginnings = row.label - sibling, set(map(beginning, keys))
         near = {str(int(key) + step) for key in exact if key.isdecimal() and not sibling <= keys for step in (-1, 1)}
-        names = (own - other) | {frozenset([word]) for word in {*map(beginning, exact), *near}}
+        names = (phrases - others) | {frozenset([word]) for word in {*map(beginning, exact), *near}}
         return any(name <= beginnings for name in names)
 
     def names_row(self, row: Row, keys: Set[str]) -> bool:
@@ -74,15 +74,15 @@ class Headings:
             if (other := sibling - row.label) and other & keys
         )
 
-    def name_another(self, row: Row, keys: Set[str], known: Set[str]) -> bool:
-        """Return whether words name a heading of which none is ``known``, and the row's own in no form."""
+    def name_another(self, row: Row, keys: Set[str], present: Set[str]) -> bool:
+        """Return whether words name a heading that is not among those ``present``, and the row's own in no form."""
         named = {(name, of) for key in keys for name, of in self._names.get(key, ()) if name <= keys}
         if not named or any(of == row.heading for _, of in named):
             return False
         beginnings = set(map(beginning, keys))
         phrases = self.phrases(row.heading) | {frozenset([beginning(key)]) for key in row.label | row.common}
-        own, others = [one for one in phrases if one <= beginnings], [set(map(beginning, name)) for name, _ in named]
-        return any(not other <= known and all(phrase < other for phrase in own) for other in others)
+        fits, others = [one for one in phrases if one <= beginnings], [set(map(beginning, name)) for name, _ in named]
+        return any(not other <= present and all(phrase < other for phrase in fits) for other in others)
 
 
 @lru_cache(maxsize=4096)
@@ -109,7 +109,7 @@ class Foreign:
         scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
         self.query = normalise(query)
         self._countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
-        self._given = frozenset(stem(word)[:BEGINNING] for word in WORD.findall(f"{query} {scope}"))
+        self._given = frozenset(beginning(stem(word)) for word in WORD.findall(f"{query} {scope}"))
         self._all = self._given.union(*(one.beginnings for one in evidence.values()))
         self.headings = headings
         languages = (language_of(response), *(language_of(one.full) for one in evidence.values()))
@@ -146,7 +146,7 @@ class Foreign:
         countries = {stem(word) for country in sentence.countries for word in WORD.findall(country.text)}
         keys = {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()} - _NO_TOPIC - countries
         least = max(MIN_FOREIGN_WORDS, FOREIGN_SHARE * len(keys))
-        foreign = [key[:BEGINNING] for key in keys if key[:BEGINNING] not in self._all]
+        foreign = [start for start in map(beginning, keys) if start not in self._all]
         return len(foreign) >= least and sum(key not in self.words_of_headings for key in foreign) >= least
 
     @cached_property

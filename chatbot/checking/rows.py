@@ -103,8 +103,8 @@ def _readings(
 
 
 class _Change(NamedTuple):
-    """What a clause says of two values, of which the first is earlier, or on the left: that the second is greater
-    (``sign`` 1), less (-1), the same, or so many times the first."""
+    """A change or comparison that a clause states. Of its two values, the first is the earlier or the left one; the
+    second is greater (``sign`` 1), less (-1), the same, or so many times the first."""
 
     sign: int
     is_same: bool = False

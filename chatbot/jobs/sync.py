@@ -184,8 +184,8 @@ class Synchroniser:
     ) -> tuple[str, str, str]:
         """Make a file searchable unless it is. Return the outcome, its identity, and why it failed."""
         labels = tuple(dict.fromkeys((*file.source.labels, *source.labels)))
-        metadata, description = {**source.metadata(), **file.source.metadata}, source.description or ""
-        description = file.source.description or description
+        metadata = {**source.metadata(), **file.source.metadata}
+        description = file.source.description or source.description or ""
         described = replace(file.source, metadata=metadata, labels=labels, description=description)
         identity, overrides = described.identity, {"collection": source.collection} if source.collection else {}
         stated = [settings, overrides, described.title, dict(described.metadata), described.labels]

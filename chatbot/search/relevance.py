@@ -117,25 +117,30 @@ class Judge:
         needed, names = self._asked(question)
         if not asks_for_advice(question.text) and self._is_said(question, needed, hits[0]):
             return "answers"
+        language, closeness = language_of(question.text, self.language), (nearness(hits) - floor) / (threshold - floor)
         loss = partial(self._loss, question, needed, names)
-        of_all, closeness = loss(self._terms_of(question, hits)), (nearness(hits) - floor) / (threshold - floor)
-        if (language := language_of(question.text, self.language)) != self.language:
+        if language != self.language:
             if not self.embedder.multilingual:  # near by a few equal words: only these count
-                closeness = 1 - of_all if language_of(hits[0].chunk.text) == language else 0.0
+                closeness = 1 - loss(hits) if language_of(hits[0].chunk.text) == language else 0.0
             return "answers" if closeness >= ANSWERS else "closest"
-        if of_all and closeness - of_all < CLOSEST:
+        if (of_all := loss(hits)) and closeness - of_all < CLOSEST:
             return "nothing"
-        return "closest" if closeness - loss(self._terms_of(question, hits[:1])) < ANSWERS else "answers"
+        return "closest" if closeness - loss(hits[:1]) < ANSWERS else "answers"
 
-    def _loss(self, question: Reading, needed: set[str], names: set[str], terms: set[str]) -> float:
-        """Return what the doubts take from the closeness, given the ``terms`` of hits."""
+    def _loss(self, question: Reading, needed: set[str], names: set[str], hits: Sequence[SearchHit]) -> float:
+        """Return what the doubts about these hits take from the closeness."""
+        terms_of, chunks = analyzer_for(question.text, self.language).terms, [hit.chunk for hit in hits]
+        headings, texts = set(map(attrgetter("heading"), chunks)), list(map(attrgetter("search_text"), chunks))
+        for entry in self.glossary():
+            if entry.heading in headings:  # which its terms and phrases say, too
+                texts += [entry.term, *entry.other_words]
+        terms = set[str]().union(*map(terms_of, texts))
         loss = DOUBT * ((not names <= terms) + asks_for_advice(question.text))
         if not (missing := needed - terms):
             return loss
         if not self.embedder.local:
             return loss + DOUBT * len(missing) / max(len(needed), MIN_WORDS)
         topic = remove_names(question.text, question.names)
-        terms_of = analyzer_for(question.text, self.language).terms
         rest = _WORD.sub(lambda word: word[0] if missing.isdisjoint(terms_of(word[0])) else "", topic)
         moved = 1 - float(self.embedder.embed_query(tidy(topic)) @ self.embedder.embed_query(tidy(rest) or "?"))
         return loss + MOVED * moved / (self.bounds.threshold - self.bounds.floor)
@@ -162,12 +167,3 @@ class Judge:
         if 2 * len(names) > len(every):  # a title, or a language with capitals for nouns
             names = set()
         return set(terms(" ".join(words))), set(terms(" ".join(names)))
-
-    def _terms_of(self, question: Reading, hits: Sequence[SearchHit]) -> set[str]:
-        """Return the terms of passages and of what the glossary says for their headings."""
-        terms, chunks = analyzer_for(question.text, self.language).terms, list(map(attrgetter("chunk"), hits))
-        headings, texts = set(map(attrgetter("heading"), chunks)), list(map(attrgetter("search_text"), chunks))
-        for entry in self.glossary():
-            if entry.heading in headings:
-                texts += [entry.term, *entry.other_words]
-        return set().union(*map(terms, texts))

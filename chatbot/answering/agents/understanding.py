@@ -151,10 +151,9 @@ class Understanding:
 
 def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
     """The names that misspelt names were read as."""
-    notes: dict[str, None] = {}
-    for one in filter(attrgetter("taken_as"), reading.about):
-        notes[say("({name}: taken as {taken})", name=escape_markdown(one.text), taken=one.taken_as)] = None
-    return list(notes)
+    text = "({name}: taken as {taken})"
+    notes = (say(text, name=escape_markdown(one.text), taken=one.taken_as) for one in reading.about if one.taken_as)
+    return list(dict.fromkeys(notes))
 
 
 def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:

@@ -134,8 +134,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def read_questions(path: Path, catalog: Catalog, scopes: ScopeResolver, fields: Sequence[str]) -> Dataset:
-    """Return the questions of a CSV file about the reports of a catalog, by line. Rated answers without an expectation
-    are left out. Raises LoadError: it is no such table, a row is wrong, or no question has an expected document."""
+    """Return the questions of a CSV file about a catalog's reports, by line, without rated answers that expect nothing.
+    Raises LoadError for a table without the columns, a wrong row, or no expected document at all."""
     queries = []
     for line, row in _table(path, fields):
         if row.get("rating") and not (row.get("expected_document") or row.get("answerable")):

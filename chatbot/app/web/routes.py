@@ -63,9 +63,9 @@ class ScopeQuery(Query):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """What a view states. The parameters ``query`` and ``body`` of a view get the checked query string and body. A
-    view returns what the answer's JSON is made of, None for an answer without content, or a complete response. Its
-    docstring describes the operation, its name is the id, and its annotations are the types not stated here."""
+    """What a view declares. Its parameters ``query`` and ``body`` get the checked query string and body. It returns
+    what the answer's JSON is made of, None for an answer without content, or a complete response. Its docstring
+    describes the operation, its name is the id, and its annotations are the types that are not declared here."""
 
     need: Need
     returns: Any = None
