@@ -15,17 +15,17 @@ from ..checking.wording import normalise, strip_marks, without_numbers
 from ..database.core import Json
 from ..database.repositories.conversations import ConversationRepository
 from ..database.repositories.usage import UsageRepository
-from ..domain import Answer, AnswerEvent, Event, Message, Prompt, Question, StepEvent, StepTiming, TokenEvent, Trace
+from ..domain import Answer, AnswerEvent, Event, Message, Question, StepEvent, StepTiming, TokenEvent, Trace
 from ..domain.costs import LedgerRow, ModelPrice, Sums, Usage
-from ..domain.documents import Context
 from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
 from ..domain.json import Inlines
 from ..domain.protocols import ChatModel, Embedder
 from ..domain.request import ANYBODY, Caller, Cancellation, RequestContext, RequestMeter
 from ..domain.scope import Value
 from ..language import Analyzer, escape_markdown, evenly_spaced, sentences
-from ..models.prompts import on_one_line, render
-from ..models.replies.json_values import json_values
+from ..models.prompts import on_one_line
+from ..models.replies import prose, stage_prompt
+from ..models.replies.readers import json_values
 from ..models.replies.stream import Reply, complete
 from ..questions.follow_ups import FollowUps
 from ..questions.reading import read_by_model
@@ -355,20 +355,14 @@ class Condenser:
             cut = f"{text[:ANSWER_CHARACTERS_SHOWN]} …" if len(text) > ANSWER_CHARACTERS_SHOWN else text
             shown.append(replace(message, content=cut))
         conversation = "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
-        prompt = Prompt(
-            (
-                Message("system", render("condense_system")),
-                Message("user", render("condense_user", conversation=conversation, question=question.query)),
-            ),
-            question.query,
-            Context(),
-        )
+        values = {"conversation": conversation, "question": question.query}
+        prompt = stage_prompt("condense", prose(), question.query, **values)
         response = Reply(prompt)
         try:
             done = complete(self.chat_model, prompt, request, response)
         except ChatModelError as error:
             return "", {}, response.usage_of_failed(error)
-        objects = [one.value for one in json_values(done.text) if isinstance(one.value, Mapping)]
+        objects = [one for one in json_values(done.text) if isinstance(one, Mapping)]
         fields = next((one for one in objects if isinstance(one.get("question"), str)), {})
         lines = [line.strip() for line in str(fields.get("question", done.text)).splitlines() if line.strip()]
         written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""

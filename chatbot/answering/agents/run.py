@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ...checking.wording import NumberedStream
 from ...database.core import begin_request
-from ...domain import NOTHING_WRITTEN, Aggregation, ChatbotError, Event, Message, SearchHit, StepTiming, Usage
+from ...domain import NOTHING_WRITTEN, Aggregation, ChatbotError, Event, SearchHit, StepTiming, Usage
 from ...domain.chat import AnswerEvent, QuerySettings, Question, SourcesEvent, StepEvent, Stopper, Threshold, TokenEvent
 from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, SearchEngineError
 from ...domain.figures import GlossaryEntry
@@ -21,7 +21,7 @@ from ...language import Analyzer, estimate_tokens, language_of
 from ...language.words import speaking
 from ...models.caches import AnswerCache
 from ...models.prompts import render
-from ...models.replies import Shape, ask, shape_prompt
+from ...models.replies import Shape, ask, stage_prompt
 from ...models.rerank import NoReranker
 from ...questions.reading import read_names
 from ...search.compression import Compressor
@@ -226,17 +226,13 @@ class AgentRun:
             today=question.today.isoformat(),
         )
         values = {"question": question.search_text, "where": where, **values}
-        messages = [
-            Message("system", render(f"{stage}_system", **values)),
-            Message("user", render(f"{stage}_user", **values)),
-        ]
-        tokens = sum(estimate_tokens(message.content) for message in messages)
+        prompt = stage_prompt(stage, shape, question.search_text, **values)
+        tokens = sum(estimate_tokens(message.content) for message in prompt.messages)
         if not self.stopped_by and (stopper := self.spending.stops_exploring(tokens, self._share)):
             yield from self.stop(stopper)
         if self.stopped_by or self.request.cancelled:
             return None
-        prompt, started = shape_prompt(messages, question.search_text, shape), time.perf_counter()
-        allowance = Allowance(self.spending)
+        started, allowance = time.perf_counter(), Allowance(self.spending)
         with self.request.within(self.spending.seconds_left(self._share)) as limited:
             try:
                 model = self.resources.small_chat_model

@@ -12,6 +12,7 @@ from ...domain import Context, Message, Prompt, StepTiming
 from ...domain.errors import BudgetExhaustedError, ChatModelError
 from ...domain.protocols import ChatModel
 from ...domain.request import RequestContext
+from ..prompts import render
 from .readers import ReportOutline, read_choice, read_follow_up, read_numbers, read_outline, read_queries
 from .stream import Reply, complete, readable
 
@@ -43,9 +44,11 @@ class ParsedReply(Generic[T]):
     error: ChatModelError | BudgetExhaustedError | None = None
 
 
-def shape_prompt(messages: Sequence[Message], question: str, shape: Shape[T]) -> Prompt:
-    """Return the prompt that asks for ``shape``; ``question`` is the person's, for models that only quote."""
-    return Prompt(tuple(messages), question, Context(), json_schema=shape.schema)
+def stage_prompt(stage: str, shape: Shape[T], query: str, /, **values: str) -> Prompt:
+    """Return the prompt made of the two templates of ``stage``, which asks for ``shape``; ``query`` is the person's
+    question, for models that only quote."""
+    messages = (Message(role, render(f"{stage}_{role}", **values)) for role in ("system", "user"))
+    return Prompt(tuple(messages), query, Context(), json_schema=shape.schema)
 
 
 def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestContext, *, stage: str) -> ParsedReply[T]:

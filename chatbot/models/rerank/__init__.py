@@ -7,13 +7,13 @@ from itertools import zip_longest
 from math import sqrt
 
 from ...config.registry import Registry
-from ...domain import Message, SearchHit, Usage
+from ...domain import SearchHit, Usage
 from ...domain.errors import DependencyError, MissingPackageError, SearchEngineError
 from ...domain.protocols import ChatModel, Reranked, Reranker, RerankingStore, Store
 from ...domain.request import RequestContext
 from ...language import analyzer
-from ..prompts import inert, passage_fence, render
-from ..replies import ask, numbers, shape_prompt
+from ..prompts import inert, passage_fence
+from ..replies import ask, numbers, stage_prompt
 
 RERANKERS: Registry[Reranker] = Registry(
     "reranker",
@@ -143,10 +143,9 @@ class LlmReranker(_ModelReranker):
                     passage_fence(number, inert(hit.chunk.search_text[:MAX_PASSAGE_CHARACTERS]))
                     for number, hit in enumerate(batch, start=1)
                 )
-                user = render("rerank_user", passages=passages, question=query)
-                messages = [Message("system", render("rerank_system")), Message("user", user)]
                 shape = numbers(len(batch))
-                reply = ask(self._chat_model(), shape_prompt(messages, query, shape), shape, request, stage="rerank")
+                prompt = stage_prompt("rerank", shape, query, passages=passages, question=query)
+                reply = ask(self._chat_model(), prompt, shape, request, stage="rerank")
                 if reply.error is not None:
                     raise reply.error
                 usage += Usage.total(step.usage for step in reply.steps)

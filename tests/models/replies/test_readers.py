@@ -1,6 +1,7 @@
 """Questions, choices, numbers and outlines in whatever a model wrote; the tables name where such replies were seen.
-What is asked for again, though it could be read: numbers and choices within sentences about several ("passages 1 and 3
-help", "2 rather than 1"), questions under numbered keys, a list whose brackets do not match (R-C3, R-C9)."""
+What is asked for again, though it could be read: numbers and choices within sentences ("passages 1 and 3 help", "I
+would pick 2"), numbers with reasons, "Enough: no" on a line, questions under numbered keys, quotes inside of quotes, a
+list whose brackets do not match (R-C3, R-C9)."""
 
 import json
 from dataclasses import asdict
