@@ -6,7 +6,7 @@ difference that changes the meaning counts (`contradictions`). A figure that is 
 cited figures is supported. In doubt nothing is marked."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -76,9 +76,9 @@ def check(
     cited = [number for number in cited_numbers(response) if number in passages]
     parts = list(clauses(_beginning(response))) if passages else []
     evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
-    silent = {clause.words for clause in parts if _ABSTAINS.search(lowered(clause.words))}
+    is_silent = cache(lambda words: _ABSTAINS.search(lowered(words)) is not None)
     foreign = Foreign(evidence, question, response, headings_of(tuple(glossary)))
-    checker, unread = _ClauseChecker(foreign, question, response, silent), {*cited} - {*evidence}
+    checker, unread = _ClauseChecker(foreign, question, response, is_silent), {*cited} - {*evidence}
     look = cache(checker.check)  # some answers say the same again and again
     readable = [clause for clause in parts if unread.isdisjoint(clause.beside)]
     results = [(clause, result) for clause in readable if (result := look(clause))]
@@ -92,7 +92,7 @@ def check(
         tuple(_citation(passages[n], words.get(n, ""), is_supported=n not in doubtful) for n in cited),
         tuple(unsupported),
         marks_in(response, findings),
-        answered=_is_answered(parts, passages.values(), silent), abstains=bool(parts and parts[0].words in silent),
+        answered=_is_answered(parts, passages.values(), is_silent), abstains=bool(parts and is_silent(parts[0].words)),
     )  # fmt: skip
 
 
@@ -137,10 +137,12 @@ def _beginning(response: str) -> str:
 
 
 class _ClauseChecker:
-    """``silent``: words of clauses that say that the passages have nothing."""
+    """``is_silent``: whether the words of a clause say that the passages have nothing."""
 
-    def __init__(self, foreign: Foreign, question: Question | None, response: str, silent: Collection[str]) -> None:
-        self._foreign, self._evidence, self._silent = foreign, foreign.evidence, silent
+    def __init__(
+        self, foreign: Foreign, question: Question | None, response: str, is_silent: Callable[[str], bool]
+    ) -> None:
+        self._foreign, self._evidence, self._is_silent = foreign, foreign.evidence, is_silent
         self._comma = comma_decimals(response)
         self._given_numbers = _given_numbers(question) if question else frozenset[Decimal]()
         self._terms_of: dict[str, list[Amount]] = {}
@@ -177,10 +179,13 @@ class _ClauseChecker:
         # What is quoted as the passage has it is right, also its decimal marks.
         words = QUOTATION.sub(lambda quote: " " * len(quote[0]), clause.words) if is_quotation else clause.words
         claimed = amounts(words, comma=self._comma)
+        sentence, quotes = Sentence(clause.words, claimed), [Defect("quotation", text) for text in foreign]
+        if any(one.states(sentence) for one in cited):
+            self._remember(claimed)
+            return [], quotes, [], []
         missing, supported = self._missing_figures(clause, claimed, cited)
         names, contradictions = list[Defect](), list[Defect]()
-        if clause.words not in self._silent:
-            sentence = Sentence(clause.words, claimed)
+        if not self._is_silent(clause.words):
             beside = [self._evidence[number] for number in clause.beside if number in self._evidence]
             names = [Defect("name", text) for text in self._foreign.countries(sentence, beside)]
             names += [Defect("attribution", text) for text in foreign_speakers(clause.words, cited)]
@@ -195,7 +200,10 @@ class _ClauseChecker:
                     one.figure.year is None and _is_claim(one, clause.words) for one in claimed
                 )
                 names = [NO_WORD] if is_plain and self._foreign.is_all(sentence) else names
-        return missing, [Defect("quotation", text) for text in foreign], names, contradictions
+        return missing, quotes, names, contradictions
+
+    def _remember(self, carried: Iterable[Amount]) -> None:
+        self._recent = [*self._recent, *(one for one in carried if not one.figure.year)][-RECENT_TERMS:]
 
     def _missing_figures(
         self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
@@ -214,12 +222,12 @@ class _ClauseChecker:
         supported = [one for one in claimed if is_supported(one, cited)]
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
         terms: Sequence[Sequence[Amount]] | None = None
-        carried, has_rest = list(supported), _RESTS.search(lower) is not None
+        carried = list(supported)
         for one in claimed:
             given = one.figure.bare and one.figure.values & self._given_numbers
             if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
                 continue
-            if has_rest and one.size == PERCENT and is_supported(one.rest, cited):
+            if one.size == PERCENT and is_supported(one.rest, cited) and _RESTS.search(lower):
                 continue
             terms = self._terms(clause, claimed, supported, cited) if terms is None else terms
             if len(missing) < MAX_MISSING and any(is_calculated(one, some, lower) for some in terms):
@@ -231,7 +239,7 @@ class _ClauseChecker:
             elif any(value in source for source in cited for value in one.figure.values):
                 kind = "unit"
             missing.append((one.figure.start, Defect(kind, one.figure.text)))
-        self._recent = [*self._recent, *(one for one in carried if not one.figure.year)][-RECENT_TERMS:]
+        self._remember(carried)
         for match in _REPORT_YEAR.finditer(words):
             year = Decimal(match[1])
             if year not in self._given_numbers and not any(year in one.around for one in cited):
@@ -264,7 +272,7 @@ class _ClauseChecker:
     def _needs_source(self, clause: Clause) -> bool:
         """Return whether a sentence without a [n] claims something that the next source of its line does not have."""
         words = clause.words.strip()
-        if words.endswith((":", "?")) or clause.words in self._silent:
+        if words.endswith((":", "?")) or self._is_silent(clause.words):
             return False
         following = [self._evidence[number] for number in clause.following if number in self._evidence]
         claimed = [one for one in amounts(words, comma=self._comma) if _is_claim(one, words)]
@@ -314,13 +322,14 @@ def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
     return not alike and bool(figure.parts) and all(any(part in one for one in evidence) for part in figure.parts)
 
 
-def _is_answered(parts: Sequence[Clause], passages: Collection[Passage], silent: Collection[str]) -> bool:
+def _is_answered(parts: Sequence[Clause], passages: Collection[Passage], is_silent: Callable[[str], bool]) -> bool:
     """Return whether a sentence cites a passage and says more than "nothing found". Without any citation, a sentence
     that has most words and all figures of a passage counts instead."""
     numbers = {passage.number for passage in passages}
-    telling = [clause for clause in parts if clause.words not in silent]
-    if any(not numbers.isdisjoint(clause.numbers) for clause in parts):
-        return any(not numbers.isdisjoint(clause.numbers) for clause in telling)
+    citing = [clause for clause in parts if not numbers.isdisjoint(clause.numbers)]
+    if citing:
+        return not all(is_silent(clause.words) for clause in citing)
+    telling = [clause for clause in parts if not is_silent(clause.words)]
     evidence = [evidence_of(passage) for passage in passages if _is_readable(passage)] if telling else []
     for clause in telling:
         claimed = amounts(clause.words, comma=comma_decimals(clause.words))

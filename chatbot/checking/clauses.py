@@ -76,8 +76,8 @@ def clauses(response: str) -> Iterator[Clause]:
     for line in filter(str.strip, reversed(text.split("\n"))):
         following = () if line.rstrip().endswith(STOPS) else below  # a list may have its source in the line after it
         for sentence in reversed(sentences(line)):
-            parts = list(_clauses(sentence.replace(_KEPT, " ")))
-            upwards += [one._replace(following=following) for one in reversed(parts)]
+            parts = list(_clauses(sentence.replace(_KEPT, " "), following))
+            upwards += reversed(parts)
             following = parts[0].numbers or following
         below = following
     yield from reversed(upwards)
@@ -87,11 +87,11 @@ def clauses(response: str) -> Iterator[Clause]:
         yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers, is_cell=True)
 
 
-def _clauses(sentence: str) -> Iterator[Clause]:
+def _clauses(sentence: str, following: tuple[int, ...]) -> Iterator[Clause]:
     words, cited = _words(sentence), tuple(cited_numbers(sentence))
     groups = list(_CITES.finditer(sentence))
     if len(groups) < 2:
-        yield Clause(_as_read(sentence), words, cited, words, cited)
+        yield Clause(_as_read(sentence), words, cited, words, cited, following)
         return
     first, rest = sentence[: groups[0].start()], sentence[groups[-1].end() :]
     if not re.search(r"\d", first) and re.search(r"\d", rest):
@@ -100,7 +100,7 @@ def _clauses(sentence: str) -> Iterator[Clause]:
         cuts = [0, *(group.end() for group in groups[:-1]), len(sentence)]
     for start, end in pairwise(cuts):
         part = sentence[start:end]
-        yield Clause(_as_read(_JOINT.sub("", part)), _words(part), tuple(cited_numbers(part)), words, cited)
+        yield Clause(_as_read(_JOINT.sub("", part)), _words(part), tuple(cited_numbers(part)), words, cited, following)
 
 
 def _words(text: str) -> str:

@@ -9,7 +9,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ..domain import MarkKind
-from .amounts import Amount
 from .evidence import Evidence, Sentence, Token
 from .wording import stems
 
@@ -36,31 +35,22 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: C
     """Return what of the clause its passages contradict.
 
     ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction."""
-    if len(clause.tokens) < MIN_REPEATED_WORDS:
-        return []
     keys, least = [one.key for one in clause.tokens], max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
     # Those with so many of its words in any order: to align all would cost ten times as much.
     figures = keys.count("#") + keys.count("#y")
     able = [one for one in evidence if figures + sum(map(one.keys.__contains__, keys)) >= least]
     nearest = (near for one in able for near in one.nearest(clause.keys))
     near = [one for one in nearest if sum(map(one.token_keys.__contains__, keys)) >= least]
-    if not near:
-        return []
-    names = frozenset[str]().union(*(one.names for one in evidence))
-    about = frozenset[str]().union(*(one.about for one in evidence))
-    aligned = [align(clause.tokens, source.tokens, supported, (names | about, names - about)) for source in near]
-    close = [(share, differences) for share, differences in aligned if share >= MIN_REPETITION_SHARE]
-    if not all(differences for _, differences in close):
-        return []
-    return max(close, key=itemgetter(0), default=(0.0, []))[1]
+    names = frozenset[str]().union(*(one.names for one in evidence)) if near else frozenset[str]()
+    aligned = (align(clause.tokens, source.tokens, supported, names) for source in near)
+    return max(aligned, key=itemgetter(0), default=(0.0, []))[1]
 
 
 def align(
-    clause: Sequence[Token], source: Sequence[Token], supported: Collection[str], proper: tuple[Set[str], Set[str]]
+    clause: Sequence[Token], source: Sequence[Token], supported: Collection[str], proper: Set[str]
 ) -> tuple[float, list[Defect]]:
-    """Return the share of a clause that is in a sentence in the same order, and what changes the meaning.
-
-    ``proper``: stems of the passage's names, and of those that are not of its title, section and metadata."""
+    """Return the share of a clause that is in a sentence in the same order, and, if the clause repeats it, what changes
+    the meaning. ``proper``: stems of the passage's names."""
     matcher = SequenceMatcher(None, [one.key for one in clause], [one.key for one in source], autojunk=False)
     changes = matcher.get_opcodes()
     same = [token for kind, start, end, _, _ in changes if kind == "equal" for token in clause[start:end]]
@@ -68,19 +58,14 @@ def align(
     share = min(len(same) / len(clause), words / of) if len(same) >= MIN_REPEATED_WORDS and of else 0.0
     if share < MIN_REPETITION_SHARE:
         return share, []
-    amounts, years, differences = list[tuple[Amount, Amount]](), list[tuple[Amount, Amount]](), list[Defect]()
-    figures, turns, negations = list[Defect](), list[Defect](), 0
+    differences, figures, turns, negations = list[Defect](), list[Defect](), list[Defect](), 0
     for place, (kind, start, end, *part) in enumerate(changes):
         old, new = source[slice(*part)], clause[start:end]
         if kind == "equal":
             for one, other in zip(new, old, strict=True) if len(new) >= MIN_WORDS_IN_A_ROW else ():
                 if one.amount and other.amount and one.text in supported and not one.amount.agrees(other.amount):
-                    is_year = one.key == "#y"
-                    (years if is_year else amounts).append((one.amount, other.amount))
-                    figures.append(Defect("year" if is_year else "figure", one.text))
+                    figures.append(Defect("year" if one.key == "#y" else "figure", one.text))
             continue
-        if len(old) > MAX_REPLACED_WORDS:  # at the ends it is what the clause leaves out
-            old = old if 0 < place < len(changes) - 1 else ()
         # Without a heading in front of it.
         first = max(start, end - len(old)) if place == 0 and len(new) > MAX_REPLACED_WORDS else start
         new = clause[first:end]
@@ -96,8 +81,8 @@ def align(
                 if _is_another_name(names, old, (clause, source), proper):
                     differences.append(Defect("name", " ".join(token.text for token in names)))
         negations += sum(token.key in NEGATORS for token in new) - sum(token.key in NEGATORS for token in old)
-    if not (_is_moved(amounts) and _is_moved(years)):  # another order moves figures and years alike
-        differences = sorted(figures, key=lambda one: one.kind) + differences
+    if len({one.kind for one in figures}) == 1:  # another order moves figures and years alike
+        differences = figures + differences
     if not negations % 2:
         differences += turns
     elif not turns:  # "did not fall" is no fall
@@ -105,23 +90,13 @@ def align(
     return share, differences
 
 
-def _is_moved(pairs: Sequence[tuple[Amount, Amount]]) -> bool:
-    """Return whether each of these amounts is in the place of another of them."""
-    return len(pairs) > 1 and all(any(claimed.agrees(source) for _, source in pairs) for claimed, _ in pairs)
-
-
 def _is_another_name(
-    names: Sequence[Token],
-    old: Sequence[Token],
-    whole: tuple[Sequence[Token], Sequence[Token]],
-    proper: tuple[Set[str], Set[str]],
+    names: Sequence[Token], old: Sequence[Token], whole: tuple[Sequence[Token], Sequence[Token]], proper: Set[str]
 ) -> bool:
     """Return whether ``names`` replace other names, and not only their order: then both sentences have both. The first
     word of a sentence is a name if it is one elsewhere, or if another name of the passage replaces it."""
-    alone = len(old) == 1 and any(token.key in proper[1] for token in names)
-    others = [
-        t for t in old if t.is_capital and t.key not in _STAND_INS and (not t.is_first or alone or t.key in proper[0])
-    ]
+    alone = any(token.key in proper for token in names)
+    others = [t for t in old if t.is_capital and (not t.is_first or alone or t.key in proper)]
     if not names or not others or any(_is_alike(one, other) for one in names for other in others):
         return False
     keys, source_keys = ({token.key for token in tokens if token.is_capital} for tokens in whole)

@@ -66,9 +66,9 @@ class Token(NamedTuple):
 
 
 @lru_cache(maxsize=20_000)
-def token_of(word: str) -> Token:
+def token_of(word: str, is_first: bool) -> Token:
     key = stem(word)
-    return Token(key, word, word[0].isupper() and key not in _SMALL_WORDS)
+    return Token(key, word, word[0].isupper() and key not in _SMALL_WORDS, is_first)
 
 
 class Sentence:
@@ -86,8 +86,8 @@ class Sentence:
         shown = (one for one in self.amounts if one.figure.start >= place and not (one.figure.word and one.figure.bare))
         for amount in (*shown, None):
             until = amount.figure.start if amount else len(self.text)
-            words = list(map(token_of, WORD.findall(self.text, place, max(place, until))))
-            tokens += words if tokens or not words else [words[0]._replace(is_first=True), *words[1:]]
+            words = WORD.findall(self.text, place, max(place, until))
+            tokens += [token_of(word, not (tokens or at)) for at, word in enumerate(words)]
             if amount is None or len(tokens) >= MAX_TOKENS:
                 break
             year = amount.figure.year is not None and amount.figure.bare
@@ -111,17 +111,24 @@ class Sentence:
         """Stems of its words without the small ones."""
         return frozenset(map(stem, WORD.findall(self.text))) - _SMALL_WORDS
 
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The same, as they are in labels."""
+        return frozenset(_LABELS.get(key, key) for key in self.keys)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A figure that a passage states under a heading.
 
-    ``label``: keys of the words by which it differs from its ``siblings``, the labels of the other figures there."""
+    ``label``: keys of the words by which it differs from its ``siblings``, the labels of the other figures there.
+    ``words``: all that say it and no sibling: of its heading and line, and its years."""
 
     heading: str
     label: frozenset[str]
     siblings: frozenset[frozenset[str]]
     amount: Amount
+    words: frozenset[str]
     common: frozenset[str] = frozenset()
 
     @property
@@ -239,6 +246,13 @@ class Evidence:
         candidates = (one for value in near for one in self._places[value][:MAX_PLACES])
         return [one for one in islice(candidates, MAX_PLACES) if amount.agrees(one)]
 
+    def states(self, clause: Sentence) -> bool:
+        """Return whether a clause is a row of figures in the passage's own words, and no more."""
+        values, labels = [one for one in clause.amounts if not one.figure.year], clause.labels - self.about
+        of_values = ([true for true in self.amounts_like(one) if one.shares_year(true)] for one in values)
+        rows = ([row for true in some if (row := self.row_of.get(id(true)))] for some in of_values)
+        return bool(values) and all(any(labels <= row.words for row in some) for some in rows)
+
     def listed_with(self, amount: Amount) -> list[Amount]:
         """Return the amounts with the same unit in the lines around it: a list of years, or of parts."""
         place = next((self._at[value] for value in amount.figure.values if value in self._at), None)
@@ -281,7 +295,7 @@ def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sen
 
 def _rows(statements: Sequence[Sentence], text: str, passage_heading: str) -> Iterator[Row]:
     """Yield the figures that the text states as rows. Their amounts get the years that a list shares."""
-    under = defaultdict[str, list[tuple[frozenset[str], Amount]]](list)
+    under = defaultdict[str, list[tuple[frozenset[str], Amount, Sentence]]](list)
     places = [(statement, place) for statement in statements for place in range(len(statement.amounts))]
     at = 0
     for figure in stated(text):
@@ -292,15 +306,17 @@ def _rows(statements: Sequence[Sentence], text: str, passage_heading: str) -> It
                 heading, at = figure.heading or passage_heading, number
                 is_rest = figure.label.lower().startswith("other")  # which tells no other figure
                 words = "" if is_rest else f"{figure.label} {_written_out(figure.label, heading)}"
-                under[heading].append((keys_of(words), amount))
+                under[heading].append((keys_of(words), amount, statement))
                 break
     for heading, labelled in under.items():
-        labels = {label for label, _ in labelled[:MAX_SIBLINGS]}
+        labels = {label for label, *_ in labelled[:MAX_SIBLINGS]}
         common = frozenset.intersection(*labels) if len(labels) > 1 else frozenset()
+        of_heading = Sentence(heading, []).labels | {"est"}
         labels |= {frozenset([_OPPOSITES[key]]) for label in labels for key in (label - common) & _OPPOSITES.keys()}
-        for label, amount in labelled:
+        for label, amount, line in labelled:
             siblings = frozenset(one - common for one in labels if one != label)
-            yield Row(heading, label - common, siblings, amount, common)
+            of_row = of_heading.union(line.labels, map(str, amount.years)).difference(*siblings) | label
+            yield Row(heading, label - common, siblings, amount, of_row, common)
 
 
 def _written_out(label: str, heading: str) -> str:

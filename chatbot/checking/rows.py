@@ -22,7 +22,7 @@ _COMPARED = pattern(r"\b(?:{compares}|{negates})\W+(?:\w+\W+){0,2}$")
 _PART_END = re.compile(r"[,;:] |\b(?:and|while|whereas|but|against|versus) ")
 _UNCHANGED = pattern(r"\b{unchanged}\b")
 _FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
-_CHANGES = ABOVE | BELOW | _FACTORS.keys()
+_CHANGES = ABOVE | BELOW | _FACTORS.keys() | {"chang", "unchang", "same"}
 FACTOR_SHARE = 0.2
 """Tolerance of a change around the factor that the clause states, as a share of it."""
 _GOALS = frozenset(["to", "at"])
@@ -123,10 +123,9 @@ def _wrong_changes(
     clause: Sentence, supported: Collection[int], cited: Sequence[Evidence], headings: Headings
 ) -> Iterator[Defect]:
     """Yield what changes or compares in another way than the passages say."""
-    is_same = _UNCHANGED.search(lowered(clause.text)) is not None
-    if not is_same and clause.keys.isdisjoint(_CHANGES):
+    if clause.keys.isdisjoint(_CHANGES):
         return
-    tokens = clause.tokens
+    is_same, tokens = _UNCHANGED.search(lowered(clause.text)) is not None, clause.tokens
     factor = next((_FACTORS[token.key] for token in tokens if token.key in _FACTORS), None)
     places = [place for place, token in enumerate(tokens) if token.key == "#"]
     shown = [place for place in places if id(tokens[place].amount) in supported]

@@ -92,7 +92,7 @@ def cited_numbers(response: str) -> list[int]:
 
 def without_numbers(text: str) -> str:
     """Return the text without its citations ("[1]")."""
-    return _WITH_SPACE.sub("", text)
+    return _WITH_SPACE.sub("", text) if "[" in text else text
 
 
 def with_numbers_of(text: str, numbers: Collection[int]) -> str:
