@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,6 @@ _SPACES = 0.08  # of a page's characters: with more spaces, its words are separa
 _LINE = 3.0  # points: largest distance between the tops of one line
 _SIZE_SHARE = 0.15  # of a line's letters: a size with fewer, as of small capitals, is not the line's
 _DOUBLED = 0.1  # of the font size: a letter this near to the same letter is printed twice to look bold
-_COVERED = 0.6  # of a space's width: a space that letters cover pads the cell before and separates nothing
 _SPREAD_FIGURE = re.compile(r"\d+(?:[.,/:]\d+)+")  # with a sign in it: a row of one-digit cells has none
 _EVEN = 0.05  # of the font size: gaps that differ less are the same letter-spacing
 _MAX_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
@@ -70,9 +69,10 @@ class Line(Word):
 
 def page_words(page: DrawnPage) -> list[Word]:
     """Return the page's words, unordered, without text across the reading direction (stamps in a margin)."""
-    chars = _without_covered_spaces(_without_doubled(page.upright()))
+    chars = _without_doubled(page.upright())
     if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
+    in_text = _spaces_in_text(chars)
     spaced = sum(char.text == " " for char in chars) > _SPACES * len(chars)
     gap = _SPREAD if spaced else _SPACE  # times the font size
     # The tops of a line lie within a few points.
@@ -90,8 +90,8 @@ def page_words(page: DrawnPage) -> list[Word]:
                 continue
             if (
                 last is None
-                # A space of another line, with nothing there, separates no letters.
-                or (space and (abs(space.bottom - last.bottom) < 1 or char.x0 > last.x1 + _EVEN * last.size))
+                # A space that pads a cell, or is of another line, separates no letters that touch.
+                or (space and (id(space) in in_text or char.x0 > last.x1 + _EVEN * last.size))
                 or char.x0 > last.x1 + gap * last.size
                 or (char.size < _SCRIPT * last.size and last.text.isalnum() and char.text.isdigit())
                 or abs(char.top - last.top) > _LINE
@@ -202,39 +202,16 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
     return [char for char in chars if id(char) not in repeated]
 
 
-def _without_covered_spaces(chars: list[Char]) -> list[Char]:
-    """Drop spaces that continue under the next cell, whose digits would be read one by one."""
-    blank = [char.text.isspace() for char in chars]
-
-    def separates(at: int) -> bool:
-        """Return whether the signs drawn just before and after it stand left and right of it, as within a text."""
-        last, next_ = max(at - 1, 0), min(at + 1, len(chars) - 1)
-        before, space, after = chars[last], chars[at], chars[next_]
-        in_line = abs(before.top - space.top) < 1 and abs(after.top - space.top) < 1
-        ordered = before.x0 < space.x0 < after.x0 < before.x0 + 2 * space.size
-        return ordered and in_line and not (blank[last] or blank[next_])
-
-    loose = {at for at, is_blank in enumerate(blank) if is_blank and not separates(at)}
-    near = {round(chars[at].bottom) + shift for at in loose for shift in (-1, 0, 1)}
-    letters: dict[int, list[Span]] = defaultdict(list)
-    for char, is_blank in zip(chars, blank, strict=True):
-        if near and not is_blank and (height := round(char.bottom)) in near:
-            letters[height].append((char.x0, char.x1))
-    for line in letters.values():
-        line.sort()
-
-    def is_covered(space: Char) -> bool:
-        left, right, height = space.x0, space.x1, round(space.bottom)
-        minimum = _COVERED * (right - left)
-        for line in filter(None, map(letters.get, (height, height - 1, height + 1))):
-            # Of the letters that begin before the space ends, the last two may cover it.
-            end = bisect_left(line, (right,))
-            shared = sum([max(min(x1, right) - max(x0, left), 0.0) for x0, x1 in line[max(end - 2, 0) : end]])
-            if shared > minimum > 0:
-                return True
-        return False
-
-    return [char for at, char in enumerate(chars) if at not in loose or not is_covered(char)]
+def _spaces_in_text(chars: Sequence[Char]) -> set[int]:
+    """Return the ids of the spaces that stand between the letters drawn just before and after them. The others pad a
+    cell, often up to under the digits of the next one."""
+    inside: set[int] = set()
+    for before, space, after in zip(chars, chars[1:], chars[2:], strict=False):
+        if space.text.isspace() and not (before.text.isspace() or after.text.isspace()):
+            in_line = abs(before.top - space.top) < 1 and abs(after.top - space.top) < 1
+            if in_line and before.x0 < space.x0 < after.x0 < before.x0 + 2 * space.size:
+                inside.add(id(space))
+    return inside
 
 
 def _with_spread_figures(words: list[Word]) -> list[Word]:
