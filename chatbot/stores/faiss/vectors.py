@@ -14,7 +14,7 @@ is that of comparing all. Figures: benchmarks/README.md, "Search in process"."""
 
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -159,17 +159,27 @@ class ShortVectors:
         near: Places = rows[cosines >= least]
         return near
 
+    @staticmethod
+    def write(vectors: Matrix, folder: Path) -> None:
+        """Store the short vectors of ``vectors``, some at a time, so that nobody has to hold them all."""
+        steps, error = np.empty(len(vectors), dtype=np.float32), 0.0
+        with (folder / "short.npy").open("wb") as file:
+            header = {"descr": "|i1", "fortran_order": False, "shape": vectors.shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for part in _parts(len(vectors)):
+                whole = vectors[part]
+                steps[part] = np.abs(whole).max(axis=1, initial=0.0) / MAX_CODE
+                step = steps[part, None]
+                codes = np.rint(whole / np.maximum(step, np.finfo(np.float32).tiny)).astype(np.int8)  # zeros stay so
+                error = max(error, float(np.linalg.norm(whole - codes * step, axis=1).max(initial=0.0)))
+                file.write(codes.data)
+        np.save(folder / "steps.npy", steps)
+        np.save(folder / "error.npy", error)
 
-def shortened(vectors: Matrix, steps: Floats, error: NDArray[np.float64]) -> Iterator[NDArray[np.int8]]:
-    """Yield the codes of some rows at a time, so that nobody has to hold them all; rows of zeros stay so. ``steps``,
-    shape (rows,), and ``error``, shape (1,), which begins as 0, are filled in meanwhile."""
-    for part in _parts(len(vectors)):
-        whole = vectors[part]
-        steps[part] = np.abs(whole).max(axis=1, initial=0.0) / MAX_CODE
-        step = steps[part, None]
-        codes = np.rint(whole / np.maximum(step, np.finfo(np.float32).tiny)).astype(np.int8)
-        error[0] = max(error[0], np.linalg.norm(whole - codes * step, axis=1).max(initial=0.0))
-        yield codes
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "ShortVectors | None":
+        """Return those among the arrays of a folder, by name; None = it has none."""
+        return cls(arrays["short"], arrays["steps"], float(arrays["error"])) if "short" in arrays else None
 
 
 def _parts(count: int) -> Iterator[slice]:
@@ -177,12 +187,12 @@ def _parts(count: int) -> Iterator[slice]:
 
 
 class WholeVectors:
-    """The rows of a matrix of float32 in a file, which stays open for as long as this is in use."""
+    """The rows of a matrix of float32 in a file of numpy's, which stays open for as long as this is in use."""
 
-    def __init__(self, path: Path, offset: int, dimensions: int) -> None:
-        """``offset``: where the matrix begins. Raises OSError."""
-        self._offset = offset
-        self._dimensions = dimensions
+    def __init__(self, path: Path) -> None:
+        """Raises OSError, ValueError: it is no file of numpy's."""
+        mapped = np.load(path, mmap_mode="r")
+        self._offset, self._dimensions = mapped.offset, mapped.shape[1]
         self._file = os.open(path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._file)
 
