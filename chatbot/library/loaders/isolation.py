@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from itertools import accumulate, count, groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 
@@ -77,11 +77,14 @@ class IsolatedLoader:
         self._limits = limits
         self._turn = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
-        self._watch: _Watch | None = None
+        self._closed = threading.Event()
 
     def read(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int, int], None]) -> Any:
         """Return what the loader or text reader of this ``name`` reads, as JSON. Raises as `LoaderPool.load` does."""
         with self._turn:
+            if cancel.cancelled:
+                raise _cancelled(path)
+            self._closed.clear()
             answer = self._ask(path, name, cancel, on_page)
         if "failed" in answer:
             raise ReaderFailedError(answer["failed"])
@@ -91,33 +94,45 @@ class IsolatedLoader:
 
     def close(self) -> None:
         """End the child. A file that is being read is abandoned."""
-        if watch := self._watch:
-            watch.stop(StoppedError(f"{watch.name} was not read: the server is shutting down."))
+        self._closed.set()
         with self._turn:
             self._discard()
 
     def _ask(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int, int], None]) -> dict[str, Any]:
+        from ..control import heartbeat  # here, because the children do not need what it imports
+
         if self._child is not None and self._child.poll() is not None:
             self._discard()
         used = self._child is not None  # for other files before
         child = self._child = self._child or _start(self._worker, self._limits)
-        watch = self._watch = _Watch(child, path.name)
-        late = needs_more(path, f"than {self._time_limit:g} s to be read")
-        watch.allow(self._time_limit, late)
-        cancel.on_cancel(lambda: watch.stop(_cancelled(path)))
+        end, error = time.monotonic() + self._time_limit, cast("ChatbotError | None", None)
+
+        def watch() -> bool:
+            """End the child when it may not go on."""
+            nonlocal error
+            if self._closed.is_set():
+                error = StoppedError(f"{path.name} was not read: the server is shutting down.")
+            elif cancel.cancelled:
+                error = _cancelled(path)
+            elif time.monotonic() > end:
+                error = needs_more(path, f"than {self._time_limit:g} s to be read")
+            if error is not None:
+                _kill(child)
+            return error is None
 
         def next_page(page: int, pages: int) -> None:
+            nonlocal end
             if not pages:
-                watch.allow(self._time_limit, late)
+                end = time.monotonic() + self._time_limit
             on_page(page, pages)
 
         try:
-            begun, line = _exchange(child, json.dumps({"path": str(path.absolute()), "format": name}), next_page)
+            with heartbeat("reader-watch", _POLL_SECONDS, watch):
+                request = json.dumps({"path": str(path.absolute()), "format": name})
+                begun, line = _exchange(child, request, next_page)
         except BaseException:  # a keyboard interrupt: its answer would be taken for that of the next file
             self._discard()
             raise
-        finally:
-            error = watch.finish()
         complete = line.endswith(b"\n")
         if not error and not complete:
             with contextlib.suppress(subprocess.TimeoutExpired):  # its own exit status says more than that of a kill
@@ -132,11 +147,10 @@ class IsolatedLoader:
         if complete:
             return answer
         # Linux kills the largest process with signal 9 when the machine's memory runs out.
-        if child.returncode == -9:
-            raise needs_more(path, MEMORY)
-        if child.returncode == -getattr(signal, "SIGXCPU", 0):
-            raise needs_more(path, "processor time to be read than a file of its size may")
-        raise reader_failed(path, f"its process ended with status {child.returncode}")
+        out_of_time = "processor time to be read than a file of its size may"
+        exceeded = {-9: MEMORY, -getattr(signal, "SIGXCPU", 0): out_of_time}.get(child.returncode)
+        status = f"its process ended with status {child.returncode}"
+        raise needs_more(path, exceeded) if exceeded else reader_failed(path, status)
 
     def _discard(self) -> None:
         if self._child is not None:
@@ -262,38 +276,6 @@ class LoaderPool:
         """End the children. Files that are being read are abandoned."""
         for loader in self._all:
             loader.close()
-
-
-class _Watch:
-    """Ends the child for one request and remembers why. Has no effect once the request is finished."""
-
-    def __init__(self, child: subprocess.Popen[bytes], name: str) -> None:
-        """``name``: of the file."""
-        self.name = name
-        self._child: subprocess.Popen[bytes] | None = child
-        self._lock = threading.Lock()
-        self._error: ChatbotError | None = None
-        self._timer = threading.Timer(0, lambda: None)
-
-    def allow(self, seconds: float, late: ChatbotError) -> None:
-        """Stop the child for ``late`` after so many seconds from now."""
-        self._timer.cancel()
-        self._timer = threading.Timer(seconds, self.stop, (late,))
-        self._timer.daemon = True
-        self._timer.start()
-
-    def stop(self, error: ChatbotError) -> None:
-        """End the child. The first ``error`` is the one of the request."""
-        with self._lock:
-            if self._child is not None and self._error is None:
-                self._error = error
-                _kill(self._child)
-
-    def finish(self) -> ChatbotError | None:
-        self._timer.cancel()
-        with self._lock:
-            self._child = None
-            return self._error
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
