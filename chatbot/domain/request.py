@@ -7,11 +7,10 @@ import time
 from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from heapq import heapify, heappop, heappush
-from itertools import count
 from json import dumps
+from sched import scheduler
 from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -170,44 +169,32 @@ class Deadlines:
     thread for each took longer than its search."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._due: list[tuple[float, int, Cancellation]] = []
-        self._met: set[int] = set()
-        self._numbers = count()
+        self._scheduler = scheduler(time.monotonic)
+        self._changed, self._lock = threading.Event(), threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def add(self, cancel: Cancellation, seconds: float) -> int:
-        """Cancel after so many seconds, unless `forget` is called with the returned number."""
-        with self._changed:
-            number = next(self._numbers)
-            heappush(self._due, (time.monotonic() + seconds, number, cancel))
+    def add(self, cancel: Cancellation, seconds: float) -> Callable[[], None]:
+        """Cancel after so many seconds, unless the returned function is called before: the work is done."""
+
+        def end() -> None:  # in a thread: what is broken off by it may have to wait for a lock
+            threading.Thread(target=cancel.cancel, name="deadline", daemon=True).start()
+
+        def forget() -> None:
+            with suppress(ValueError):  # it has ended
+                self._scheduler.cancel(deadline)
+
+        deadline = self._scheduler.enter(seconds, 0, end)
+        with self._lock:
             if self._thread is None or not self._thread.is_alive():  # a process that was forked has none
                 self._thread = threading.Thread(target=self._watch, name="deadlines", daemon=True)
                 self._thread.start()
-            elif self._due[0][1] == number:
-                self._changed.notify()
-        return number
-
-    def forget(self, number: int) -> None:
-        """Drop a deadline: the work is done or cancelled."""
-        with self._changed:
-            self._met.add(number)
-            if 2 * len(self._met) > len(self._due) + 100:
-                self._due = [entry for entry in self._due if entry[1] not in self._met]
-                heapify(self._due)
-                self._met.clear()
+        self._changed.set()
+        return forget
 
     def _watch(self) -> None:
-        with self._changed:
-            while True:
-                while self._due and (self._due[0][1] in self._met or self._due[0][0] <= time.monotonic()):
-                    _, number, cancel = heappop(self._due)
-                    if number in self._met:
-                        self._met.discard(number)
-                    else:  # in a thread: what is broken off by it may have to wait for a lock
-                        threading.Thread(target=cancel.cancel, name="deadline", daemon=True).start()
-                    del cancel  # else the last one is held for as long as this sleeps
-                self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
+        while True:
+            self._changed.wait(self._scheduler.run(blocking=False))
+            self._changed.clear()
 
 
 _DEADLINES = Deadlines()
@@ -271,16 +258,12 @@ class RequestContext:
     def within(self, seconds: float | None) -> "Iterator[RequestContext]":
         """Yield a part with a time limit, None = no limit; it is cancelled with the whole, too."""
         limited, deadline = Cancellation(self.cancel), self.deadline
-        number = None
-        if seconds is not None:
-            deadline = time.monotonic() + seconds
-            number = _DEADLINES.add(limited, seconds)
-        try:
+        with ExitStack() as ended:
+            ended.callback(self.cancel.forget, limited.cancel)
+            if seconds is not None:
+                deadline = time.monotonic() + seconds
+                ended.callback(_DEADLINES.add(limited, seconds))
             yield replace(self, cancel=limited, deadline=deadline)
-        finally:
-            if number is not None:
-                _DEADLINES.forget(number)
-            self.cancel.forget(limited.cancel)
 
 
 def parse(model: type[Model], body: Any) -> Model:

@@ -61,20 +61,19 @@ class TestDeadlines:
         for name, part in parts.items():
             part.on_cancel(partial(order.put, name))
         deadlines.add(parts["late"], 0.3)
-        number = deadlines.add(parts["done"], 0.1)
+        forget = deadlines.add(parts["done"], 0.1)
         deadlines.add(parts["soon"], 0.05)
         deadlines.add(parts["now"], -1.0)
-        deadlines.forget(number)
+        forget()
         assert [order.get(timeout=10) for _ in range(3)] == ["now", "soon", "late"]
         assert not parts["done"].cancelled
 
     def test_what_is_done_in_time_is_not_held(self) -> None:
         deadlines, first = Deadlines(), Cancellation()
         gone = weakref.ref(first)
-        numbers = [deadlines.add(first, 60.0), *(deadlines.add(Cancellation(), 60.0) for _ in range(200))]
-        for number in numbers:
-            deadlines.forget(number)
-        del first
+        for forget in [deadlines.add(first, 60.0), *(deadlines.add(Cancellation(), 60.0) for _ in range(200))]:
+            forget()
+        del first, forget
         gc.collect()
         assert gone() is None
 

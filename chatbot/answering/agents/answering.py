@@ -7,19 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from ...checking.wording import cited_numbers, unify_brackets
-from ...domain import Chunk, Context, DocumentRecord, Passage, Quoter, Scope, SearchHit, Values
-from ...domain.chat import (
-    Answer,
-    AnswerEvent,
-    Event,
-    Prompt,
-    Question,
-    ScopeSummary,
-    SourcesEvent,
-    StepTiming,
-    TokenEvent,
-    Trace,
-)
+from ...domain import Chunk, Context, DocumentRecord, Passage, Quoter, Scope, ScopeSummary, SearchHit, Trace, Values
+from ...domain.chat import Answer, AnswerEvent, Event, Prompt, Question, SourcesEvent, StepTiming, TokenEvent
 from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
 from ...language import escape_markdown, language_of, quotation_item
 from ...library.description import LANGUAGE_NOTE, unread_language

@@ -1,13 +1,13 @@
 """The searches of one question: run in parallel (R-C10), with their findings collected and numbered."""
 
-import queue
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import partial
 from itertools import zip_longest
+from queue import SimpleQueue
 from typing import TypeAlias, TypeVar
 
 from ...domain import Catalog, ChatbotError, Passage, Question, RequestContext, Scope, SearchHit
@@ -18,8 +18,6 @@ from ...search.subjects import everything_asked, suggest_scope
 from ..context import render_passage
 
 T = TypeVar("T")
-LOOK_SECONDS = 0.05
-"""Interval at which a waiting agent checks whether it was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,55 +135,44 @@ def in_parallel(
     """Yield the place and outcome of each piece of work as it ends, ``threads`` at a time; those too slow come last.
     Work that takes longer than ``seconds`` is cancelled by its `RequestContext` and not waited for. A piece of work may
     fail alone, with a `ChatbotError`; any other exception is a defect and ends all, as a cancelled ``request`` does."""
-    waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]] = queue.SimpleQueue()
-    done: queue.SimpleQueue[tuple[int, Outcome[T]] | None] = queue.SimpleQueue()
-    for numbered in enumerate(work):
-        waiting.put(numbered)
-    missing = set(range(len(work)))
+    results, ended = [Future[Outcome[T]]() for _ in work], SimpleQueue[Future[Outcome[T]]]()
+    todo = zip(work, results, strict=True)
+    for each in results:
+        each.add_done_callback(ended.put)
     with request.within(seconds) as limited:
+
+        def settle(result: Future[Outcome[T]], outcome: Outcome[T]) -> None:
+            with suppress(InvalidStateError):  # it was given up before
+                # Work that the end of the time broke off is too slow, whatever it returns: half of a result.
+                result.set_result(None if limited.cancelled else outcome)
+
+        def give_up() -> None:
+            for result in results:
+                settle(result, None)
+
+        def run() -> None:
+            for piece, result in todo:
+                if limited.cancelled:
+                    return
+                try:
+                    settle(result, piece(limited))
+                except ChatbotError as error:
+                    settle(result, error)
+                finally:
+                    result.cancel()  # after a defect
+
+        limited.cancel.on_cancel(give_up)
         try:
             for _ in range(min(threads, len(work))):
                 # Daemons, unlike those of a pool: the process must not wait at its end for a search that was given up.
                 # In this context, so that they share what the request has read.
-                task = partial(copy_context().run, _work, waiting, done, limited)
-                threading.Thread(target=task, name="search", daemon=True).start()
-            while missing:
-                left = LOOK_SECONDS if limited.deadline is None else limited.deadline - time.monotonic()
-                try:
-                    ended = done.get(timeout=max(0.0, min(LOOK_SECONDS, left)))
-                except queue.Empty:
-                    if limited.cancelled:
-                        break
-                    continue
+                threading.Thread(target=copy_context().run, args=(run,), name="search", daemon=True).start()
+            for _ in work:
+                result = ended.get()
                 if request.cancelled:
-                    break
-                if ended is None:
+                    return
+                if result.cancelled():
                     raise RuntimeError("A search ended in a defect; its own thread has reported it.")
-                missing.discard(ended[0])
-                yield ended
+                yield results.index(result), result.result()
         finally:
             limited.cancel.cancel()
-    if not request.cancelled:
-        yield from ((place, None) for place in sorted(missing))
-
-
-def _work(
-    waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]],
-    done: queue.SimpleQueue[tuple[int, Outcome[T]] | None],
-    limited: RequestContext,
-) -> None:
-    """Do pieces of work until none is left, or ``limited`` is over. None stands for a defect."""
-    while not limited.cancelled:
-        try:
-            place, piece = waiting.get_nowait()
-        except queue.Empty:
-            return
-        ended: tuple[int, Outcome[T]] | None = None
-        try:
-            outcome: Outcome[T] = piece(limited)
-            # Work that the end of the time broke off is too slow, whatever it returns: half of a result.
-            ended = (place, None if limited.cancelled else outcome)
-        except ChatbotError as error:
-            ended = (place, None if limited.cancelled else error)
-        finally:
-            done.put(ended)
