@@ -125,17 +125,8 @@ def without_thoughts(reply: str) -> str:
     """Return the reply without its thoughts, also where only one of the two tags exists, and without control tokens. A
     closing tag without an opening one ends thoughts that began with the reply: many chat templates write the opening
     tag into the prompt. The first closing tag ends thoughts, because models mention the opening tag in them."""
-    visible: list[str] = []
-    thinking = False
-    for place, piece in enumerate(_TAG.split(reply)):
-        if place % 2 == 0:  # text; the tags stand between
-            visible += [] if thinking else [piece]
-            continue
-        begins = _begins_thoughts(piece)
-        if begins is False and not thinking:
-            visible.clear()
-        thinking = thinking if begins is None else begins
-    return "".join(visible).strip()
+    spoken = ThoughtFilter()
+    return f"{spoken.add(reply)}{spoken.rest()}".strip()
 
 
 def _begins_thoughts(tag: str) -> bool | None:
@@ -171,9 +162,11 @@ class ThoughtFilter:
         visible = ""
         for place, part in enumerate(pieces):
             if place % 2:
-                begins = _begins_thoughts(part)
-                self._thinking = self._thinking if begins is None else begins
-                self._shows_text = self._shows_text and begins is not False
+                if (begins := _begins_thoughts(part)) is None:
+                    continue
+                if not (begins or self._thinking):
+                    visible = ""
+                self._thinking, self._shows_text = begins, self._shows_text and begins
             elif not self._thinking:
                 visible += part
         return self._without_leading_blanks(visible)
