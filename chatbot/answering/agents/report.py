@@ -1,15 +1,14 @@
 """A report: an outline, sections written one by one from their own searches, sources at the end (R-A6)."""
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
 from collections.abc import Collection as AnyOf
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from textwrap import shorten
-from typing import TypeVar
 
 from ...checking.wording import cited_numbers, normalise, strip_marks, with_numbers_of
-from ...domain import SECTION_SEPARATOR, Context, EmbeddingError, Event, RequestContext, SearchHit, StepEvent
+from ...domain import SECTION_SEPARATOR, Context, EmbeddingError, Event, SearchHit, StepEvent, Usage
 from ...domain.chat import AnswerEvent, Citation, Prompt, Question, ScopeSummary, SourcesEvent, StepTiming, TokenEvent
 from ...language import escape_markdown
 from ...language.words import Say
@@ -39,8 +38,6 @@ MOST_FAILURES = 2
 """Sections in which the model may fail before no other is written."""
 NOTHING = "The reports say nothing about this."
 NOTHING_NEW = "The reports add nothing to the sections above."
-
-T = TypeVar("T")
 
 
 class ReportAgent(BaseAgent):
@@ -178,9 +175,8 @@ class Sections:
 
     def write(self, section: OutlineSection, context: Context) -> Generator[Event, None, str]:
         """Write a section; returns its text without the heading, which the events have."""
-        run, written = self._run, self._written
-        about = f"{section.title}. {section.question}"
-        already = (yield from self._compared(lambda limited: written.sentences_about(about, limited))) or ()
+        run = self._run
+        already = yield from self._written_about(f"{section.title}. {section.question}")
 
         def prompt(question: Question, context: Context) -> Prompt:
             return prompt_for(
@@ -202,24 +198,25 @@ class Sections:
         # no passage stays, and is marked as such.
         unknown = set(cited_numbers(done.text)) - self._numbers
         text = with_numbers_of(_without_heading(done.text, section.title), given | unknown)
-        kept = yield from self._compared(lambda limited: written.without_repetition(text, limited))
-        if kept is not None and text and not has_statements(kept) and not run.request.cancelled:
+        kept = self._written.without_repetition(text)
+        if text and not has_statements(kept) and not run.request.cancelled:
             yield TokenEvent(f"\n\n{run.say(NOTHING_NEW)}")
             return run.say(NOTHING_NEW)
-        return text if kept is None else kept
+        return kept
 
-    def _compared(self, look: Callable[[RequestContext], T]) -> Generator[StepEvent, None, T | None]:
-        """Return what ``look`` finds in the text so far, None if it fails. The ledger gets the embedding's tokens."""
-        run, started, result = self._run, time.perf_counter(), None
+    def _written_about(self, topic: str) -> Generator[StepEvent, None, Sequence[str]]:
+        """Return the sentences about a topic so far; none where that fails. The ledger gets the embedding's tokens."""
+        run, started = self._run, time.perf_counter()
+        written, usage = list[str](), Usage()
         try:
             with suppress(SecondsUsedUpError), run.limited(share=1.0) as limited:
-                result = look(limited)
+                written, usage = self._written.sentences_about(topic, limited)
         except EmbeddingError as error:
             yield run.step("compare_written", error.message, failed=True)
-            return None
+            return ()
         yield from run.note_time(limited)
-        run.spending.add(StepTiming.since("compare_written", started, self._written.take_usage()))
-        return result
+        run.spending.add(StepTiming.since("compare_written", started, usage))
+        return written
 
 
 def _without_heading(text: str, title: str) -> str:

@@ -96,10 +96,10 @@ class TestSecondsOfSearches:
         server.wait_until(lambda: not under_way(server, EMBEDDINGS), AT_ONCE)
 
     def test_comparing_a_report_with_itself_stalls(self, services: Services, server: FakeOpenAI) -> None:
-        """What is written is embedded, too: without that the section stays as it is."""
+        """What is written is embedded for the next section."""
         server.always(CHAT, ScriptedModel())
         server.always(
-            EMBEDDINGS, lambda request: Reply(silent_before=STALL if "say so" in request.body["input"][0] else 0.0)
+            EMBEDDINGS, lambda request: Reply(silent_before=STALL if "say so" in str(request.body["input"]) else 0.0)
         )
         answer = in_time_at(services, "report", lambda told: "## People" in told.response)
         assert "## People\n\nThe reports say so" in answer.response
