@@ -116,8 +116,10 @@ def _decoded(text: str, start: int) -> tuple[Any, int] | None:
         if not depth:
             break
     with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-        if depth:  # an empty list would say that there is none
-            return (value, len(text)) if (value := from_json(text[start:], allow_partial=True)) else None
+        if depth:
+            rest = text[start:].encode("utf-8", "replace")  # it may hold half a character
+            value = from_json(rest, allow_partial=True)
+            return (value, len(text)) if value else None  # an empty list would say that there is none
         source = _STRAY_BACKSLASH.sub("", text[start:end].translate(_PLAIN_QUOTES))
         value = literal_eval(_FORGOTTEN_COMMA.sub(",", source))
         return (value, end) if isinstance(value, list | dict) else None
