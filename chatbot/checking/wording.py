@@ -153,8 +153,7 @@ def in_order_of_appearance(response: str, context: Context, shown: Sequence[int]
     missing = {number: number + len(order) for number in cited_numbers(response) if 0 < number <= len(order)}
     response = _renumbered(response, {**missing, **new})
     renamed = tuple(replace(passages[number], number=new[number]) for number in order)
-    in_prompt = tuple(new[number] for number in context.order if number in new)
-    return response, replace(context, passages=renamed, order=in_prompt)
+    return response, replace(context, passages=renamed)
 
 
 class NumberedStream:

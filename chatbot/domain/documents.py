@@ -389,11 +389,9 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The numbered passages that fit the token budget, by number. ``order``: their order in a prompt, () = the same.
-    ``reports``: of how many they are a selection, 0 = not known."""
+    """The numbered passages that fit the token budget. ``reports``: of how many they are a selection, 0 = not known."""
 
     passages: tuple[Passage, ...] = ()
-    order: tuple[int, ...] = ()
     reports: int = 0
 
 

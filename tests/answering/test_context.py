@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.answering.context import build_context, in_prompt_order, render_passage, wider_text
+from chatbot.answering.context import build_context, in_prompt_order, render_passage, window
 from chatbot.domain import Chunk, Context
 from chatbot.language import estimate_tokens
 from tests.checking.conftest import Shelf, chunk, hits
@@ -110,7 +110,7 @@ class TestMerging:
         assert set(said) <= {line for text in texts for line in text.split("\n")}
         assert all(p.hit.chunk.text in p.wider_text for p in found.passages)
         assert [p.number for p in found.passages] == list(range(1, len(found.passages) + 1))
-        assert sorted(found.order) == [p.number for p in found.passages]
+        assert sorted(p.number for p in in_prompt_order(found)) == [p.number for p in found.passages]
         assert len(found.passages) <= 1 or tokens(found) <= budget
 
 
@@ -153,13 +153,13 @@ class TestOverlap:
     )
     def test_what_neighbours_share_is_shown_once(self, spans: list[tuple[int, int]], ordinal: int) -> None:
         around = self.windows(*spans)  # "three" is in the first two and more
-        assert wider_text(around[ordinal], around, margin=300).split() == self.TEXT.split()
+        assert window(around[ordinal], around, before=300, after=300).split() == self.TEXT.split()
 
     def test_offsets_that_the_texts_contradict_cut_nothing(self) -> None:
         """Passages of older systems have none, and one text may be in several."""
         around = [chunk(n, text, start=0) for n, text in enumerate(["alpha", "bravo", "charlie"])]
-        assert wider_text(around[1], around, margin=300) == "alpha\n\nbravo\n\ncharlie"
+        assert window(around[1], around, before=300, after=300) == "alpha\n\nbravo\n\ncharlie"
         apart = [chunk(0, "xxabc"), chunk(1, "abcyy", start=7)]
-        assert wider_text(apart[1], apart, margin=300) == "xxabc\n\nabcyy"
+        assert window(apart[1], apart, before=300, after=300) == "xxabc\n\nabcyy"
         same = [replace(chunk(n, "same text"), end=0) for n in range(2)]
-        assert wider_text(same[1], same, margin=300) == "same text\n\nsame text"
+        assert window(same[1], same, before=300, after=300) == "same text\n\nsame text"

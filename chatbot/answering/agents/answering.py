@@ -20,7 +20,7 @@ from ...search.pipeline import with_rank
 from ...search.scope import describe, nearest_scope, selectable_collections
 from ...search.subjects import missing_figures
 from ..answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for
-from ..context import build_context, only
+from ..context import build_context
 from .budget import Allowance
 from .run import AgentRun
 from .searches import distinct
@@ -235,7 +235,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
                 is_shorter = keep < len(shown.passages) and len(steps) < MAX_SHORTENINGS
                 if is_shorter and isinstance(error, ContextLengthError):
                     steps.append(StepTiming.since("shorten", started, usage))
-                    shown = only(shown, shown.passages[:keep])
+                    shown = replace(shown, passages=shown.passages[:keep])
                     detail = f"Too much for the model: once more with the best {keep} of the passages"
                     yield run.step("shorten", detail)
                     continue

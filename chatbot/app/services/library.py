@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...answering.context import CONTEXT_MARGIN, wider_text
+from ...answering.context import CONTEXT_MARGIN, window
 from ...config import SAMPLE_DATA
 from ...config.settings import MEGABYTE
 from ...config.settings_types import CHUNKING
@@ -291,7 +291,7 @@ class Library:
     def wider_text(self, chunk: Chunk) -> str:
         """Return a passage with `CONTEXT_MARGIN` characters of its report on each side."""
         (around,) = self.services.runtime.store.surroundings([chunk], margin=CONTEXT_MARGIN)
-        return wider_text(chunk, around, margin=CONTEXT_MARGIN)
+        return window(chunk, around, before=CONTEXT_MARGIN, after=CONTEXT_MARGIN)
 
     def figures(self, scope: Scope, indicator: str, year: int | None, *, limit: int, after: str = "") -> FigurePage:
         """Return a page of the figures in a scope by indicator, "" = all, and by their year. Raises
