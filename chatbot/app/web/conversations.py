@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from flask import Response, jsonify, request, url_for
+from flask import Response, jsonify, request
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
@@ -20,20 +20,15 @@ from ...domain import NOT_BLANK, Chunk, Citation, Mark, Role, Scope, ScopeSummar
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
 from ...domain.request import Cancellation
-from ...domain.scope import Range, Values
-from ...search.scope import describe
 from .access import caller, library, whose
 from .asking import STREAM, stream_response
-from .catalog import FIGURE_COLUMNS
-from .files import DOCX, XLSX, disposition, xlsx_bytes
+from .files import DOCX, XLSX, disposition
 from .routes import EVENTS, JSON, Body, Cursor, Number, Query, Views, answer_type, page_size, services
 from .streaming import EventStream, active_streams, connection, encode, refuse_ended, refuse_more, replay
 
 conversations = Views("conversations", __name__)
 FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", JSON), "docx": ("docx", DOCX), "xlsx": ("xlsx", XLSX)}
-NO_ANSWER = "(no answer)"
 LAST_EVENT = "Last-Event-ID"
-SOURCE_COLUMNS = ("number", "title", "section", "page", "chunk_id")
 
 
 class StoredMessage(TypedDict):
@@ -223,7 +218,9 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     if query.format == "json":
         data = json.dumps({**to_json(record), "messages": messages}, ensure_ascii=False, indent=1).encode()
     else:
-        data = {"markdown": as_markdown, "docx": as_word, "xlsx": as_workbook}[query.format](record.title, messages)
+        from .exports import EXPORTS  # the libraries of Word and its charts take a fifth of a second to import
+
+        data = EXPORTS[query.format](record.title, messages)
     suffix, mimetype = FORMATS[query.format]
     headers = {"Content-Disposition": disposition("attachment", f"{record.title.replace('/', ' ')}.{suffix}")}
     return Response(data, mimetype=mimetype, headers=headers)
@@ -333,70 +330,6 @@ def list_feedback(query: FeedbackQuery) -> Json:
 def list_unanswered(query: UnansweredQuery) -> Json:
     """List the latest questions that the reports did not answer: everybody's, or the caller's own."""
     return {"questions": services().storage.feedback.unanswered(query.limit, whose())}
-
-
-def as_markdown(title: str, messages: list[Json]) -> bytes:
-    """Return a conversation as Markdown: questions as headings, each answer with its sources."""
-    parts = [f"# {title}"]
-    for message in messages:
-        if message["role"] == "user":
-            parts += [f"## {' '.join(message['content'].split())}", f"_{_asked(message)}_"]
-            continue
-        parts.append(message["content"] or NO_ANSWER)
-        sources = []
-        for citation in (message["answer"] or {}).get("citations", []):
-            page = f"page {citation['page']}" if citation["page"] else ""
-            names = [f"[{citation['number']}] [{citation['title']}]({_original(citation)})", citation["section"], page]
-            sources.append(", ".join(filter(None, names)) + "  ")
-        if sources:
-            parts.append("\n".join(sources))
-    return ("\n\n".join(parts) + "\n").encode()
-
-
-def as_word(title: str, messages: list[Json]) -> bytes:
-    """Return a conversation as a Word file."""
-    from .word import WordWriter  # the libraries of Word and its charts take a fifth of a second to import
-
-    writer = WordWriter(title, _original)
-    for message in messages:
-        if message["role"] == "user":
-            writer.add_question(message["content"], _asked(message))
-        else:
-            writer.add_answer(message["content"] or NO_ANSWER, message["answer"] or {})
-    return writer.bytes()
-
-
-def as_workbook(title: str, messages: list[Json]) -> bytes:
-    """Return the tables of a conversation as sheets of an Excel file, then the figures and passages that it cites."""
-    from .word import tables_of  # as above
-
-    tables, question = dict[str, list[list[Any]]](), ""
-    figures, sources = [["question", *FIGURE_COLUMNS]], [["question", *SOURCE_COLUMNS, "link"]]
-    for message in messages:
-        if message["role"] == "user":
-            question = " ".join(message["content"].split())
-            continue
-        answer = message["answer"] or {}
-        for rows in tables_of(message["content"], answer):
-            tables[f"{len(tables) + 1} {question}"] = rows
-        for one in answer.get("figures") or ():
-            figures.append([question, *map(one.get, FIGURE_COLUMNS)])
-        for one in answer.get("citations") or ():
-            sources.append([question, *map(one.get, SOURCE_COLUMNS), _original(one)])
-    return xlsx_bytes({**tables, "Figures": figures, "Sources": sources})
-
-
-def _asked(message: Json) -> str:
-    """The day and the scope of a question, in words."""
-    filters = message["scope"].items()
-    scope = Scope.of({k: Range(**v) if isinstance(v, dict) else Values(tuple(v)) for k, v in filters})
-    return f"{message['created_at'][:10]}, {describe(scope)}"
-
-
-def _original(citation: Json) -> str:
-    """The address of the cited page."""
-    page = f"#page={citation['page']}" if citation["page"] else ""
-    return url_for("documents.get_file", document_id=citation["document_id"], _external=True) + page
 
 
 def _history() -> ConversationRepository:

@@ -12,7 +12,7 @@ from openpyxl import load_workbook
 from werkzeug.test import TestResponse
 
 from chatbot.app.services import Services
-from chatbot.app.web.word import WordWriter, tables_of
+from chatbot.app.web.exports import WordWriter, tables_of
 from chatbot.domain.request import Caller
 from tests.app.web.conftest import error_of, fields_of
 

@@ -1,5 +1,5 @@
-"""A conversation as a Word file: headings, lists, tables and charts; citations as footnotes with report, page and link;
-the places that the passages do not support highlighted. Also the tables of answers, for other files."""
+"""A conversation as a file: Markdown; Excel with its tables and figures; Word with headings, lists, tables and charts,
+citations as footnotes with report, page and link, and places that the passages do not support highlighted."""
 
 import io
 import re
@@ -16,11 +16,16 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.shared import Inches
 from docx.text.paragraph import Paragraph
+from flask import url_for
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ...database.core import Json
+from ...domain.scope import Range, Scope, Values
+from ...search.scope import describe
+from .catalog import FIGURE_COLUMNS
 from .charts import FigureChart, charts_of
+from .files import xlsx_bytes
 
 MARK, END = "\ue000", "\ue001"
 """Stand around a marked place while Markdown is read; letters for private use."""
@@ -34,6 +39,68 @@ _SEPARATORS = "".join(
     f'<w:footnote w:type="{kind}" w:id="{id}"><w:p><w:r><w:{kind}/></w:r></w:p></w:footnote>'
     for id, kind in enumerate(("separator", "continuationSeparator"))
 )
+NO_ANSWER = "(no answer)"
+SOURCE_COLUMNS = ("number", "title", "section", "page", "chunk_id")
+
+
+def as_markdown(title: str, messages: list[Json]) -> bytes:
+    """Return a conversation as Markdown: questions as headings, each answer with its sources."""
+    parts = [f"# {title}"]
+    for message in messages:
+        if message["role"] == "user":
+            parts += [f"## {' '.join(message['content'].split())}", f"_{_asked(message)}_"]
+            continue
+        parts.append(message["content"] or NO_ANSWER)
+        sources = []
+        for citation in (message["answer"] or {}).get("citations", []):
+            page = f"page {citation['page']}" if citation["page"] else ""
+            names = [f"[{citation['number']}] [{citation['title']}]({_original(citation)})", citation["section"], page]
+            sources.append(", ".join(filter(None, names)) + "  ")
+        if sources:
+            parts.append("\n".join(sources))
+    return ("\n\n".join(parts) + "\n").encode()
+
+
+def as_word(title: str, messages: list[Json]) -> bytes:
+    """Return a conversation as a Word file."""
+    writer = WordWriter(title, _original)
+    for message in messages:
+        if message["role"] == "user":
+            writer.add_question(message["content"], _asked(message))
+        else:
+            writer.add_answer(message["content"] or NO_ANSWER, message["answer"] or {})
+    return writer.bytes()
+
+
+def as_workbook(title: str, messages: list[Json]) -> bytes:
+    """Return the tables of a conversation as sheets of an Excel file, then the figures and passages that it cites."""
+    tables, question = dict[str, list[list[Any]]](), ""
+    figures, sources = [["question", *FIGURE_COLUMNS]], [["question", *SOURCE_COLUMNS, "link"]]
+    for message in messages:
+        if message["role"] == "user":
+            question = " ".join(message["content"].split())
+            continue
+        answer = message["answer"] or {}
+        for rows in tables_of(message["content"], answer):
+            tables[f"{len(tables) + 1} {question}"] = rows
+        for one in answer.get("figures") or ():
+            figures.append([question, *map(one.get, FIGURE_COLUMNS)])
+        for one in answer.get("citations") or ():
+            sources.append([question, *map(one.get, SOURCE_COLUMNS), _original(one)])
+    return xlsx_bytes({**tables, "Figures": figures, "Sources": sources})
+
+
+def _asked(message: Json) -> str:
+    """The day and the scope of a question, in words."""
+    filters = message["scope"].items()
+    scope = Scope.of({k: Range(**v) if isinstance(v, dict) else Values(tuple(v)) for k, v in filters})
+    return f"{message['created_at'][:10]}, {describe(scope)}"
+
+
+def _original(citation: Json) -> str:
+    """The address of the cited page."""
+    page = f"#page={citation['page']}" if citation["page"] else ""
+    return url_for("documents.get_file", document_id=citation["document_id"], _external=True) + page
 
 
 class WordWriter:
@@ -204,3 +271,9 @@ def tables_of(markdown: str, answer: Mapping[str, Any]) -> Iterator[list[list[st
 def _clean(text: str) -> str:
     """Leave out what XML does not allow."""
     return _UNPRINTABLE.sub("", text)
+
+
+EXPORTS: Mapping[str, Callable[[str, list[Json]], bytes]] = {
+    "markdown": as_markdown, "docx": as_word, "xlsx": as_workbook,
+}  # fmt: skip
+"""By the name of the format."""
