@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..domain import SECTION_SEPARATOR, Chunk, DocumentRecord, ReportedFigure, Scope, Store, Values
+from ..domain import DocumentRecord, ReportedFigure, Scope, Store, Values
 from ..questions.reading import COUNTRY, HEADING_NUMBER, OF_A_REPORT
 from ..questions.sides import DOCUMENT
 from ..search.further import first_questions
@@ -29,7 +29,7 @@ class Guide:
 def guide(record: DocumentRecord, store: Store, tables: FigureTables, language: str) -> Guide:
     """Return the guide to a report, with questions in ``language``. Raises DependencyError."""
     chunks = store.get(record.chunk_ids()[: min(record.chunks, MAX_PASSAGES)])
-    chapters = {chunk.id: _chapter(chunk) for chunk in chunks}
+    chapters = {chunk.id: chunk.chapter for chunk in chunks}
     scope, subject = Scope.of({DOCUMENT: Values((record.name,))}), str(record.metadata.get(COUNTRY) or record.title)
     measured = tables.key_figures(scope, [subject], lambda ids: chapters)
     figures = [figure for one in measured if (figure := one.newest(subject)) is not None]
@@ -47,11 +47,7 @@ def topics(records: Sequence[DocumentRecord], store: Store) -> list[str]:
     ids = [id for one in sample for id in one.chunk_ids()[: one.chunks : max(1, one.chunks // SAMPLED_PASSAGES)]]
     passages = defaultdict[str, list[str]](list)
     for chunk in store.get(ids):
-        passages[HEADING_NUMBER.sub("", _chapter(chunk))].append(chunk.document_id)
+        passages[HEADING_NUMBER.sub("", chunk.chapter)].append(chunk.document_id)
     shared = [name for name, of in passages.items() if 2 * len(set(of)) > len(sample) and name]
     shared = sorted((one for one in shared if not OF_A_REPORT.fullmatch(one)), key=lambda one: -len(passages[one]))
     return shared[:MAX_TOPICS] or [one.title for one in sample][:MAX_TITLES]
-
-
-def _chapter(chunk: Chunk) -> str:
-    return chunk.section.partition(SECTION_SEPARATOR)[0]

@@ -307,6 +307,10 @@ class Chunk:
         return self.ordinal == SUMMARY_ORDINAL
 
     @property
+    def chapter(self) -> str:
+        return self.section.partition(SECTION_SEPARATOR)[0]
+
+    @property
     def heading(self) -> str:
         return self.section.rpartition(SECTION_SEPARATOR)[2]
 

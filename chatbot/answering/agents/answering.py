@@ -65,16 +65,14 @@ class Written:
     is_quoted: bool = False
 
 
-def quotations(
-    run: AgentRun, question: str, context: Context, hits: Sequence[SearchHit] | None = None, *, most: int | None = None
-) -> str:
+def quotations(run: AgentRun, question: str, context: Context, hits: Sequence[SearchHit] | None = None) -> str:
     """A list of quotations that answer ``question``, from what its own search found, None = from all of the context."""
     passages = context.passages
     if hits is not None:
         by_id = {passage.hit.chunk.id: passage for passage in context.passages}
         passages = tuple(replace(by_id[hit.chunk.id], hit=hit) for hit in hits if hit.chunk.id in by_id)
     quotes = run.resources.quoter.quotes(question, passages, request=run.request)
-    return "\n\n".join(quotation_item(quote, run.say) for quote in quotes[:most])
+    return "\n\n".join(quotation_item(quote, run.say) for quote in quotes)
 
 
 def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:

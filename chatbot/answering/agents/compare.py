@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from ...checking.tables import EMPTY, markdown_table, with_sources
-from ...domain import SECTION_SEPARATOR, Context, Event, Prompt, Question, Quotation, SearchHit, Values
+from ...domain import Context, Event, Prompt, Question, Quotation, SearchHit, Values
 from ...language import count_of, escape_markdown, quotation_markdown
 from ...language.countries import usual_name
 from ...language.words import Say, in_english
@@ -127,11 +127,11 @@ def _changes(run: AgentRun, compared: Sides, ready: Sequence[Side]) -> tuple[Ren
     if not compared.bare:
         store, terms = run.resources.store, run.resources.analyzer.terms
         chunks = {chunk.id: chunk for chunk in store.get([new.chunk_id for _, new in changes])}
-        sections = [chunks[new.chunk_id].section if new.chunk_id in chunks else "" for _, new in changes]
+        chapters = [chunks[new.chunk_id].chapter if new.chunk_id in chunks else "" for _, new in changes]
         topic_terms = set(terms(ready[0].query)) - COMPARING_TERMS
         # The words name only a chapter: "economic" begins as "Economy" does.
         asked_stems = {word[:SAME_STEM] for word in topic_terms if word.isalpha()}
-        stems = [{word[:SAME_STEM] for word in terms(one.partition(SECTION_SEPARATOR)[0])} for one in sections]
+        stems = [{word[:SAME_STEM] for word in terms(one)} for one in chapters]
         changes = [one for one, words in zip(changes, stems, strict=True) if topic_terms and asked_stems <= words]
     return render_changes(changes, (first, last), run.say), True
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from textwrap import shorten
 
-from ...domain import SECTION_SEPARATOR, Context, DocumentRecord, Event, Passage, Quotation, ScopeSummary, SearchHit
+from ...domain import Context, DocumentRecord, Event, Passage, Quotation, ScopeSummary, SearchHit
 from ...domain.scope import Scope, Values
 from ...language import escape_markdown, quotation_item
 from ...models.chat.extractive import statements
@@ -146,7 +146,7 @@ def overview(run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
 
     def quoted(context: Context) -> str:
         passages = {passage.hit.chunk.id: passage for passage in context.passages}
-        chapters = dict.fromkeys(chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in chunks if chunk.section)
+        chapters = dict.fromkeys(chunk.chapter for chunk in chunks if chunk.section)
         parts = [table.text] if table else []
         if len(chapters) > 1 and not is_of_country:
             names = escape_markdown(run.say(", ").join(chapters))

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Generator, Sequence
 from functools import partial
 
-from ...domain import SECTION_SEPARATOR, Event, Passage, ReportedFigure, Scope, ScopeSummary, SearchHit, Values
+from ...domain import Event, Passage, ReportedFigure, Scope, ScopeSummary, SearchHit, Values
 from ...language import LETTERS_PATTERN, WORD_PATTERN, analyzer_for, escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...questions.kinds import OF_ALL, Request, read_request
@@ -120,9 +120,8 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
 def key_figures(run: AgentRun, scope: Scope, subjects: Sequence[str]) -> Rendered | None:
     """Return a table of the figures that say most of these subjects; None where they share none."""
     passages = run.resources.store.get
-    measured = run.resources.tables.key_figures(
-        scope, subjects, lambda ids: {one.id: one.section.partition(SECTION_SEPARATOR)[0] for one in passages(ids)}
-    )
+    chapters = lambda ids: {chunk.id: chunk.chapter for chunk in passages(ids)}  # noqa: E731
+    measured = run.resources.tables.key_figures(scope, subjects, chapters)
     return render(Request("comparison", ""), measured, subjects, (), run.say) if measured else None
 
 

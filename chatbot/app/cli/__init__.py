@@ -113,8 +113,10 @@ def print_json(value: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that the user asked for. Raises DependencyError: it cannot be written."""
+    """Write a file that the user asked for, or leave it as it was. Raises DependencyError: it cannot be written."""
+    part = path.with_name(f"{path.name}.part")
     try:
-        path.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", newline="")
+        part.replace(path)
     except OSError as error:
         raise DependencyError(f"{path.name} cannot be written: {error.strerror}.") from error

@@ -15,7 +15,7 @@ import click
 from ...answering.conversation import Place, Saved
 from ...domain import Scope, StepEvent, TokenEvent, Unsupported, parse, to_json
 from ...domain.chat import question_problem
-from ...domain.errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
+from ...domain.errors import BudgetExhaustedError, ChatbotError, LoadError, NotFoundError
 from ...domain.request import ANYBODY, Cancellation
 from ...language import count_of
 from ...library.loaders.records import read_table
@@ -25,7 +25,7 @@ from ..evaluation import split_cell
 from ..services import Services
 from ..web.asking import ChatRequest
 from ..web.files import csv_text
-from . import command, progress_bar
+from . import command, progress_bar, write_text
 
 ENDS = ("exit", "quit")
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -301,15 +301,9 @@ def _read_answers(path: Path) -> list[Row]:
 
 
 def _write_answers(path: Path, rows: list[Row]) -> None:
-    """Write all rows, or leave the file as it was. Raises DependencyError."""
     if path.suffix.lower() == ".csv":
         columns = [name for name in rows[0] if name not in (*ANSWER_COLUMNS, "answer")] if rows else []
         text = csv_text(rows, [*columns, *ANSWER_COLUMNS])
     else:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    part = path.with_name(f"{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        part.replace(path)
-    except OSError as error:
-        raise DependencyError(f"{path.name} cannot be written: {error.strerror}.") from error
+    write_text(path, text)
