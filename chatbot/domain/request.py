@@ -186,12 +186,13 @@ class Deadlines:
         deadline = self._scheduler.enter(seconds, 0, end)
         with self._lock:
             if self._thread is None or not self._thread.is_alive():  # a process that was forked has none
-                self._thread = threading.Thread(target=self._watch, name="deadlines", daemon=True)
+                self._thread = threading.Thread(target=self.run, name="deadlines", daemon=True)
                 self._thread.start()
         self._changed.set()
         return forget
 
-    def _watch(self) -> None:
+    def run(self) -> None:
+        """Cancel what is due, without end."""
         while True:
             self._changed.wait(self._scheduler.run(blocking=False))
             self._changed.clear()

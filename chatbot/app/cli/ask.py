@@ -218,7 +218,7 @@ def answer_table(services: Services, fields: dict[str, Any], source: Path, targe
 
     def save() -> None:
         later = [answered[_key(row)] for row in questions[len(rows) :] if _key(row) in answered]
-        _write_answers(target, [*rows, *later])
+        write_answers(target, [*rows, *later])
 
     count, saved_at = sum(_key(row) not in answered for row in questions), time.monotonic()
     try:
@@ -300,7 +300,8 @@ def _read_answers(path: Path) -> list[Row]:
         raise LoadError(f"{path.name} is not a JSON Lines file of answers.") from error
 
 
-def _write_answers(path: Path, rows: list[Row]) -> None:
+def write_answers(path: Path, rows: list[Row]) -> None:
+    """Write all rows. Raises DependencyError."""
     if path.suffix.lower() == ".csv":
         columns = [name for name in rows[0] if name not in (*ANSWER_COLUMNS, "answer")] if rows else []
         text = csv_text(rows, [*columns, *ANSWER_COLUMNS])

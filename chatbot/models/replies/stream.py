@@ -129,7 +129,7 @@ def without_thoughts(reply: str) -> str:
     return f"{spoken.add(reply)}{spoken.rest()}".strip()
 
 
-def _begins_thoughts(tag: str) -> bool | None:
+def begins_thoughts(tag: str) -> bool | None:
     """Return True for a tag that begins thoughts, False for one that ends them, None for any other."""
     named = tag.lower()
     if named.startswith("<|channel|>"):
@@ -162,7 +162,7 @@ class ThoughtFilter:
         visible = ""
         for place, part in enumerate(pieces):
             if place % 2:
-                if (begins := _begins_thoughts(part)) is None:
+                if (begins := begins_thoughts(part)) is None:
                     continue
                 if not (begins or self._thinking):
                     visible = ""
