@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from .chat import Delta, Event, Prompt, Question
+from .chat import Delta, Prompt
 from .costs import Usage
 from .documents import Chunk, Document, DocumentRecord, Holdings, Match, Matrix, Passage, Quotation, SearchHit, Vector
 from .request import RequestContext
@@ -211,10 +211,3 @@ class Chunker(Protocol):
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
     ) -> list[Chunk]:
         """Return the chunks in reading order, with ids and ordinals as of `Chunk.make_id`."""
-
-
-class Agent(Protocol):
-    """Answers a question, yielding what happens. The last event is an AnswerEvent."""
-
-    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """Raises ChatbotError: nothing can be answered."""

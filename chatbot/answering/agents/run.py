@@ -75,7 +75,7 @@ class BaseAgent:
 
 
 class ModeAgent:
-    """Implements `protocols.Agent`: answers each question in its mode, or from the cache."""
+    """Answers each question in its mode, or from the cache."""
 
     def __init__(self, resources: Resources, cache: AnswerCache) -> None:
         self._resources = resources

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter, methodcaller
 
-from ...domain import Agent, Catalog, Context, Passage, Reading, RequestContext, Scope, SearchHit
+from ...domain import Catalog, Context, Passage, Reading, RequestContext, Scope, SearchHit
 from ...domain.chat import AnswerEvent, Event, Question, ScopeSummary, SourcesEvent, Subjects, TokenEvent
 from ...language import escape_markdown, language_of
 from ...language.countries import usual_name
@@ -22,7 +22,7 @@ from ...search.indicators import Glossary
 from ...search.scope import describe, summarise, values_inside
 from ...search.subjects import everything_asked, missing_subject, suggest_scope
 from .answering import answer_general, answer_text, conclude
-from .run import AgentRun, Resources
+from .run import AgentRun, ModeAgent, Resources
 
 NOTHING_ASKED = (
     "I answer questions from the {reports} here and show the passage behind each claim. Ask for a figure, a "
@@ -64,9 +64,9 @@ class Understood:
 
 
 class Understanding:
-    """Implements `protocols.Agent`: reads a question before the agent does. Stateless between calls; thread-safe."""
+    """Reads a question before the agent does. Stateless between calls; thread-safe."""
 
-    def __init__(self, agent: Agent, resources: Resources, glossary: Glossary) -> None:
+    def __init__(self, agent: ModeAgent, resources: Resources, glossary: Glossary) -> None:
         self._agent = agent
         self._resources = resources
         self._catalog = resources.catalog

@@ -17,7 +17,7 @@ from ...config import WARM_CACHE
 from ...database.repositories.corpus import StoredEmbedder
 from ...domain import Chunking, QuerySettings, Question
 from ...domain.errors import ChatbotError, EmbedderMismatchError
-from ...domain.protocols import Agent, Chunker, Embedder, Reranker, Store
+from ...domain.protocols import Chunker, Embedder, Reranker, Store
 from ...language import analyzer
 from ...library.chunkers import CHUNKERS
 from ...library.control import Retries
@@ -262,7 +262,7 @@ class Runtime:
         return relevance_bounds(setting, model_id, stored)
 
     @lazy
-    def agent(self) -> Agent:
+    def agent(self) -> ModeAgent:
         return ModeAgent(self.resources, AnswerCache(self._storage.cache, self._generation))
 
     @lazy
