@@ -3,7 +3,7 @@ Figures come from the table of figures; what reports say in words is quoted side
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from ...checking.tables import EMPTY, markdown_table, with_sources
@@ -136,39 +136,29 @@ def _changes(run: AgentRun, compared: Sides, ready: Sequence[Side]) -> tuple[Ren
     return render_changes(changes, (first, last), run.say), True
 
 
+@dataclass
 class _Comparison:
     """Writes a comparison: from what was found for each side to the text of the answer."""
 
-    def __init__(
-        self,
-        run: AgentRun,
-        every: Sides,
-        ready: Sequence[Side],
-        results: Sequence[Retrieval | None],
-        hits: Sequence[SearchHit],
-        table: str,
-    ) -> None:
-        self._run = run
-        self._every = every
-        self._ready = ready
-        self._table = table
+    run: AgentRun
+    every: Sides
+    ready: Sequence[Side]
+    results: Sequence[Retrieval | None]
+    hits: Sequence[SearchHit]
+    table: str
+
+    def __post_init__(self) -> None:
         self._chunks: dict[str, set[str]] = {}
-        for side, one in zip(ready, results, strict=True):
-            of_side = {hit.chunk.id for hit in hits if side.scope.strict().matches(hit.chunk.metadata)}
+        for side, one in zip(self.ready, self.results, strict=True):
+            of_side = {hit.chunk.id for hit in self.hits if side.scope.strict().matches(hit.chunk.metadata)}
             self._chunks[side.name] = of_side | ({hit.chunk.id for hit in one.hits} if one else set())
-        self._failed = [side.name for side, one in zip(ready, results, strict=True) if one is None]
+        self._failed = [side.name for side, one in zip(self.ready, self.results, strict=True) if one is None]
 
     def prompt(self, question: Question, context: Context) -> Prompt:
         numbers = self._numbers(context)
         lines = [f"- {on_one_line(name)}: {', '.join(map(str, cited)) or 'none'}" for name, cited in numbers.items()]
-        return prompt_for(
-            question,
-            context,
-            rules="compare_system",
-            template="compare_user",
-            sides="\n".join(lines),
-            table=self._table,
-        )
+        values = {"sides": "\n".join(lines), "table": self.table}
+        return prompt_for(question, context, rules="compare_system", template="compare_user", **values)
 
     def quoting(self, context: Context) -> str:
         """Return each side's passages under the headings of most sides, else those its own question finds first."""
@@ -183,17 +173,17 @@ class _Comparison:
         most = max(map(len, sides_of.values()), default=0)
         shared = [heading for heading, names in sides_of.items() if len(names) == most]
         headings = sorted(shared, key=lambda one: -scores[one])[:QUOTES]
-        queries = {side.name: side.query for side in self._ready}
+        queries = {side.name: side.query for side in self.ready}
         cells: dict[str, list[Quotation | None]] = {}
         for name, passages in of_side.items():
             under = [[one for one in passages if one.hit.chunk.heading == heading] for heading in headings]
-            quotes = [self._run.resources.quoter.quotes(queries[name], one, request=self._run.request) for one in under]
+            quotes = [self.run.resources.quoter.quotes(queries[name], one, request=self.run.request) for one in under]
             cells[name] = [quoted[0] if quoted else None for quoted in quotes]
-        return quotes_table(cells, self._run.say)
+        return quotes_table(cells, self.run.say)
 
     def finish(self, text: str, context: Context) -> tuple[str, str]:
         """Empty cells without a source; add a table of quotations to an answer without a table."""
-        checked, say = with_sources(text, self._numbers(context)), self._run.say
+        checked, say = with_sources(text, self._numbers(context)), self.run.say
         parts = [checked.text]
         if checked.emptied:
             parts.append(say("A table without any source was left out."))
@@ -203,18 +193,18 @@ class _Comparison:
 
     def _notes(self, dropped: Sequence[str]) -> list[str]:
         """Sentences below the table on what is not in it: names without a source, which no passage bears."""
-        notes, say = list[str](), self._run.say
+        notes, say = list[str](), self.run.say
         if dropped:
             left = _listed(dropped, say)
             notes.append(say("Left out of the table because no source supports them: {names}.", names=left))
         if self._failed:
             notes.append(say("The search failed or took too long for {names}.", names=_listed(self._failed, say)))
         # Countries that the question is about, and editions, are said above the answer (`Understanding`).
-        about = {usual_name(country.keys[0]) for country in self._run.reading.about}
-        absent = [side for side in self._every.compared if side.scope.get(YEAR) is None and side.name not in about]
+        about = {usual_name(country.keys[0]) for country in self.run.reading.about}
+        absent = [side for side in self.every.compared if side.scope.get(YEAR) is None and side.name not in about]
         notes.append(_no_report(absent, say))
-        if self._every.left_out:
-            left = _listed(self._every.left_out, say)
+        if self.every.left_out:
+            left = _listed(self.every.left_out, say)
             notes.append(say("Too many to compare at once; left out: {names}.", names=left))
         return notes
 

@@ -5,11 +5,12 @@ from collections.abc import Collection as AnyOf
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from textwrap import shorten
 
 from ...checking.wording import cited_numbers, normalise, strip_marks, with_numbers_of
 from ...domain import SECTION_SEPARATOR, Context, EmbeddingError, Event, SearchHit, StepEvent, Usage
-from ...domain.chat import AnswerEvent, Citation, Prompt, Question, ScopeSummary, SourcesEvent, StepTiming, TokenEvent
+from ...domain.chat import AnswerEvent, Citation, ScopeSummary, SourcesEvent, StepTiming, TokenEvent
 from ...language import escape_markdown
 from ...language.words import Say
 from ...models.replies import outline
@@ -177,19 +178,15 @@ class Sections:
         """Write a section; returns its text without the heading, which the events have."""
         run = self._run
         already = yield from self._written_about(f"{section.title}. {section.question}")
-
-        def prompt(question: Question, context: Context) -> Prompt:
-            return prompt_for(
-                question,
-                context,
-                rules="section_system",
-                template="section_user",
-                sections="; ".join(one.title for one in self._plan.sections),
-                already="\n".join(f"- {sentence}" for sentence in already) or "Nothing.",
-                title=section.title,
-                section_question=section.question,
-            )
-
+        prompt = partial(
+            prompt_for,
+            rules="section_system",
+            template="section_user",
+            sections="; ".join(one.title for one in self._plan.sections),
+            already="\n".join(f"- {sentence}" for sentence in already) or "Nothing.",
+            title=section.title,
+            section_question=section.question,
+        )
         way = WritingPlan(prompt, lambda context: quotations(run, section.question, context) or run.say(NOTHING))
         done = yield from write(run, context, way)
         self.truncated = self.truncated or done.truncated
