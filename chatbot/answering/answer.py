@@ -29,9 +29,11 @@ HISTORY_TOKENS = 1500
 def prompt_for(
     question: Question, context: Context, *, rules: str = "answer_system", template: str = "answer_user", **values: str
 ) -> Prompt:
-    """Return the prompt of an answer from passages: rules, history, then passages, scope and question. Names from
-    documents, such as those in a scope, are never in the system message. ``values``: those of the user message's
-    ``template`` besides passages, scope, day and question."""
+    """Return the prompt of an answer from passages: rules, history, then passages, scope and question. SYSTEM_PROMPT
+    stands before the rules (R-E7). With CONTEXT_ROLE=system the passages end the system message (R-E2, R-E4), still
+    marked as quoted; other names from documents, such as those in a scope, are never in it. ``values``: those of the
+    user message's ``template`` besides passages, scope, day and question."""
+    settings = question.settings or QuerySettings()
     attached = "; ".join(on_one_line(document.name) for document in question.attachments)
     where, query = describe(question.scope), question.query
     if attached:
@@ -41,10 +43,15 @@ def prompt_for(
         where += f" ({count_of(context.reports, 'report')}, of which the passages are a selection)"
     if question.standalone and question.standalone != question.query:
         query += f"\nIn full: {on_one_line(question.standalone)}"
-    text = render(
-        template, passages=_rendered(context), scope=where, today=question.today.isoformat(), question=query, **values
-    )
-    system = Message("system", render(rules, figures=render("figures")))
+    ordered = in_prompt_order(context)
+    passages = "\n\n".join(render_passage(passage, metadata=settings.context_metadata) for passage in ordered)
+    parts = [settings.system_prompt, render(rules, figures=render("figures"))]
+    if settings.context_role == "system" and passages:
+        parts += [CONTEXT_HEADING, PASSAGE.sub(r"[\1]\n", passages)]
+        passages = ""
+    system = Message("system", "\n\n".join(filter(None, parts)))
+    today = question.today.isoformat()
+    text = render(template, passages=passages, scope=where, today=today, question=query, **values)
     messages = (system, *latest(question.history), Message("user", text))
     return Prompt(messages, question.search_text, context, language=question.language)
 
@@ -52,24 +59,6 @@ def prompt_for(
 def general_prompt(question: Question) -> Prompt:
     """Return the prompt of ON_EMPTY=general, without passages; `GENERAL` stands above the reply."""
     return prompt_for(question, Context(), rules="general_system", template="general_user")
-
-
-def as_set(prompt: Prompt, settings: QuerySettings) -> Prompt:
-    """Put SYSTEM_PROMPT before the rules (R-E7) and the passages into the message that the settings name. With
-    CONTEXT_ROLE=system the passages end the system message (R-E2, R-E4), still marked as quoted."""
-    rules, *history, user = prompt.messages
-    parts = [settings.system_prompt, rules.content] if settings.system_prompt else [rules.content]
-    if settings.context_role == "system" or not settings.context_metadata:
-        text, shown = _rendered(prompt.context), _rendered(prompt.context, metadata=settings.context_metadata)
-        if settings.context_role == "system" and text:
-            parts += [CONTEXT_HEADING, PASSAGE.sub(r"[\1]\n", shown)]
-            shown = ""
-        user = replace(user, content=user.content.replace(text, shown, 1).strip())
-    return replace(prompt, messages=(replace(rules, content="\n\n".join(parts)), *history, user))
-
-
-def _rendered(context: Context, *, metadata: bool = True) -> str:
-    return "\n\n".join(render_passage(passage, metadata=metadata) for passage in in_prompt_order(context))
 
 
 def latest(history: Sequence[Message]) -> list[Message]:

@@ -4,17 +4,17 @@ from datetime import date
 
 import pytest
 
-from chatbot.answering.answer import CONTEXT_HEADING, as_set, assemble, general_prompt, not_found, prompt_for
+from chatbot.answering.answer import CONTEXT_HEADING, assemble, general_prompt, not_found, prompt_for
 from chatbot.config.settings import Settings
-from chatbot.domain import Message, Question, Range, Scope, ScopeSummary, Trace, Values
+from chatbot.domain import Message, QuerySettings, Question, Range, Scope, ScopeSummary, Trace, Values
 from chatbot.models.prompts import unmarked
 from tests.checking.conftest import chunk, context, hits
 
 KENYA = Scope.of({"country_name": Values(("Kenya",)), "year": Range(2021, 2023)})
 
 
-def question(query: str = "How fast?", scope: Scope = KENYA, history: tuple[Message, ...] = ()) -> Question:
-    return Question(query, scope, 5, "hybrid", "direct", history, today=date(2031, 2, 3))
+def question(query: str = "How fast?", scope: Scope = KENYA, history: tuple[Message, ...] = (), **more) -> Question:
+    return Question(query, scope, 5, "hybrid", "direct", history, today=date(2031, 2, 3), **more)
 
 
 def test_the_rules_come_first_then_passages_scope_and_question() -> None:
@@ -78,21 +78,20 @@ def test_a_file_name_is_no_markdown() -> None:
 
 
 def test_the_system_prompt_of_the_settings_comes_first() -> None:
-    system, *_, asked = as_set(
-        prompt_for(question(), context("2.09%")), Settings(system_prompt="You are Ada.")
-    ).messages
+    ada = QuerySettings(system_prompt="You are Ada.")
+    system, *_, asked = prompt_for(question(settings=ada), context("2.09%")).messages
     assert system.content.startswith("You are Ada.\n\nYou answer questions about reports.")
     assert "2.09%" in asked.content
 
 
 def test_passages_can_stand_in_the_system_message_and_without_metadata() -> None:
     """R-E2, R-E4, R-B9."""
-    settings = Settings(preset="deterministic", context_metadata=False)
-    system, *_, asked = as_set(prompt_for(question(), context("2.09%")), settings).messages
+    asking = question(settings=QuerySettings.of(Settings(preset="deterministic", context_metadata=False)))
+    system, *_, asked = prompt_for(asking, context("2.09%")).messages
     block = 'Relevant knowledge base context:\n\n[1]\n<passage- number="1">\n2.09%\n</passage->'
     assert unmarked(system.content).endswith(block)
     assert asked.content.startswith("Scope chosen:")
-    assert CONTEXT_HEADING not in as_set(general_prompt(question()), settings).messages[0].content
+    assert CONTEXT_HEADING not in general_prompt(asking).messages[0].content
 
 
 def test_what_comes_closest_is_no_answer() -> None:

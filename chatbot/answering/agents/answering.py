@@ -19,7 +19,7 @@ from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
 from ...search.scope import describe, nearest_scope, selectable_collections
 from ...search.subjects import missing_figures
-from ..answer import GENERAL, as_set, assemble, general_prompt, not_found, prompt_for
+from ..answer import GENERAL, assemble, general_prompt, not_found, prompt_for
 from ..context import build_context
 from .budget import Allowance
 from .run import AgentRun
@@ -219,7 +219,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
     steps, written, shown = list[StepTiming](), Written("", context), context
     with run.request.within(run.spending.seconds_left()) as limited:
         while allowance.take():
-            started, prompt = time.perf_counter(), as_set(way.prompt(run.question, shown), run.settings)
+            started, prompt = time.perf_counter(), way.prompt(run.question, shown)
             reply, keep = Reply(prompt), (len(shown.passages) + 1) // 2
             try:
                 done = yield from completion(model, prompt, limited, reply)
@@ -325,7 +325,7 @@ def answer_general(
         return False
     yield run.step("generate", "Writing the answer")
     above, started = f"{run.say(GENERAL)}\n\n", time.perf_counter()
-    prompt = as_set(general_prompt(run.question), run.settings)
+    prompt = general_prompt(run.question)
     reply, model = Reply(prompt), run.resources.chat_model
     try:
         with run.request.within(run.spending.seconds_left()) as limited:

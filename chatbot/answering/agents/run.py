@@ -117,9 +117,9 @@ class AgentRun:
 
     def __init__(self, resources: Resources, question: Question, request: RequestContext) -> None:
         self.resources = resources
-        self.question = question
-        self.request = request
         self.settings = question.settings or resources.settings
+        self.question = replace(question, settings=self.settings)
+        self.request = request
         self.spending = Spending(
             question.budget, reserve=self.settings.deep_context_tokens + self.settings.max_answer_tokens
         )
