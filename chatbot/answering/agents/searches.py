@@ -172,7 +172,7 @@ def in_parallel(
                 if request.cancelled:
                     return
                 if result.cancelled():
-                    raise RuntimeError("A search ended in a defect; its own thread has reported it.")
+                    raise RuntimeError("A piece of work ended in a defect; its own thread has reported it.")
                 yield results.index(result), result.result()
         finally:
             limited.cancel.cancel()

@@ -3,21 +3,21 @@
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, as_completed
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, mkdtemp
-from threading import Semaphore, Thread
+from threading import Semaphore
 from typing import Any
 
 import click
 
+from ...answering.agents.searches import in_parallel
 from ...config.settings import MEGABYTE
 from ...domain import Loaded, parse
 from ...domain.errors import CancelledError, ChatbotError, LoadError, NotFoundError, SupersededError
 from ...domain.figures import SAMPLE_GLOSSARY
-from ...domain.request import Cancellation
+from ...domain.request import RequestContext
 from ...jobs.sync import SourceChange
 from ...language import count_of
 from ...library.archives import unpack
@@ -31,8 +31,9 @@ from ..web.files import csv_text
 from . import Commands, command, progress_bar
 
 STDIN = "-"
-
 EVERY_FILE = "**/*"
+STOP_SECONDS = 1.0
+"""Seconds that an interrupt waits for each file in progress."""
 Result = tuple[str, int, str]
 Work = tuple[str, Callable[[], Source]]
 """The name of something to ingest, and what gives it, which may have to fetch it first."""
@@ -108,31 +109,25 @@ def _in_threads(
     services: Services, works: Sequence[Work], ingest: Callable[[Work, JobControl], Result]
 ) -> Iterator[Result]:
     """Yield each result when it is there. An interrupt waits for the files in progress, but not for a silent server."""
-    results = [Future[Result]() for _ in works]
-    todo = zip(works, results, strict=True)
-    stop, turns = Cancellation(), Semaphore(services.settings.ingestion_workers)
-    control = JobControl(cancel=stop, stopping=lambda: stop.cancelled, aside=partial(aside, turns))
+    workers = services.settings.ingestion_workers
+    turns = Semaphore(workers)
 
-    def run() -> None:
-        for work, result in todo:
-            with turns:
-                try:
-                    control.check()
-                    result.set_result(ingest(work, control))
-                except (ChatbotError, click.ClickException) as error:
-                    result.set_exception(error)
-                finally:
-                    result.cancel()  # after a bug
+    def run(work: Work, request: RequestContext) -> Result:
+        with turns:
+            control = JobControl(cancel=request.cancel, stopping=lambda: request.cancelled, aside=partial(aside, turns))
+            control.check()
+            return ingest(work, control)
 
-    threads = [Thread(target=run, daemon=True) for _ in works[:FILES_AT_ONCE]]
+    pieces = [partial(run, work) for work in works]
     try:
-        for thread in threads:
-            thread.start()
-        yield from (result.result() for result in as_completed(results))
+        for _, outcome in in_parallel(pieces, threads=FILES_AT_ONCE, request=RequestContext()):
+            if isinstance(outcome, ChatbotError):
+                raise outcome
+            assert outcome is not None  # there is no time limit
+            yield outcome
     finally:
-        stop.cancel()
-        for thread in threads:
-            thread.join(0.2)
+        for _ in range(workers):
+            turns.acquire(timeout=STOP_SECONDS)
 
 
 def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[Work]:
