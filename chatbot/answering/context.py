@@ -37,10 +37,10 @@ def build_context(
     passages = _alone(hits)
     while len(passages) > 1 and _tokens(passages, counts) > budget_tokens:
         passages = _alone(hits[: len(passages) - 1])
-    taken = {passage.hit.chunk.id for passage in passages}
-    places = {_place(passage.hit.chunk): passage.hit.chunk for passage in passages}
+    chunks = [passage.hit.chunk for passage in passages]
+    taken, places = {chunk.id for chunk in chunks}, {_place(chunk): chunk for chunk in chunks}
     # As far as the window of another hit may reach, too.
-    around = store.surroundings(list(places.values()), margin=2 * margin) if margin else ()
+    around = store.surroundings(chunks, margin=2 * margin) if margin else ()
     for index, others in enumerate(around):
         wide, between = _widened(passages[index], [one for one in others if one.id not in taken], places, margin)
         wider = [*passages[:index], wide, *passages[index + 1 :]]

@@ -90,6 +90,11 @@ class TestMerging:
         )
         assert [p.wider_text for p in found.passages] == ["same", "same"]
 
+    def test_hits_of_older_systems_have_no_place_in_their_report(self) -> None:
+        shelf, older = Shelf(["a", "b"]), [chunk(0, text, start=9_000, document="old") for text in ("alpha", "bravo")]
+        found = build_context(hits(*older, shelf.chunks[0]), shelf, budget_tokens=HUGE)
+        assert [passage.wider_text for passage in found.passages] == ["alpha", "bravo", "a\n\nb"]
+
     @given(
         sizes=st.lists(st.integers(1, 6), min_size=1, max_size=12),
         order=st.permutations(range(12)),
