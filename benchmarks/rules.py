@@ -49,7 +49,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 """What stands in for a function that is switched off."""
 TABLES = english._RULES.tables
-LISTS = {name: kind for kind in ("patterns", "words", "countries") for name in TABLES[kind] if name != "year"}
+LISTS = {name: kind for kind in ("patterns", "words") for name in TABLES[kind] if name != "year"}
 _acting: set[str] = set()
 """Patterns and functions that acted since the last question."""
 
@@ -166,5 +166,4 @@ def _either(name: str) -> str:
     """Any entry of a list, as a pattern."""
     if LISTS[name] == "patterns":
         return english._RULES._pattern(name)
-    entries = TABLES["words"][name].split() if LISTS[name] == "words" else english.country_table(name)
-    return "|".join(re.escape(re.sub(r"(?: [A-Z]{3})+$", "", entry)) for entry in entries)
+    return "|".join(map(re.escape, TABLES["words"][name].split()))

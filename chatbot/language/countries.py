@@ -11,6 +11,8 @@ import pycountry
 from ..domain.errors import read_table
 
 _NAMES = read_table(__package__, "countries")
+ALIKE = {name: [" ".join(one.split()) for one in text.split(",")] for name, text in _NAMES["alike"].items()}
+"""What looks like a country's name, by kind."""
 ALIASES, FOREIGN_ALIASES = (
     {name: code for code, names in _NAMES[table].items() for name in names} for table in ("aliases", "foreign")
 )
@@ -19,6 +21,7 @@ _WITH_ARTICLE = re.compile(
     "Bahamas|Comoros|Gambia|Holy See|Isle of Man|Ivory Coast|Maldives|Netherlands|Philippines|Seychelles"
     r"|(?:[\w.'’-]+ )*(?:Republic|Federation|Kingdom|States|Emirates|Islands|Territory|Territories)(?: of [^,]+)?"
 )
+_CODES, _SAME_IN_PLURAL = re.compile(r"\b[A-Z]{3}\b"), ("ese", "ish", "ch", "s", "shman", "chman")
 _INVERTED = re.compile(r"(.+), (?:The )?(.+)")
 _IN_BRACKETS = re.compile(r"\s*\((.+?)\)")
 
@@ -68,6 +71,20 @@ def foreign_names() -> dict[str, str]:
             for part in (_IN_BRACKETS.sub("", name), *_IN_BRACKETS.findall(name)):  # "Myanmar (Birmania)"
                 codes.setdefault(normalise(part), country.alpha_3)
     return {name: code for name, code in codes.items() if name and name not in _codes()}
+
+
+@lru_cache(maxsize=1)
+def demonyms() -> dict[str, tuple[str, ...]]:
+    """Return ISO-3 codes by demonym, also in the plural. What is also a name is no demonym."""
+    codes_of, people = dict[str, tuple[str, ...]](), _NAMES["people"]
+    forms = [(normalise(_CODES.sub("", one)), tuple(_CODES.findall(one))) for one in people["others"].split(",")]
+    for pattern, suffix in people["usual"]:
+        forms += [(re.sub(pattern, suffix, name, count=1), (code,)) for name, code in country_names().items()]
+    for form, codes in forms:
+        if form not in country_names():
+            codes_of.setdefault(form, codes)
+            codes_of.setdefault(form if form.endswith(_SAME_IN_PLURAL) else f"{form}s", codes)
+    return {form: codes for form, codes in codes_of.items() if form not in _codes()}
 
 
 def usual_name(code: str) -> str:

@@ -49,9 +49,3 @@ pattern, words = _RULES.pattern, _RULES.words
 def number_of(text: str) -> int:
     """The number that a word or digits stand for; 0 for others."""
     return ONES.get(text.lower()) or (int(text) if text.isdecimal() else 0)
-
-
-def country_table(name: str) -> list[str]:
-    """The entries of one table on countries: between commas, or else single words. Raises KeyError."""
-    text = _RULES.tables["countries"][name]
-    return [" ".join(entry.split()) for entry in (text.split(",") if "," in text else text.split())]

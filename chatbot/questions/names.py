@@ -20,8 +20,17 @@ from ..domain import DocumentRecord, Scope
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedDocument, NamedYears
 from ..language import analyzer, is_foreign
-from ..language.countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
-from .english import country_table, number_of, pattern, words
+from ..language.countries import (
+    ALIKE,
+    ISO_CODE_LENGTH,
+    country_code,
+    country_names,
+    demonyms,
+    foreign_names,
+    normalise,
+    usual_name,
+)
+from .english import number_of, pattern, words
 
 MAX_NAME_WORDS = 8
 """Of the longest name: "Korea, Democratic People's Republic of" and the like."""
@@ -36,7 +45,7 @@ _MONEY = re.compile(r"\s*(?:(?:dollars?|pounds?|yen|yuan|francs?|rou?bles?|cents
 """Prices are told in these all over the world: a country of the library has to be meant."""
 _NOUN = re.compile(r"\s+(?!(?:is|are|was|were|has|had|and|or|in|of|to|with|for|from|than|does|did|do|vs)\b)[a-z]")
 _WORDS_TOO, _NO_CODES, _FOREIGN_WORDS, _NO_NAMES = (
-    frozenset(country_table(name)) for name in ("words_too", "no_codes", "foreign_words", "no_misspellings")
+    frozenset(ALIKE[name]) for name in ("words_too", "no_codes", "foreign_words", "no_misspellings")
 )
 _ARABIC_LEADS = frozenset("وفبكل")
 """Arabic writes "and", "in", "for" and the like with the word behind them."""
@@ -96,7 +105,7 @@ def _lookup(library: tuple[str, ...], foreign: bool) -> _Lookup:
     others = {name: (code,) for name, code in foreign_names().items() if foreign or name not in _FOREIGN_WORDS}
     named = {name: (code,) for name, code in country_names().items()}
     library_names = {normalise(name): (country_key(name),) for name in library if country_code(name) is None}
-    keys = {**others, **dict.fromkeys(country_table("elsewhere"), ()), **named, **SEVERAL, **library_names}
+    keys = {**others, **dict.fromkeys(ALIKE["elsewhere"], ()), **named, **SEVERAL, **library_names}
     longest: dict[str, int] = {}
     for name in filter(None, [*keys, *demonyms()]):
         words = name.split()
@@ -167,20 +176,6 @@ def _coded(text: str, word: re.Match[str]) -> NamedCountry | None:
     key, end = country_code(code), word.start() + len(written)
     is_adjective = key == "USA" and _NOUN.match(text, end) is not None
     return NamedCountry((key,), written, word.start(), end, by_people=is_adjective) if key else None
-
-
-@lru_cache(maxsize=1)
-def demonyms() -> dict[str, tuple[str, ...]]:
-    """Return ISO-3 codes by demonym, also in the plural. What is also a name is no demonym."""
-    codes_by_demonym: dict[str, tuple[str, ...]] = {}
-    for entry in country_table("demonyms"):
-        words = entry.split()
-        codes = tuple(word for word in words if word.isupper())
-        demonym = " ".join(words[: -len(codes)])
-        codes_by_demonym[demonym] = codes
-        if not demonym.endswith(("ese", "ish", "ch", "s", "shman", "chman")):
-            codes_by_demonym[f"{demonym}s"] = codes
-    return {normalise(demonym): codes for demonym, codes in codes_by_demonym.items() if country_code(demonym) is None}
 
 
 SHORTEST_SOUND = 5

@@ -9,8 +9,8 @@ from pathlib import Path
 import pycountry
 import pytest
 
-from chatbot.language.countries import country_code, usual_name
-from chatbot.questions.names import country_key, demonyms, find_countries
+from chatbot.language.countries import country_code, demonyms, usual_name
+from chatbot.questions.names import country_key, find_countries
 from tests.data import cases
 
 CASES = cases(__file__)
