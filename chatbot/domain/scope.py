@@ -195,13 +195,19 @@ class NamedCountry:
 @dataclass(frozen=True, slots=True)
 class NamedYears:
     """A year, or a range of which one end may be open. ``of_report``: of an edition ("in the 2023 report"), not of a
-    figure ("in 2023")."""
+    figure ("in 2023"). ``written``: as it stands in the text."""
 
     gte: int
     lte: int | None
     start: int
     end: int
     of_report: bool = False
+    written: str = ""
+
+    @property
+    def words(self) -> str:
+        """The years as they are written, or as a number where that is "the latest report"."""
+        return self.written if self.written[-1:].isdigit() else self.text
 
     @property
     def text(self) -> str:

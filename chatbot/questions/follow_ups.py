@@ -12,7 +12,7 @@ from functools import reduce
 from ..domain import Message, Scope
 from ..domain.chat import Cited
 from ..domain.protocols import Catalog
-from ..domain.scope import Named, NamedCountry, NamedYears, Reading
+from ..domain.scope import NamedCountry, NamedYears, Reading
 from ..language import Analyzer
 from .english import number_of, pattern, words
 from .kinds import asks_what_it_is_about, series_words, small_talk
@@ -28,7 +28,6 @@ from .reading import (
     placed,
     read_names,
     remove_names,
-    years_in_words,
 )
 from .sides import COMPARES, compared_countries
 
@@ -63,20 +62,14 @@ _FORM_WORDS, _IDLE_WORDS, _UNTOLD_WORDS = map(words, ("form_again_words", "idle_
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The topic of a conversation: the last question in full, with its countries and years.
+    """The topic of a conversation: the last question in full, with its ``countries``.
 
     ``together``: the countries of which the same was asked one after the other, those of the last question included."""
 
-    question: str
     reading: Reading
     countries: tuple[str, ...]
     together: tuple[str, ...]
     cited: Cited
-
-    @property
-    def years(self) -> list[str]:
-        """Its years as they are written."""
-        return _years_in_words([(self.question, self.reading.every_year)])
 
 
 class FollowUps:
@@ -99,7 +92,7 @@ class FollowUps:
         """Return whether words are missing that only a conversation can give."""
         reading = read_names(query, self.catalog)
         is_whole = _COMPLETE.match(query) is not None and not _THING_BEFORE.search(query)
-        return not self._telling(query, reading) or not (is_whole or self._is_complete(query, reading))
+        return not self._telling(reading) or not (is_whole or self._is_complete(reading))
 
     def is_same_question(self, written: str, ruled: str) -> bool:
         """Return whether a text is a question about the same countries, years and editions as the rule's."""
@@ -126,16 +119,14 @@ class FollowUps:
         """The state after a question and its answer, which tells the country where the question named none."""
         reading = read_names(full, self.catalog)
         if not reading.countries and len(cited.countries) == 1 and not scope.get(COUNTRY):
-            full = add_name(full, cited.countries[0])
-            reading = read_names(full, self.catalog)
-        named = compared_countries(reading)
-        countries = tuple(name_in_words(full, country, usual=True) for country in named or reading.countries)
+            reading = read_names(add_name(full, cited.countries[0]), self.catalog)
+        countries = tuple(_in_words(reading, compared_countries(reading) or reading.countries))
         together = countries
         if before is not None:
-            same = self._telling(full, reading) == self._telling(before.question, before.reading)
+            same = self._telling(reading) == self._telling(before.reading)
             if same or set(countries) <= set(before.together):
                 together = tuple(dict.fromkeys([*before.together, *countries]))
-        return State(full, reading, countries, together, cited)
+        return State(reading, countries, together, cited)
 
     def _completed(self, query: str, state: State | None, scope: Scope) -> str:
         names = read_names(query, self.catalog).countries
@@ -143,35 +134,32 @@ class FollowUps:
             return query
         message = self._with_counted_years(query, state)
         series = series_words(message)
-        plain = message.replace(series, " ", 1) if series else message
-        reading = read_names(plain, self.catalog, scope)
-        rest = self._telling(plain, reading)
-        if rest and _FORM_WORDS.issuperset(word.lower() for word in self._telling(plain, Reading())):
-            return _with(state.question, [message.strip(" ?.!")])
-        if compared := self._compared(plain, reading, rest, state):
+        reading = read_names(message.replace(series, " ", 1) if series else message, self.catalog, scope)
+        rest = self._telling(reading)
+        if rest and _FORM_WORDS.issuperset(word.lower() for word in self._telling(Reading(reading.text))):
+            return _with(state.reading.text, [message.strip(" ?.!")])
+        if compared := self._compared(reading, rest, state):
             return compared
         if not rest and (reading.countries or reading.every_year or series):
-            full = self._exchanged(plain, reading, state)
+            full = self._exchanged(reading, state)
             if series and not reading.figure_years:
                 for old in reversed(read_names(full, self.catalog).figure_years):
                     full = f"{_BEFORE_YEARS.sub('', full[: old.start]).rstrip()}{full[old.end :]}"
             return f"{full.rstrip(' ?.!')} {series}?" if series else full
-        reading = read_names(message, self.catalog, scope)
-        return self._filled(message, reading, self._telling(message, reading), state, scope)
+        return self._filled(read_names(message, self.catalog, scope), state, scope)
 
-    def _filled(self, message: str, reading: Reading, rest: Sequence[str], state: State, scope: Scope) -> str:
+    def _filled(self, reading: Reading, state: State, scope: Scope) -> str:
         """The message with what the conversation has for the slots that it leaves open."""
-        complete, names = self._is_complete(message, reading), self._names(message, reading, state, scope)
-        chosen = scope.get(COUNTRY)
-        has_country = bool(state.countries or state.cited.countries or chosen)
-        if not (has_country and self.catalog.values(COUNTRY)):  # the topic is all that it can be about
-            return message if complete else _with(message, [self._thing(message, state), *names])
-        words = " ".join(word for word in rest if not _MORE.fullmatch(word))
-        complete = complete or self._names_a_thing(words, state.cited.headings)
-        is_sentence = _COMPLETE.match(message) is not None
+        message, chosen, names = reading.text, scope.get(COUNTRY), self._names(reading, state, scope)
+        is_sentence, complete = _COMPLETE.match(message) is not None, self._is_complete(reading)
+        has_country = bool(state.countries or state.cited.countries or chosen) and bool(self.catalog.values(COUNTRY))
+        if has_country and not complete:  # else the topic is all that it can be about
+            words = " ".join(word for word in self._telling(reading) if not _MORE.fullmatch(word))
+            complete = self._names_a_thing(words, state.cited.headings)
         if not complete:
             return _with(message, [self._thing(message, state), *names])
-        if reading.about or (chosen and is_sentence) or (_OF_ALL.search(message) and not _THEIRS.search(message)):
+        of_all = _OF_ALL.search(message) and not _THEIRS.search(message)
+        if not has_country or reading.about or (chosen and is_sentence) or of_all:
             return message
         return _with(message, names) if is_sentence else as_sentence(reduce(add_name, names, message))
 
@@ -184,114 +172,117 @@ class FollowUps:
         year = named[-1].gte + (years if counted["later"] else -years)
         return f"{message[: counted.start()]}{year}{message[counted.end() :]}"
 
-    def _is_complete(self, message: str, reading: Reading) -> bool:
+    def _is_complete(self, reading: Reading) -> bool:
         """Return whether a message itself says what it asks for, judged by its form."""
-        rest = [word for word in self._telling(message, reading) if not _MORE.fullmatch(word)]
-        if _THING_BEFORE.search(message):
+        rest = [word for word in self._telling(reading) if not _MORE.fullmatch(word)]
+        if _THING_BEFORE.search(reading.text):
             return False
-        if _COMPLETE.match(message):
-            return len(rest) > 1 or bool(reading.about) or _THEIRS.search(message) is not None
+        if _COMPLETE.match(reading.text):
+            return len(rest) > 1 or bool(reading.about) or _THEIRS.search(reading.text) is not None
         return len(rest) > (1 if reading.about else FEW_WORDS)
 
-    def _compared(self, message: str, reading: Reading, rest: Sequence[str], state: State) -> str:
+    def _compared(self, reading: Reading, rest: Sequence[str], state: State) -> str:
         """The comparison that a message without a thing of its own asks for; "" where it asks for none."""
+        message, years, before = reading.text, reading.every_year, state.reading.every_year
         others = [word for word in rest if not (COMPARES.search(word) or _MORE.fullmatch(word))]
-        named = [*reading.countries, *reading.every_year]
-        if named and (COMPARES.search(message) or (_MORE.search(message) and _COMPLETE.match(message))):
-            countries = [*state.countries, *(name_in_words(message, one, usual=True) for one in reading.countries)]
-            years = _years_in_words([(state.question, state.reading.every_year), (message, reading.every_year)])
-            if not others:
-                return self._sentence("compare", state, countries, years)
-        elif not named and len(state.together) > 1 and _OF_SEVERAL.search(message):
-            if not others:
-                return self._sentence("compare", state, state.together, state.years)
-            return _with(message, [list_in_words(state.together), *state.years])
-        return ""
+        if reading.countries or years:
+            if others or not (COMPARES.search(message) or (_MORE.search(message) and _COMPLETE.match(message))):
+                return ""
+            return self._sentence("compare", state, [*state.countries, *_in_words(reading)], [*before, *years])
+        if len(state.together) < 2 or not _OF_SEVERAL.search(message):
+            return ""
+        if not others:
+            return self._sentence("compare", state, state.together, before)
+        return _with(message, [list_in_words(state.together), *_years_in_words(before)])
 
-    def _sentence(self, lead: str, state: State, countries: Sequence[str], years: Sequence[str]) -> str:
-        names = filter(None, [list_in_words(countries), *years])
+    def _sentence(self, lead: str, state: State, countries: Sequence[str], years: Sequence[NamedYears]) -> str:
+        names = filter(None, [list_in_words(countries), *_years_in_words(years)])
         return as_sentence(reduce(add_name, names, f"{lead} {self._thing('', state)}"))
 
-    def _names(self, message: str, reading: Reading, state: State, scope: Scope) -> list[str]:
+    def _names(self, reading: Reading, state: State, scope: Scope) -> list[str]:
         """The countries and years of the conversation that a message and the chosen scope leave open."""
-        countries: Sequence[str] = ()
+        message, countries = reading.text, tuple[str, ...]()
         if not reading.about and not scope.get(COUNTRY) and (_THEIRS.search(message) or not _OF_ALL.search(message)):
             countries = state.countries or state.cited.countries[:1]
         years = [] if reading.every_year or scope.get(YEAR) else state.reading.every_year
         if _COMPLETE.match(message):  # another question, of which only a report of that year may say something
             report_years = self.catalog.values(YEAR)
             years = [named for named in years if any(map(named.condition.matches, report_years))]
-        return [name for name in (list_in_words(countries), *_years_in_words([(state.question, years)])) if name]
+        return [name for name in (list_in_words(countries), *_years_in_words(years)) if name]
 
     def _thing(self, message: str, state: State) -> str:
         """The words of the last question that say what it asks for, without those that the message has."""
-        seen = set(self._analyzer.terms(message))
-        dropped: list[Named] = [*compared_countries(state.reading), *state.reading.every_year]
-        others = [country for country in state.reading.countries if country not in dropped]
-        words = list[str]()
-        for word in self._words(remove_names(state.question, [*dropped, *others])):
+        seen, words, reading = set(self._analyzer.terms(message)), list[str](), state.reading
+        for word in self._words(remove_names(reading.text, [*reading.countries, *reading.every_year])):
             terms = self._analyzer.terms(word)
             if word.lower() not in _IDLE_WORDS and not COMPARES.fullmatch(word) and not seen.issuperset(terms):
                 seen.update(terms)
                 words.append(word)
-        return " ".join([*words, *(country.text for country in others)][:MAX_THING_WORDS])
+        dropped = compared_countries(reading)
+        others = [country.text for country in reading.countries if country not in dropped]
+        return " ".join([*words, *others][:MAX_THING_WORDS])
 
-    def _exchanged(self, message: str, reading: Reading, state: State) -> str:
+    def _exchanged(self, reading: Reading, state: State) -> str:
         """The last question with the names of the message in the place of its own."""
-        full, countries = state.question, [one for one in reading.countries if not _NOT.search(message[: one.start])]
+        message, before, full = reading.text, state.reading, state.reading.text
+        countries = [one for one in reading.countries if not _NOT.search(message[: one.start])]
         if countries:
-            old: Sequence[NamedCountry] = compared_countries(state.reading) or state.reading.countries
-            names = [name_in_words(message, one, usual=True) for one in countries]
+            old: Sequence[NamedCountry] = compared_countries(before) or before.countries
+            names = _in_words(reading, countries)
             old_keys = {key for one in old for key in one.keys}
             adds = any(not old_keys.issuperset(one.keys) for one in countries)  # else the others are left out
-            passing = [one for one in state.reading.countries if one not in old]
+            passing = [one for one in before.countries if one not in old]
             if passing and _RELATED.search(message[: countries[0].start]):  # "imports from France", "and from Germany?"
                 old = passing
             elif len(old) > 1 and len(countries) == len(reading.countries) and adds:
-                names = [*(name_in_words(full, one, usual=True) for one in old), *names]
-            full = self._replaced(full, old, list_in_words(names), state)
-        for years in (reading.editions, reading.figure_years):
-            if years:
-                words = [years_in_words(message, one) for one in years]
-                full = self._with_years(full, words, of_report=years[0].of_report)
+                names = [*_in_words(before, old), *names]
+            full = self._replaced(old, list_in_words(names), state)
+        for years in filter(None, (reading.editions, reading.figure_years)):
+            full = self._with_years(full, years)
         return full
 
-    def _with_years(self, full: str, years: Sequence[str], *, of_report: bool) -> str:
-        reading = read_names(full, self.catalog)
+    def _with_years(self, full: str, years: Sequence[NamedYears]) -> str:
+        reading, of_report = read_names(full, self.catalog), years[0].of_report
         old = reading.editions if of_report else reading.figure_years or reading.editions
         compares = len(old) > 1 and COMPARES.search(full) is not None
-        years = [*([years_in_words(full, one) for one in old] if compares else []), *years]
+        words = [one.words for one in (*(old if compares else ()), *years)]
+        new = list_in_words(words)
         if not old:
-            return add_name(full, edition_in_words(years) if of_report else list_in_words(years))
+            return add_name(full, edition_in_words(words) if of_report else new)
+        before, after = full[: old[0].start], full[old[-1].end :]
         if not full[old[0].end - 1].isdigit():  # "the latest report"
-            return f"{full[: old[0].start]}{list_in_words(years)} report{full[old[-1].end :]}"
-        before, new = full[: old[0].start], list_in_words(years)
+            return f"{before}{new} report{after}"
         before = f"{_BEFORE_YEARS.sub('', before).rstrip()} " if placed(new) == new else before  # "since 2019"
-        return f"{before}{new}{full[old[-1].end :]}"
+        return f"{before}{new}{after}"
 
-    def _replaced(self, full: str, old: Sequence[NamedCountry], new: str, state: State) -> str:
+    def _replaced(self, old: Sequence[NamedCountry], new: str, state: State) -> str:
+        full = state.reading.text
         if not old:
             return add_name(full, new)
         start, end = old[0].start, old[-1].end
-        between = remove_names(full[:end], old)[start:]
-        if self._words(between):  # they stand apart: "higher in Kenya than in Mali"
-            return self._sentence("compare" if len(old) > 1 else "", state, [new], state.years)
+        if self._words(remove_names(full[:end], old)[start:]):  # they stand apart: "higher in Kenya than in Mali"
+            return self._sentence("compare" if len(old) > 1 else "", state, [new], state.reading.every_year)
         return f"{ARTICLE.sub('', full[:start])}{new}{full[end:]}"
 
-    def _telling(self, text: str, reading: Reading) -> list[str]:
+    def _telling(self, reading: Reading) -> list[str]:
         """The words that ask for something: no names, and none that only ask again."""
-        rest = remove_names(text, [*reading.countries, *reading.every_year])
+        rest = remove_names(reading.text, [*reading.countries, *reading.every_year])
         return [word for word in self._words(rest) if word.lower() not in _IDLE_WORDS | _UNTOLD_WORDS]
 
     def _words(self, text: str) -> list[str]:
         return [word for word in _WORD.findall(text) if self._analyzer.terms(word)]
 
 
-def _years_in_words(named: Sequence[tuple[str, Sequence[NamedYears]]]) -> list[str]:
-    """The years of figures and of editions, each as a list in words, of texts and what they name."""
-    figures = [years_in_words(text, one) for text, years in named for one in years if not one.of_report]
-    reports = [years_in_words(text, one) for text, years in named for one in years if one.of_report]
-    return [name for name in (list_in_words(figures), edition_in_words(reports) if reports else "") if name]
+def _in_words(reading: Reading, countries: Sequence[NamedCountry] | None = None) -> list[str]:
+    """Countries of a reading by their usual names; None = all of them."""
+    return [name_in_words(reading.text, one, usual=True) for one in countries or reading.countries]
+
+
+def _years_in_words(years: Sequence[NamedYears]) -> list[str]:
+    """The years of figures and those of editions, each as a list in words."""
+    figures = list_in_words(one.words for one in years if not one.of_report)
+    reports = [one.words for one in years if one.of_report]
+    return [*filter(None, [figures]), *([edition_in_words(reports)] if reports else [])]
 
 
 def _with(question: str, names: Sequence[str]) -> str:

@@ -276,7 +276,7 @@ def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> Nam
     start, end = match.start(), match.end()
     before, after = _YEARS_BEFORE.sub("", text[:start]), _MORE_YEARS.sub("", text[end:])
     of_report = _REPORT_AFTER.match(after) is not None or _REPORT_BEFORE.search(before) is not None
-    return NamedYears(first, last, start, end, of_report)
+    return NamedYears(first, last, start, end, of_report, text[start:end])
 
 
 def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:

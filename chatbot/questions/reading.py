@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..domain import Scope, Value, Values
 from ..domain.protocols import Catalog
-from ..domain.scope import Kind, Named, NamedCountry, NamedDocument, NamedYears, Reading
+from ..domain.scope import Kind, Named, NamedCountry, NamedDocument, Reading
 from ..language import analyzer
 from ..language.countries import usual_name
 from .english import pattern, words
@@ -242,12 +242,6 @@ def placed(name: str) -> str:
 def edition_in_words(years: Sequence[str]) -> str:
     """The 2023 report, the 2021 and 2023 reports."""
     return f"the {list_in_words(years)} report{'s' if len(years) > 1 else ''}"
-
-
-def years_in_words(text: str, years: NamedYears) -> str:
-    """The years as they are written, or as a number where that is "the latest report"."""
-    written = text[years.start : years.end]
-    return written if written[-1:].isdigit() else years.text
 
 
 def remove_names(text: str, names: Iterable[Named | NamedDocument]) -> str:
