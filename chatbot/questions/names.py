@@ -8,7 +8,7 @@ No word of a language may become a country by mistake. So a misspelt name counts
 a vowel, or two letters that changed places."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice
@@ -194,16 +194,13 @@ def meant_country(words: tuple[str, ...]) -> str | None:
     written, sound = " ".join(words), by_ear(" ".join(words))
     if not written.replace(" ", "").isalpha() or written in _NO_MISSPELLINGS or len(sound) < SHORTEST_SOUND:
         return None
-    english, foreign = _by_first_letter(len(words)).get(sound[0], ({}, {}))
-    if alike := english.get(sound) or foreign.get(sound):
-        return alike if _one_is_right(words, alike) else None
-    near = process.extract(sound, english.keys(), scorer=OSA.distance, score_cutoff=1)
-    matches = {english[name] for name, _, _ in near if _is_near(sound, name) and _one_is_right(words, english[name])}
-    return matches.pop() if len({country_names()[name] for name in matches}) == 1 else None
-
-
-def _one_is_right(words: tuple[str, ...], name: str) -> bool:
-    return len(words) == 1 or any(word == part for word, part in zip(words, name.split(), strict=True))
+    english, foreign = _by_sound(country_names, len(words)), _by_sound(foreign_names, len(words))
+    names = [english.get(sound) or foreign.get(sound)]
+    if names == [None]:
+        near = process.extract(sound, english.keys(), scorer=OSA.distance, score_cutoff=1)
+        names = [english[one] for one, _, _ in near if one[0] == sound[0] and _is_near(sound, one)]
+    names = [one for one in names if one and (len(words) == 1 or set(words) & set(one.split()))]
+    return names[0] if len({country_names().get(one or "") for one in names}) == 1 else None
 
 
 def _is_near(sound: str, name: str) -> bool:
@@ -223,15 +220,10 @@ def by_ear(name: str) -> str:
 
 
 @cache
-def _by_first_letter(words: int) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """English names and others of so many words, by how they sound."""
-    by_letter: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
-    for place, names in enumerate((country_names(), foreign_names())):
-        for name in names:
-            if len(name.split()) == words and name.replace(" ", "").isalpha() and len(name) >= SHORTEST_SOUND:
-                sound = by_ear(name)
-                by_letter.setdefault(sound[0], ({}, {}))[place][sound] = name
-    return by_letter
+def _by_sound(names: Callable[[], dict[str, str]], words: int) -> dict[str, str]:
+    """Names of so many words, by how they sound."""
+    fit = (name for name in names() if name.count(" ") == words - 1 and len(name) >= SHORTEST_SOUND)
+    return {by_ear(name): name for name in fit if name.replace(" ", "").isalpha()}
 
 
 MOST_YEARS = 30

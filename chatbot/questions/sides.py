@@ -84,23 +84,22 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
     reports = _inside(narrowed, YEAR, of_reports, catalog)
     figures = sorted({year for one in reading.figure_years for year in one.ends})
     absent = [usual_name(one.keys[0]) for one in named if not values_of([one], catalog)] if named else []
-    candidates: list[Side]
-    if len(countries) > 1 and len(reports) > 1 and len(countries) * len(reports) <= MOST_SIDES:
-        candidates = [
-            Side(f"{name}, {year}", scope.having(COUNTRY, [name]).having(YEAR, [year]))
-            for name in countries
-            for year in reports
-        ]
-    elif len(countries) > 1 or (countries and absent):
-        within = scope.having(YEAR, reports) if len(reports) == 1 else scope
-        candidates = [Side(str(name), within.having(COUNTRY, [name])) for name in [*countries, *absent]]
-    elif len(reports) > 1:
+    within = scope.having(YEAR, reports) if len(reports) == 1 else scope
+    by_country = [Side(str(name), within.having(COUNTRY, [name])) for name in [*countries, *absent] if countries]
+    candidates = [
+        Side(f"{one.name}, {year}", one.scope.having(YEAR, [year]))
+        for one in by_country[: len(countries)]
+        for year in reports
+    ]
+    if min(len(countries), len(reports)) < 2 or len(candidates) > MOST_SIDES:
+        candidates = by_country
+    if len(candidates) < 2:
         candidates = [Side(str(year), narrowed.having(YEAR, [year])) for year in reports]
-    elif len(figures) > 1:
+    if len(candidates) < 2:
         candidates = [Side(str(year), narrowed, year=year) for year in figures]
-    else:
-        compares = COMPARES.search(reading.text) is not None
-        candidates = _reports(narrowed, catalog, editions_of_one=compares) if compares or any_reports else []
+    compares = COMPARES.search(reading.text) is not None
+    if len(candidates) < 2 and (compares or any_reports):
+        candidates = _reports(narrowed, catalog, editions_of_one=compares)
     if len(candidates) < 2:
         return Sides()
     compared = []
