@@ -77,10 +77,8 @@ class Reranker(Protocol):
 class Quoter(Protocol):
     """Quotes passages, if no language model is configured or it failed."""
 
-    def quotes(
-        self, question: str, passages: Sequence[Passage], *, request: RequestContext | None = None
-    ) -> list[Quotation]:
-        """Return the sentences that answer best, best first, at most three. Raises EmbeddingError."""
+    def quotes(self, question: str, passages: Sequence[Passage]) -> list[Quotation]:
+        """Return the sentences that answer best, best first, at most three."""
 
 
 class Store(Protocol):

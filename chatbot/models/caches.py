@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 DIGEST_BYTES = 16
 MAX_RECENT_QUESTIONS = 1000
 """Questions whose vectors are in memory, 1.5 MB: one question is searched, ordered and quoted with the same few."""
-MAX_KNOWN_VECTORS = 20_000
-"""Vectors of headings and sentences that one process keeps, 30 MB at 384 dimensions."""
 _ANSWER = TypeAdapter(Answer)
 
 
@@ -168,26 +166,6 @@ class CachedEmbedder:
         if self._cache is not None:
             encoded = base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
             self._cache.put("embedding", cache_key(name, normalise(text)), encoded)
-
-
-class KnownVectors:
-    """Vectors of short texts that recur, headings and sentences: kept in memory, each computed once. Thread-safe.
-    For embedders that run in this process; behind an API each text has its price."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.embedder = embedder
-        self._known: dict[str, Vector] = {}
-
-    def of(self, texts: Iterable[str], request: RequestContext | None) -> Mapping[str, Vector]:
-        """Return a mapping with the vectors of at least these texts; an empty text has none. Raises EmbeddingError."""
-        vectors, needed = self._known, dict.fromkeys(filter(None, texts))
-        missing = [text for text in needed if text not in vectors]
-        if missing:
-            computed = self.embedder.embed_documents(missing, request=request)
-            if len(vectors) >= MAX_KNOWN_VECTORS:  # a new mapping: other threads may be reading the old one
-                vectors = self._known = {text: vectors[text] for text in needed if text in vectors}
-            vectors.update(zip(missing, computed, strict=True))
-        return vectors
 
 
 class AnswerCache:

@@ -71,7 +71,7 @@ def quotations(run: AgentRun, question: str, context: Context, hits: Sequence[Se
     if hits is not None:
         by_id = {passage.hit.chunk.id: passage for passage in context.passages}
         passages = tuple(replace(by_id[hit.chunk.id], hit=hit) for hit in hits if hit.chunk.id in by_id)
-    quotes = run.resources.quoter.quotes(question, passages, request=run.request)
+    quotes = run.resources.quoter.quotes(question, passages)
     return "\n\n".join(quotation_item(quote, run.say) for quote in quotes)
 
 

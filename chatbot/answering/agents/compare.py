@@ -177,7 +177,7 @@ class _Comparison:
         cells: dict[str, list[Quotation | None]] = {}
         for name, passages in of_side.items():
             under = [[one for one in passages if one.hit.chunk.heading == heading] for heading in headings]
-            quotes = [self.run.resources.quoter.quotes(queries[name], one, request=self.run.request) for one in under]
+            quotes = [self.run.resources.quoter.quotes(queries[name], one) for one in under]
             cells[name] = [quoted[0] if quoted else None for quoted in quotes]
         return quotes_table(cells, self.run.say)
 

@@ -166,7 +166,7 @@ class Answering:
     @lazy
     def quoter(self) -> Quoter:
         """The reranker that chooses the sentences to quote if no model writes."""
-        return ExtractiveChatModel(self.settings.language, lambda: self._services.runtime.embedder)
+        return ExtractiveChatModel(self.settings.language)
 
     def settings_with(self, preset: str) -> Settings:
         """Return the settings with the query-time figures of a preset; "" = as they are. Raises UnknownNameError."""

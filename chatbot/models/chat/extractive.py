@@ -13,25 +13,20 @@ from math import log
 import numpy as np
 
 from ...config.settings import Settings
-from ...domain import ATTACHMENTS, SECTION_SEPARATOR, Chunk, Delta, Passage, Prompt, Quotation, Usage
-from ...domain.documents import ScoreArray, standard
+from ...domain import SECTION_SEPARATOR, Chunk, Delta, Passage, Prompt, Quotation, Usage
+from ...domain.documents import ScoreArray
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ...language import analyzer_for, is_foreign, quotation_item, sentences
+from ...language import analyzer_for, quotation_item, sentences
 from ...language.words import speaking
 from ...questions import kinds
 from ...questions.reading import NAME
-from ..caches import KnownVectors
 
 MAX_QUOTATIONS = 3
 MAX_CHARACTERS = 600
 """Characters of a quotation. A passage up to this length is quoted whole."""
 CLOSE = 0.75
 """A further passage is quoted if its cosine to the question is at least this share of the first one's."""
-WORDS = 0.75
-"""Weight of the question's words in a statement, in standard deviations of the cosines."""
-MAX_EMBEDDED = 300
-"""Characters of a statement that are embedded."""
 MAX_STATEMENT = 300
 """Characters above which a sentence is split at its semicolons."""
 MAX_NAME_WORDS = 8
@@ -40,8 +35,6 @@ HEADER = "Quoted from the reports:"
 NEW_LINE = " · "
 """Between two lines of a quotation: an answer has each quotation on one line."""
 _BULLET = re.compile(r"^[-*•]\s+")
-_FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
-_DIGIT = re.compile(r"\d")
 _NOTE = re.compile(r"\W*notes?\s*:", re.IGNORECASE)
 _PROSE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
 """A sentence, which is no label with its value."""
@@ -84,29 +77,23 @@ class Statement:
 
 
 class ExtractiveChatModel:
-    """Implements `protocols.ChatModel` and `protocols.Quoter`. Deterministic. Statements are embedded only by an
-    embedder that runs in this process; with another one their words decide."""
+    """Implements `protocols.ChatModel` and `protocols.Quoter`. Deterministic."""
 
     model_id = "extractive"
     is_language_model = False
 
-    def __init__(self, language: str, embedder: Callable[[], Embedder]) -> None:
-        """``embedder`` returns the embedder of the passages; it is called for each question."""
+    def __init__(self, language: str) -> None:
         self._language = language
-        self._embedder = embedder
-        self._known: KnownVectors | None = None
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Yield the quotations at once. No tokens are counted."""
         say = speaking(prompt.language)
-        quotes = self.quotes(prompt.question, prompt.context.passages, request=request)
+        quotes = self.quotes(prompt.question, prompt.context.passages)
         items = [quotation_item(quote, say) for quote in quotes]
         text = "\n\n".join([say(HEADER), *items]) if items else say("No passage was given to quote from.")
         yield Delta("" if request.cancelled else text, Usage())
 
-    def quotes(
-        self, question: str, passages: Sequence[Passage], *, request: RequestContext | None = None
-    ) -> list[Quotation]:
+    def quotes(self, question: str, passages: Sequence[Passage]) -> list[Quotation]:
         """Implements `protocols.Quoter`. Summaries are no words of a report, so they are never quoted."""
         passages = [passage for passage in passages if not passage.hit.chunk.is_summary]
         chosen: list[Quotation] = []
@@ -128,17 +115,15 @@ class ExtractiveChatModel:
                 closest = _cosine(passage)
                 names = [name for name in in_question if name in chunk.text and name not in chunk.title]
             seen.add(key)
-            chosen.append(_quotation(passage, self._best_run(question, passage, lines, request)))
+            chosen.append(_quotation(passage, self._best_run(question, lines)))
         return chosen
 
-    def _best_run(
-        self, question: str, passage: Passage, lines: Sequence[Statement], request: RequestContext | None
-    ) -> list[Statement]:
+    def _best_run(self, question: str, lines: Sequence[Statement]) -> list[Statement]:
         """Return the statements under one heading that fit `MAX_CHARACTERS`: all, or those around the best one."""
         lengths = [len(one.text) + 1 for one in lines]
         if lines[0].heading == lines[-1].heading and sum(lengths) <= MAX_CHARACTERS:
             return list(lines)
-        scores = self._scores(question, passage, lines, request)
+        scores = self._scores(question, lines)
         best, least = int(scores.argmax()), scores.mean() - scores.std()
         first, end = best, best + 1
         while True:
@@ -152,35 +137,16 @@ class ExtractiveChatModel:
                 return list(lines[first:end])
             first, end = wider
 
-    def _scores(
-        self, question: str, passage: Passage, lines: Sequence[Statement], request: RequestContext | None
-    ) -> ScoreArray:
-        """Return how near each statement is to the question: by its vector and the question's words."""
+    def _scores(self, question: str, lines: Sequence[Statement]) -> ScoreArray:
+        """Return how much of the question each statement says; words weigh by how few of them have them. (Vectors of
+        statements, tried beside the words, chose no better.)"""
         words_of = analyzer_for(question, self._language).terms
         question_terms = set(words_of(question))
         terms = [question_terms.intersection(words_of(one.whole)) for one in lines]
         counts = Counter(term for shared in terms for term in shared)
         # A figure counts twice: unlike a word, it is written in one way only.
         weights = {term: log(1 + len(lines) / count) * (1 + term[0].isdigit()) for term, count in counts.items()}
-        words = np.array([sum(weights[term] for term in sorted(shared)) for shared in terms])
-        scores: ScoreArray = WORDS * standard(words)
-        embedder = self._embedder()
-        unread = not embedder.multilingual and is_foreign(question) and is_foreign(passage.hit.chunk.search_text)
-        if unread or not embedder.local:
-            return scores
-        texts = [one.whole[:MAX_EMBEDDED] for one in lines]
-        if not _DIGIT.search(question):  # without its figures: countries and editions share the vector of a line
-            texts = [_FIGURE.sub("0", text) for text in texts]
-        vectors = self._vectors(embedder, passage).of(texts, request)
-        target = embedder.embed_query(question, request=request)
-        return scores + standard(np.array([float(target @ vectors[text]) for text in texts]))
-
-    def _vectors(self, embedder: Embedder, passage: Passage) -> KnownVectors:
-        if passage.hit.chunk.collection == ATTACHMENTS:
-            return KnownVectors(embedder)  # nothing of these is kept (R-A1)
-        if self._known is None or self._known.embedder is not embedder:
-            self._known = KnownVectors(embedder)
-        return self._known
+        return np.array([sum(weights[term] for term in sorted(shared)) for shared in terms])
 
 
 def _cosine(passage: Passage) -> float:
@@ -295,4 +261,4 @@ def _letters(text: str) -> str:
 
 
 def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> ExtractiveChatModel:
-    return ExtractiveChatModel(settings.language, embedder)
+    return ExtractiveChatModel(settings.language)

@@ -1,7 +1,6 @@
 """A file, a page or a text that comes with one question: answered from, cited, and gone (R-A1, R-A2, R-A3)."""
 
 import contextlib
-import gc
 import json
 import os
 import re
@@ -21,7 +20,6 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.web import streaming
 from chatbot.app.web.asking import MOST_ATTACHMENTS
 from chatbot.config.settings import Settings
-from chatbot.models.caches import KnownVectors
 from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.knowledge import BROKEN_PDF, KENYA, form, post_form, rows
 from tests.app.web.live import served
@@ -368,16 +366,3 @@ class TestRefused:
             assert (
                 error_of(client.post(path, json=body), 422, "unreadable_document")["message"] == "empty.md has no text."
             )
-
-
-def test_sentences_of_an_attachment_are_not_kept_in_memory(tmp_path: Path) -> None:
-    """Quotations are chosen by their vectors, which are kept for those of the library alone (R-A1)."""
-    app = create_app(
-        Settings(data_dir=tmp_path, chat_model="extractive", embedding_provider="hashing", sample_data="off")
-    )
-    note = {"text": "The launch code of the rocket is 4711-SECRET.", "name": "note.md"}
-    answer = app.test_client().post("/query", json={"query": "What is the launch code?", "attachments": [note]})
-    assert "4711-SECRET" in answer.get_json()["response"]
-    kept = [one for one in gc.get_objects() if type(one) is KnownVectors]
-    assert not [text for one in kept for text in one._known if "SECRET" in text]
-    close_app(app)

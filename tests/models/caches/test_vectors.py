@@ -2,7 +2,6 @@
 
 import random
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,9 @@ from chatbot.app.services import Services
 from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.caches import CacheRepository
-from chatbot.domain import EmbeddingError, Matrix, RequestContext, Vector
+from chatbot.domain import EmbeddingError, RequestContext, Vector
 from chatbot.models import caches
-from chatbot.models.caches import CachedEmbedder, KnownVectors, WarmCache
+from chatbot.models.caches import CachedEmbedder, WarmCache
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.models.embed.minilm import MiniLMEmbedder
 
@@ -160,35 +159,3 @@ def test_few_questions_stay_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for text in ("a", "b", "c", "c", "b", "a"):
         cached.embed_query(text)
     assert cached.uncached.asked == ["a", "b", "c", "a"]  # type: ignore[attr-defined]  # the double's own
-
-
-# Vectors of texts that come again: computed once, and bounded.
-
-
-class CountingEmbedder(HashingEmbedder):
-    def __init__(self) -> None:
-        super().__init__(16)
-        self.embedded: list[str] = []
-
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        self.embedded += texts
-        return super().embed_documents(texts, request=request)
-
-
-def test_each_text_is_computed_once_and_an_empty_one_never() -> None:
-    known = KnownVectors(embedder := CountingEmbedder())
-    known.of(["climate", "", "climate", "trade"], None)
-    found = known.of(["trade", "ports"], None)
-    assert embedder.embedded == ["climate", "trade", "ports"]
-    assert np.array_equal(found["ports"], HashingEmbedder(16).embed_query("ports"))
-
-
-def test_of_too_many_those_stay_that_are_wanted_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "MAX_KNOWN_VECTORS", 2)
-    known = KnownVectors(embedder := CountingEmbedder())
-    before = known.of(["climate", "trade"], None)
-    found = known.of(["trade", "ports"], None)
-    assert set(found) == {"trade", "ports"}
-    assert set(before) == {"climate", "trade"}, "who is reading them goes on"
-    known.of(["climate"], None)
-    assert embedder.embedded == ["climate", "trade", "ports", "climate"]
