@@ -30,7 +30,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "names._coded": lambda text, word: None,
     "names.relative_editions": lambda text, editions: [],
     "names.find_title": lambda text, catalog, scope: None,
-    "reading._is_asked": lambda text, country, countries: True,
     "sides.sub_questions": lambda reading, *_, **__: [reading.text],
     "sides.asks_several": lambda reading: False,
     "kinds.series_words": lambda text: "",

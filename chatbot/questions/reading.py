@@ -5,7 +5,7 @@ France", "higher than in Mali") and something else is there to be asked about. A
 to be more plainly the subject: a question that is refused by mistake cannot be answered at all."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse
 from operator import attrgetter
@@ -15,7 +15,6 @@ from pydantic import BaseModel, ValidationError
 from ..domain import Scope, Value, Values
 from ..domain.protocols import Catalog
 from ..domain.scope import Kind, Named, NamedCountry, NamedDocument, Reading
-from ..language import analyzer
 from ..language.countries import usual_name
 from .english import pattern, words
 from .names import EDITIONS, country_key, find_countries, find_title, find_years, lists, relative_editions
@@ -37,11 +36,6 @@ _BOUND = pattern(r"\b{set_apart}\s+(?:{beside_names}\s+)*$")
 _COMPARES = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\b", re.IGNORECASE)
 """Makes sides of all names: "Compare Kenya with Mali"."""
 _OF_OTHERS = pattern(r"\b(?:{of_others}\b|who\b[^?]*\bborders?\b)")
-_CLAUSE_END = re.compile(r"([;:()–—]|(?<!\d),|,(?!\d)|\s-\s)|[?!]+\s*|\.\s+(?=[A-Z])|\n+")
-"""The first group: inside a sentence."""
-_ASKS = pattern(
-    r"^\W*(?:(?:and|but|or|so|then|please|in|on|of|at|to|from|by|for)\s+)*(?:{wh}|{auxiliary}|{tell})\b(?!\s+you\b)"
-)
 
 
 def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading:  # noqa: B008  # frozen and empty
@@ -145,7 +139,7 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
     def is_plain(country: NamedCountry, names: Sequence[NamedCountry]) -> bool:
         is_of_others = of_others and len(names) == 1
         is_beside = country.by_people and (chosen is not None or any(map(has_report, countries)))
-        return not (is_of_others or is_beside) and _is_asked(text, names[0], countries)
+        return not (is_of_others or is_beside)
 
     def is_bound(names: Sequence[NamedCountry]) -> bool:
         return _BOUND.search(text, max(0, names[0].start - MAX_LEAD_CHARACTERS), names[0].start) is not None
@@ -159,24 +153,6 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
     if not any(map(has_report, about)) and not (of_others or chosen):  # "fled into Lebanon from Syria"
         about += next(filter(None, ([*filter(has_report, names)] for names in bound)), [])
     return tuple(sorted(about, key=lambda name: name.start))
-
-
-def _is_asked(text: str, country: NamedCountry, countries: Sequence[NamedCountry]) -> bool:
-    """Return whether the country is in a clause that asks or has no other content words; in any, if none asks."""
-    clauses = list(_clauses(text))
-    asking = [clause for clause in clauses if clause[2]]
-    start, end, asks = next(one for one in clauses if one[0] <= country.start < one[1])
-    inside = [name for name in countries if start <= name.start and name.end <= end]
-    return asks or not asking or not analyzer("english").terms(remove_names(text[:end], inside)[start:])
-
-
-def _clauses(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Start and end of each clause, and whether it is the first of its sentence that asks."""
-    start, has_asked = 0, False
-    for end, is_last in [*((one.end(), one[1] is None) for one in _CLAUSE_END.finditer(text)), (len(text), True)]:
-        asks = not has_asked and _ASKS.match(text[start:end]) is not None
-        yield start, end, asks
-        start, has_asked = end, (has_asked or asks) and not is_last
 
 
 DASH = " - "
