@@ -67,7 +67,7 @@ class ManagedChatModel:
         """Yield the cached reply as one delta, without a call, else the model's reply. Replies on attachments are
         not cached (R-A1). Raises BudgetExhaustedError, ChatModelError."""
         if not request.cache or any(one.hit.chunk.collection == ATTACHMENTS for one in prompt.context.passages):
-            yield from self._counted(prompt, request)
+            yield from self._counted(Reply(prompt), request)
             return
         messages = [[message.role, unmarked(message.content)] for message in prompt.messages]
         parameters = (self.settings.temperature, float(self.settings.max_answer_tokens))
@@ -75,32 +75,28 @@ class ManagedChatModel:
         if (text := self.cache.get("response", key, request=request)) is not None:
             yield Delta(text, Usage(cached_calls=1))
             return
-        pieces: list[str] = []
-        truncated = False
-        for delta in self._counted(prompt, request):
-            pieces.append(delta.text)
-            truncated = truncated or delta.truncated
-            yield delta
-        if not truncated and not request.cancelled and (text := "".join(pieces)).strip():
-            self.cache.put("response", key, text)
+        reply = Reply(prompt)
+        yield from self._counted(reply, request)
+        if not reply.truncated and not request.cancelled and reply.text:
+            self.cache.put("response", key, reply.text)
 
-    def _counted(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
+    def _counted(self, reply: Reply, request: RequestContext) -> Iterator[Delta]:
         """Call the model, and count the tokens for the day, the caller and the question (R-C7)."""
         who, limit = request.caller, self.settings.daily_token_limit
         if limit is not None and (used := self.usage.today()) >= limit:
             raise BudgetExhaustedError(used=used, limit=limit, retry_after=seconds_to_reset())
         if who.daily_tokens is not None and (used := self.counters.tokens_today(who.account)) >= who.daily_tokens:
             raise BudgetExhaustedError(used=used, limit=who.daily_tokens, retry_after=seconds_to_reset(), whose="Your")
-        response, failed = Reply(prompt), None
+        prompt, failed = replace(reply.prompt, messages=sealed(reply.prompt.messages)), None
         try:
-            for delta in self.inner.stream(replace(prompt, messages=sealed(prompt.messages)), request=request):
-                response.add(delta)
+            for delta in self.inner.stream(prompt, request=request):
+                reply.add(delta)
                 yield delta
         except ChatModelError as error:
             failed = error
             raise
         finally:  # also if the generator is closed in the middle
-            usage = response.usage_of_failed(failed) if failed else response.usage
+            usage = reply.usage_of_failed(failed) if failed else reply.usage
             request.meter.add(usage)
             self.usage.add(usage.tokens)
             if who.daily_tokens is not None:
