@@ -27,6 +27,10 @@ CHAT_MODELS: Registry[ChatModel] = Registry(
 )
 
 
+MAX_CHARACTERS_PER_TOKEN = 32
+"""More than any text has: a server that sends more ignores the limit of the answer, and could fill the memory."""
+
+
 class EchoChatModel:
     """Implements `protocols.ChatModel` for tests: repeats the question and cites every passage."""
 
@@ -88,10 +92,15 @@ class ManagedChatModel:
         if who.daily_tokens is not None and (used := self.counters.tokens_today(who.account)) >= who.daily_tokens:
             raise BudgetExhaustedError(used=used, limit=who.daily_tokens, retry_after=seconds_to_reset(), whose="Your")
         prompt, failed = replace(reply.prompt, messages=sealed(reply.prompt.messages)), None
+        left = MAX_CHARACTERS_PER_TOKEN * self.settings.max_answer_tokens
         try:
             for delta in self.inner.stream(prompt, request=request):
-                reply.add(delta)
-                yield delta
+                left -= len(delta.text)
+                bounded = delta if left >= 0 else replace(delta, text=delta.text[:left], truncated=True)
+                reply.add(bounded)
+                yield bounded
+                if left < 0:
+                    return
         except ChatModelError as error:
             failed = error
             raise

@@ -11,7 +11,6 @@ from ...config.settings import Settings
 from ...domain import ChatModelError, Delta, Prompt, RequestContext, SettingsError, Usage
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
 from ..openai_client import check_withheld, timed_out
-from .openai import MAX_CHARACTERS_PER_TOKEN
 
 
 class AnyLLMChatModel:
@@ -25,16 +24,14 @@ class AnyLLMChatModel:
         self._client = client
         self._timeout = settings.model_timeout
         self._parameters = {"temperature": settings.temperature, "max_tokens": settings.max_answer_tokens}
-        self._most = MAX_CHARACTERS_PER_TOKEN * settings.max_answer_tokens
         # boto is not asynchronous: each call to it needs a loop of its own, which it blocks.
         self._loop = None if model_id.startswith("bedrock:") else EventLoop()
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Stop reading, and give the request up, once ``request`` is cancelled or the reply exceeds its limit by
-        far. Raises ChatModelError"""
+        """Stop reading, and give the request up, once ``request`` is cancelled. Raises ChatModelError."""
         if request.cancelled:
             return
-        chunks, written, finished = SimpleQueue[Any](), 0, ""
+        chunks, finished = SimpleQueue[Any](), ""
         loop = self._loop or EventLoop()
         reading = loop.start(self._read(prompt, chunks))
 
@@ -50,12 +47,8 @@ class AnyLLMChatModel:
                 finished = (choice.finish_reason if choice else None) or finished
                 counted = chunk.usage
                 usage = Usage(counted.prompt_tokens, counted.completion_tokens, calls=1) if counted else None
-                written += len(text)
-                truncated = finished == "length" or written > self._most
-                if text or usage or truncated:
-                    yield Delta(text, usage, truncated)
-                if written > self._most:
-                    return
+                if text or usage or finished == "length":
+                    yield Delta(text, usage, finished == "length")
             if not request.cancelled:
                 self._finish(reading, finished)
         finally:

@@ -20,8 +20,6 @@ OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "str
 """Parameters that an answer does not need."""
 MAX_EVENT = 1 << 20
 """Bytes of one event of a stream, or of a whole answer that is not streamed."""
-MAX_CHARACTERS_PER_TOKEN = 32
-"""More than any text has: a server that sends more ignores the limit of the answer."""
 
 
 class OpenAIChatModel:
@@ -35,14 +33,12 @@ class OpenAIChatModel:
         self._model = model
         self._temperature = temperature
         self._max_answer = max_answer
-        self._max_characters = MAX_CHARACTERS_PER_TOKEN * max(max_answer.values())
         self._refused: dict[str, None] = {}
         """Parameters that this server refuses."""
         self.model_id = f"openai:{model}"
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Stop reading, and close the connection, once ``request`` is cancelled or the reply exceeds its limit by far.
-        Raises ChatModelError."""
+        """Stop reading, and close the connection, once ``request`` is cancelled. Raises ChatModelError."""
         try:
             with translated(ChatModelError, self.model_id):
                 yield from self._deltas(prompt, request)
@@ -51,7 +47,7 @@ class OpenAIChatModel:
                 raise  # else the connection was broken on purpose
 
     def _deltas(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
-        finished, characters = "", 0
+        finished, has_begun = "", False
         with breakable(self._client, request.cancel) as client, self._open(client, prompt) as stream:
             try:
                 for chunk in stream:
@@ -59,19 +55,16 @@ class OpenAIChatModel:
                         return
                     text, reason, usage = _read(chunk)
                     finished, truncated = finished or reason, reason == "length"
-                    characters += len(text)
-                    if truncated and not characters:
+                    has_begun = has_begun or bool(text)
+                    if truncated and not has_begun:
                         raise ChatModelError(
                             f"{self.model_id} reached the limit of an answer before its first word: it may have spent "
                             "it on thinking.",
                             remedy="Raise MAX_ANSWER_TOKENS.",
                             reason=NOTHING_WRITTEN,
                         )
-                    flooded = characters > self._max_characters
                     if text or usage or truncated:
-                        yield Delta(text[: self._max_characters], usage, truncated or flooded)
-                    if flooded:
-                        return
+                        yield Delta(text, usage, truncated)
             except ValueError as error:  # no JSON, or not even text: the SDK does not catch it
                 raise self._failed("sent what is no event of a stream") from error
         check_withheld(self.model_id, finished)
