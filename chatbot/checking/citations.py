@@ -23,7 +23,7 @@ from .contradictions import NEGATORS, Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .foreign import Foreign, foreign_speakers, headings_of
 from .rows import row_defects
-from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, stems, unify_brackets
+from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, unify_brackets
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
@@ -32,8 +32,6 @@ _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
 _RESTS = pattern(r"\b{rests}\b")
 NO_WORD = Defect("no_source", "")
 _ADDRESSES = pattern(r"\b{addresses}\b")
-_LABEL_WORDS = stems("small") | {stem("page")}
-"""Words before a quotation that are of neither title nor heading: "page 7", "in 2021"."""
 SNIPPET_CHARACTERS = 400
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
@@ -169,13 +167,7 @@ class _ClauseChecker:
         foreign = [
             q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._foreign.query)
         ]
-        is_quotation = False
-        if quoted and not foreign:
-            # Behind a label there is nothing but the title and the heading that the quotation is from.
-            label = QUOTATION.sub("", clause.words).strip(" .,;")
-            label_words = set(map(stem, WORD.findall(label))) - _LABEL_WORDS
-            is_labelled = label.endswith(":") and any(label_words <= one.about for one in cited)
-            is_quotation = is_labelled or 2 * sum(map(len, quoted)) > len(clause.words)
+        is_quotation = not foreign and 2 * sum(map(len, quoted)) > len(clause.words)
         # What is quoted as the passage has it is right, also its decimal marks.
         words = QUOTATION.sub(lambda quote: " " * len(quote[0]), clause.words) if is_quotation else clause.words
         claimed = amounts(words, comma=self._comma)

@@ -129,7 +129,6 @@ class Row:
     siblings: frozenset[frozenset[str]]
     amount: Amount
     words: frozenset[str]
-    common: frozenset[str] = frozenset()
 
     @property
     def value(self) -> float:
@@ -309,14 +308,13 @@ def _rows(statements: Sequence[Sentence], text: str, passage_heading: str) -> It
                 under[heading].append((keys_of(words), amount, statement))
                 break
     for heading, labelled in under.items():
-        labels = {label for label, *_ in labelled[:MAX_SIBLINGS]}
-        common = frozenset.intersection(*labels) if len(labels) > 1 else frozenset()
+        labels = frozenset(label for label, *_ in labelled[:MAX_SIBLINGS])
         of_heading = Sentence(heading, []).labels | {"est"}
-        labels |= {frozenset([_OPPOSITES[key]]) for label in labels for key in (label - common) & _OPPOSITES.keys()}
+        labels |= {frozenset([_OPPOSITES[key]]) for label in labels for key in label & _OPPOSITES.keys()}
         for label, amount, line in labelled:
-            siblings = frozenset(one - common for one in labels if one != label)
+            siblings = labels - {label}
             of_row = of_heading.union(line.labels, map(str, amount.years)).difference(*siblings) | label
-            yield Row(heading, label - common, siblings, amount, of_row, common)
+            yield Row(heading, label, siblings, amount, of_row)
 
 
 def _written_out(label: str, heading: str) -> str:

@@ -56,7 +56,7 @@ class Headings:
 
     def names_label(self, row: Row, sibling: frozenset[str], keys: Set[str]) -> bool:
         """Return whether words are for a row's label, in any form, and not for its sibling's."""
-        phrases, others = (self.phrases(row.heading, label | row.common) for label in (row.label, sibling))
+        phrases, others = (self.phrases(row.heading, label) for label in (row.label, sibling))
         exact, beginnings = row.label - sibling, set(map(beginning, keys))
         near = {str(int(key) + step) for key in exact if key.isdecimal() and not sibling <= keys for step in (-1, 1)}
         names = (phrases - others) | {frozenset([word]) for word in {*map(beginning, exact), *near}}
@@ -80,7 +80,7 @@ class Headings:
         if not named or any(of == row.heading for _, of in named):
             return False
         beginnings = set(map(beginning, keys))
-        phrases = self.phrases(row.heading) | {frozenset([beginning(key)]) for key in row.label | row.common}
+        phrases = self.phrases(row.heading) | {frozenset([beginning(key)]) for key in row.label}
         fits, others = [one for one in phrases if one <= beginnings], [set(map(beginning, name)) for name, _ in named]
         return any(not other <= present and all(phrase < other for phrase in fits) for other in others)
 
@@ -140,8 +140,7 @@ class Foreign:
 
     def is_all(self, sentence: Sentence) -> bool:
         """Return whether hardly a telling word of the sentence is in the cited passages or the question."""
-        is_other_script = not sentence.text.isascii() and language_of(sentence.text) in {"", "arabic"}
-        if not self._is_english or is_other_script or QUOTATION.search(sentence.text):
+        if not self._is_english or QUOTATION.search(sentence.text):
             return False
         countries = {stem(word) for country in sentence.countries for word in WORD.findall(country.text)}
         keys = {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()} - _NO_TOPIC - countries

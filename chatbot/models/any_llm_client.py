@@ -43,9 +43,10 @@ class EventLoop:
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def close(self) -> None:
-        """End the loop, and wait for that."""
-        self.stop()
-        self._thread.join()
+        """End the loop, and wait for that; once more does nothing, as of a model that is the small one, too."""
+        if self._thread.is_alive():
+            self.stop()
+            self._thread.join()
 
 
 def any_llm_client(settings: Settings, provider: str, *, key: str | None, base_url: str | None, setting: str) -> Any:
@@ -91,10 +92,15 @@ def sdk_error(kind: type[E], error: Any, model: str, *, setting: str) -> E:
     status, response = error.status_code, getattr(cause, "response", None)
     if status is None and isinstance(response, dict):  # boto's, which the library does not read
         status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    if status is not None and type(error).__name__ == "AuthenticationError":  # Google sends a 400 for a wrong key
+        status = 401
     if status is not None:
         check_key = f"Check {setting}_API_KEY, or the account that the provider's SDK finds."
         check_model = f"Check {setting}_MODEL and {setting}_BASE_URL."
-        return status_error(kind, model, int(status), reason, check_key=check_key, check_model=check_model)
+        refused = f"The log has its reason. {check_model}"  # Bedrock's 400 for an unknown model, too
+        return status_error(
+            kind, model, int(status), reason, check_key=check_key, check_model=check_model, refused=refused
+        )
     if _NETWORK_ERROR.search(type(cause).__name__):
         message = f"The endpoint of {model} cannot be reached ({type(cause).__name__})."
         return kind(message, remedy=f"Check the network and {setting}_BASE_URL.", retry_after=5)

@@ -110,7 +110,7 @@ def check_withheld(model: str, finish_reason: str) -> None:
 
 def status_error(
     kind: type[E], model: str, status: int, text: str, *, check_key: str, check_model: str,
-    wait: int = RATE_LIMIT_SECONDS,
+    wait: int = RATE_LIMIT_SECONDS, refused: str = "The log has its reason.",
 ) -> E:  # fmt: skip
     """Return the error for an HTTP status. ``text``: the endpoint's own words, "" for none; ``wait``: the seconds until
     a rate limit allows the next request."""
@@ -124,7 +124,7 @@ def status_error(
     if 300 <= status < 400:
         return kind(f"The endpoint of {model} sends its callers to another address.", remedy="Set that one.", said=text)
     if status in REFUSED:
-        return kind(f"The endpoint of {model} refused the request.", remedy="The log has its reason.", said=text)
+        return kind(f"The endpoint of {model} refused the request.", remedy=refused, said=text)
     return kind(f"The endpoint of {model} failed with status {status}.", remedy="Try again.", retry_after=5, said=text)
 
 

@@ -45,20 +45,14 @@ def sse(value: dict[str, Any]) -> bytes:
 def anthropic(pieces: list[str], stop: str) -> list[bytes]:
     usage = {"input_tokens": 7, "output_tokens": 1}
     message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
-    ends = {"end": "end_turn", "limit": "max_tokens"}
+    end = {"stop_reason": {"end": "end_turn", "limit": "max_tokens"}[stop], "stop_sequence": None}
+    deltas = [{"type": "text_delta", "text": piece} for piece in pieces]
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        *(
-            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
-            for piece in pieces
-        ),
+        *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
         {"type": "content_block_stop", "index": 0},
-        {
-            "type": "message_delta",
-            "delta": {"stop_reason": ends[stop], "stop_sequence": None},
-            "usage": {"output_tokens": 9},
-        },
+        {"type": "message_delta", "delta": end, "usage": {"output_tokens": 9}},
         {"type": "message_stop"},
     ]
     return [sse(event) for event in events]
@@ -109,7 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         fake.requests.append(Asked(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
         if fake.status != 200:
-            said = {"message": "scripted", "error": {"type": "scripted", "message": "scripted", "code": fake.status}}
+            words = "API key not valid. Please pass a valid API key."
+            said = {"message": words, "error": {"type": "scripted", "message": words, "code": fake.status}}
             self._begin(fake.status, "application/json")
             self.wfile.write(json.dumps(said).encode())
             return

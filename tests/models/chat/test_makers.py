@@ -12,6 +12,7 @@ from chatbot.domain import Usage
 from chatbot.domain.errors import ChatModelError, MissingPackageError, SettingsError
 from chatbot.domain.protocols import ChatModel
 from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.models.any_llm_client import EventLoop
 from chatbot.models.chat import CHAT_MODELS
 from chatbot.models.replies.stream import complete
 from tests.fakes.makers_server import MakersServer
@@ -60,8 +61,11 @@ class TestOnTheWire:
         makers.stop = "limit"
         assert complete(model, prompt(), RequestContext()).truncated
 
-    @pytest.mark.parametrize(("status", "says"), [(401, "refused the key"), (429, "limits the rate"), (500, "failed")])
+    @pytest.mark.parametrize(
+        ("status", "says"), [(400, "refused the key"), (401, "refused the key"), (429, "limits"), (500, "failed")]
+    )
     def test_a_status_is_a_typed_error(self, model: ChatModel, makers: MakersServer, status: int, says: str) -> None:
+        """Google sends a 400 for a wrong key."""
         makers.status = status
         with pytest.raises(ChatModelError, match=says) as raised:
             complete(model, prompt(), RequestContext())
@@ -73,6 +77,11 @@ class TestOnTheWire:
         threading.Timer(0.5, cancel.cancel).start()
         complete(model, prompt(), RequestContext(cancel))
         assert time.monotonic() - started < 20
+
+
+def test_a_model_that_is_the_small_one_too_is_closed_twice() -> None:
+    loop = EventLoop()
+    loop.close(), loop.close()
 
 
 @pytest.mark.parametrize("maker", MAKERS)
