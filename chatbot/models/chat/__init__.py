@@ -7,7 +7,8 @@ from ...config.registry import Registry
 from ...config.settings import Settings
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.usage import Counters, UsageRepository, seconds_to_reset
-from ...domain import ATTACHMENTS, BudgetExhaustedError, ChatModel, ChatModelError, Delta, Prompt, RequestContext, Usage
+from ...domain import ATTACHMENTS, NOTHING_WRITTEN, ChatModel, Delta, Prompt, RequestContext, Usage
+from ...domain.errors import BudgetExhaustedError, ChatModelError
 from ...language import estimate_tokens
 from ..caches import cache_key
 from ..prompts import sealed, unmarked
@@ -95,6 +96,13 @@ class ManagedChatModel:
         left = MAX_CHARACTERS_PER_TOKEN * self.settings.max_answer_tokens
         try:
             for delta in self.inner.stream(prompt, request=request):
+                if delta.truncated and not (delta.text or reply.has_begun):
+                    raise ChatModelError(
+                        f"{self.model_id} reached the limit of an answer before its first word: it may have spent it "
+                        "on thinking.",
+                        remedy="Raise MAX_ANSWER_TOKENS.",
+                        reason=NOTHING_WRITTEN,
+                    )
                 left -= len(delta.text)
                 bounded = delta if left >= 0 else replace(delta, text=delta.text[:left], truncated=True)
                 reply.add(bounded)

@@ -10,7 +10,7 @@ from openai._streaming import ServerSentEvent
 
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, Usage
-from ...domain.errors import NOTHING_WRITTEN, ChatModelError, ContextLengthError, SettingsError
+from ...domain.errors import ChatModelError, ContextLengthError, SettingsError
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
 from ..openai_client import OPENAI_URL, Abandoned, breakable, check_withheld, openai_client, refused_name, translated
@@ -47,7 +47,7 @@ class OpenAIChatModel:
                 raise  # else the connection was broken on purpose
 
     def _deltas(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
-        finished, has_begun = "", False
+        finished = ""
         with breakable(self._client, request.cancel) as client, self._open(client, prompt) as stream:
             try:
                 for chunk in stream:
@@ -55,14 +55,6 @@ class OpenAIChatModel:
                         return
                     text, reason, usage = _read(chunk)
                     finished, truncated = finished or reason, reason == "length"
-                    has_begun = has_begun or bool(text)
-                    if truncated and not has_begun:
-                        raise ChatModelError(
-                            f"{self.model_id} reached the limit of an answer before its first word: it may have spent "
-                            "it on thinking.",
-                            remedy="Raise MAX_ANSWER_TOKENS.",
-                            reason=NOTHING_WRITTEN,
-                        )
                     if text or usage or truncated:
                         yield Delta(text, usage, truncated)
             except ValueError as error:  # no JSON, or not even text: the SDK does not catch it

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.usage import seconds_to_reset
-from chatbot.domain import BudgetExhaustedError, Caller, ChatModel, RequestContext, Usage
+from chatbot.domain import BudgetExhaustedError, Caller, ChatModel, ChatModelError, RequestContext, Usage
 from chatbot.models import chat
 from chatbot.models.chat import EchoChatModel, ManagedChatModel
 from chatbot.models.chat.openai import build
@@ -88,3 +88,14 @@ def test_a_server_that_does_not_keep_to_the_limit_is_not_read_to_the_end(
     assert sum(len(delta.text) for delta in deltas) == services.settings.max_answer_tokens
     assert [delta.truncated for delta in deltas].count(True) == 1
     server.wait_until(lambda: server.received(CHAT)[-1].disconnected_at is not None)
+
+
+def test_a_limit_before_the_first_word_is_an_error_that_names_the_setting(
+    services: Services, server: FakeOpenAI
+) -> None:
+    """A model that thinks may spend all of it on that."""
+    server.chat(Reply([], finish_reason="length"))
+    with pytest.raises(ChatModelError, match="before its first word") as raised:
+        list(remote(services, server).stream(prompt(), request=RequestContext(cache=False)))
+    assert raised.value.remedy == "Raise MAX_ANSWER_TOKENS."
+    assert server.calls(CHAT) == 1

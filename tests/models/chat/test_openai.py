@@ -160,13 +160,6 @@ class TestLimit:
         server.chat(Reply(["It is so."], finish_reason=reason))
         assert not any(delta.truncated for delta in run(model()))
 
-    def test_a_limit_before_the_first_word_is_an_error_that_names_the_setting(self, model, server) -> None:
-        """A model that thinks may spend all of it on that."""
-        server.chat(Reply([], finish_reason="length"))
-        error = failure(model())
-        assert error.remedy == "Raise MAX_ANSWER_TOKENS."
-        assert server.calls(CHAT) == 1
-
 
 class TestFailures:
     @pytest.mark.parametrize(
