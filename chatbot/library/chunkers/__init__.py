@@ -127,15 +127,15 @@ class BaseChunker:
             headings = [template.search_text for template in templates]
             tokens = TokenCounter(self.embedder, stretch.text)
 
-            def size(
+            def fits(
                 start: int, end: int, ends: Sequence[int] = stretch.ends, headings: list[str] = headings,
                 tokens: TokenCounter = tokens,
-            ) -> float:  # fmt: skip
+            ) -> bool:  # fmt: skip
                 # The index of the section in which the passage starts.
-                return self._share(headings[bisect_right(ends, start)], tokens, start, end)
+                return self._fits(headings[bisect_right(ends, start)], tokens, start, end)
 
-            overlap = (lambda start, end: (end - start) / self.chunk_overlap) if self.chunk_overlap else None
-            for start, end in Splitter(stretch.text, size, overlap, keep=stretch.headings).split(self.borders):
+            overlaps = (lambda start, end: end - start <= self.chunk_overlap) if self.chunk_overlap else None
+            for start, end in Splitter(stretch.text, fits, overlaps, keep=stretch.headings).split(self.borders):
                 ordinal = len(chunks)
                 check(ordinal)
                 chunks.append(
@@ -150,21 +150,19 @@ class BaseChunker:
                 )
         return chunks
 
-    def _share(self, heading: str, tokens: TokenCounter, start: int, end: int) -> float:
-        """Return the share of the size, or of what the embedder reads below ``heading``, that a span fills; up to 1 is
-        allowed. Shares tell the search for the longest passage where to look next, as counting tokens is expensive."""
-        by_length = (end - start) / self.longest
-        if by_length > 1:  # slicing a long text and counting its tokens cost time
-            return by_length
+    def _fits(self, heading: str, tokens: TokenCounter, start: int, end: int) -> bool:
+        """Return whether a span is within the size, and within what the embedder reads below ``heading``."""
+        if end - start > self.longest:  # slicing a long text and counting its tokens cost time
+            return False
         part = tokens.text[start:end]
         # As in `Chunk.search_text`.
         if (f"{heading}\n{part}" if heading else part) in self.known:
-            return by_length
+            return True
         allowed = min(self.embedder.max_tokens, self._room(heading))
         # A token has at least one byte (not one character: a Korean syllable is up to three).
         if len(part) <= allowed and len(part.encode("utf-8", "surrogatepass")) <= allowed:
-            return max(by_length, len(part) / (CHARACTERS_PER_TOKEN * allowed))
-        return max(by_length, tokens.count(start, end) / allowed)
+            return True
+        return tokens.count(start, end) <= allowed
 
     def _count_room(self, heading: str) -> int:
         """Return the tokens of a passage below ``heading``, counted apart since no token spans the end of a line. At

@@ -5,7 +5,7 @@ empty, with nothing but white space between them. As many pieces are packed into
 
 import re
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,17 +17,14 @@ Border = Callable[[str, int, int], Iterator[Span]]
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _LINE_END = re.compile(r"\n")
 _CLAUSE_END = re.compile(r"(?<=[.!?;])\s+")
+_STRIPPED = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _NO_SPACES = re.compile(r"\S+")
 
 
 def whole(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the text as one piece, without the white space around it."""
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if start < end:
-        yield start, end
+    if match := _STRIPPED.search(text, start, end):
+        yield match.span()
 
 
 def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
@@ -64,23 +61,20 @@ def _between(border: re.Pattern[str], text: str, start: int, end: int) -> Iterat
     yield from whole(text, start, end)
 
 
-Share = Callable[[int, int], float]
-"""The share of the allowed length that a span (start, end) of the text fills: up to 1 is allowed."""
-
-ESTIMATES = 6
-"""Probes by proportion before bisection: enough for a text of one kind."""
+Fits = Callable[[int, int], bool]
+"""Returns whether a span (start, end) of the text is short enough; so are all spans in it then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
     """Splits a text into passages.
 
-    ``size``: the share of a passage that a span fills; at most 1 for a single character. ``overlap``: the share of the
-    text that two passages may share; None = they share nothing. ``keep``: ends of headings: no passage ends there."""
+    ``fits`` a passage, as each character does; ``overlaps``: two passages may share it, None = they share nothing.
+    ``keep``: ends of headings: no passage ends there."""
 
     text: str
-    size: Share
-    overlap: Share | None = None
+    fits: Fits
+    overlaps: Fits | None = None
     keep: Collection[int] = ()
 
     def split(self, borders: Sequence[Border]) -> Iterator[Span]:
@@ -93,7 +87,7 @@ class Splitter:
         pieces = border(self.text, start, end)
         starts, ends = array("q"), array("q")  # a million words would be 200 MB as tuples
         for piece in self._joined(pieces):
-            if self.size(*piece) <= 1:
+            if self.fits(*piece):
                 starts.append(piece[0])
                 ends.append(piece[1])
                 continue
@@ -112,31 +106,26 @@ class Splitter:
         return self._pack(starts, ends)
 
     def _pack(self, starts: Sequence[int], ends: Sequence[int]) -> Iterator[Span]:
-        """Yield spans over the pieces (starts[i], ends[i]), as long as the size allows. It allows every single piece. A
-        span begins with as many of the last pieces of the span before as the overlap allows. The overlap counts inside
-        the size, so it gives way to the next new piece."""
-        first = new = length = shared = 0
+        """Yield spans over the pieces (starts[i], ends[i]), as long as they fit; every single piece does. A span begins
+        with as many of the last pieces of the span before as the overlap allows. The overlap counts inside the size, so
+        it gives way to the next new piece."""
+        first = new = 0
 
-        def filled(pieces: int) -> float:
-            """Return the share of a span from ``first`` to ``pieces`` pieces after ``new``."""
-            return self.size(starts[first], ends[new + pieces])
+        def is_too_long(pieces: int) -> bool:
+            """Return whether a span from ``first`` to ``pieces`` pieces after ``new`` is too long."""
+            return not self.fits(starts[first], ends[new + pieces])
 
-        def repeated(pieces: int) -> float:
-            """Return the share of ``pieces`` pieces before ``new``: of the overlap, and with ``new`` of a span."""
-            of_overlap = self.overlap(starts[new - pieces], ends[new - 1]) if self.overlap else 0
-            return of_overlap if of_overlap > 1 else max(of_overlap, self.size(starts[new - pieces], ends[new]))
+        def is_too_much(pieces: int) -> bool:
+            """Return whether ``pieces`` pieces before ``new`` are too long: for the overlap, or with ``new``."""
+            start = starts[new - pieces]
+            return not (self.overlaps and self.overlaps(start, ends[new - 1]) and self.fits(start, ends[new]))
 
         while new < len(starts):
-            # The first guess: as long as the span before.
-            guess = bisect_right(ends, starts[first] + length) - 1 - new
-            added = _largest_allowed(filled, len(starts) - new - 1, guess=guess, besides=new - first + 1)
-            start, end = starts[first], ends[new + added]
-            yield start, end
-            length = end - start
+            added = bisect_left(range(1, len(starts) - new), True, key=is_too_long)
+            yield starts[first], ends[new + added]
             first, new = first + 1, new + added + 1
-            if self.overlap is not None and new < len(starts):
-                shared = _largest_allowed(repeated, new - first, guess=shared)
-            first = new - shared
+            if new < len(starts):
+                first = new - bisect_left(range(1, new - first + 1), True, key=is_too_much)
 
     def _joined(self, pieces: Iterable[Span]) -> Iterator[Span]:
         """Yield the pieces. One that ends at a position of ``keep`` is joined with the next."""
@@ -148,16 +137,3 @@ class Splitter:
                 pending = None
         if pending:
             yield pending
-
-
-def _largest_allowed(share: Callable[[int], float], high: int, *, guess: int, besides: int = 0) -> int:
-    """Return the largest number up to ``high`` with a share of up to 1. ``besides``: pieces counted in all shares."""
-    low, probe, probes = 0, guess, 0
-    while low < high:
-        probe = min(max(probe, low + 1), high)
-        filled = share(probe)
-        low, high = (probe, high) if filled <= 1 else (low, probe - 1)
-        probes += 1
-        by_proportion = int((probe + besides) / max(filled, 0.01)) - besides
-        probe = by_proportion if probes < ESTIMATES else (low + high + 1) // 2
-    return low
