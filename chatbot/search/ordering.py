@@ -4,7 +4,6 @@ in the edition that is asked.
 Names that the scope has already are left out of the search: they distinguish nothing. Both orders are this product's
 own, measured in benchmarks/README.md; a seed's preset has neither."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Readi
 from ..language import analyzer_for, is_foreign, sentences
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
-from ..questions.reading import COUNTRY, NAME, YEAR, keys_of, tidy
+from ..questions.reading import ARTICLE, COUNTRY, NAME, YEAR, keys_of, tidy
 from .indicators import IndicatorIndex
 
 Terms = Callable[[str], Sequence[str]]
@@ -45,8 +44,9 @@ NAMED = 0.6
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
-_ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
-_OWNED = re.compile(r"['’]s?(?!\w)")
+
+
+_OWNED = pattern(r"^['’]s?(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,9 @@ def _without(query: str, names: Sequence[Named | NamedDocument], country: str = 
         if not isinstance(name, NamedCountry) or name.by_people:
             before = f"{before} "
         elif country:
-            before, after = _ARTICLE.sub("", before), f"{country}{after}"
-        elif owned := _OWNED.match(after):
-            before, after = f"{before} ", after[owned.end() :]
+            before = f"{ARTICLE.sub('', before)}{country}"
         else:
-            before = f"{_LED_TO.sub('', before)} "
+            before, after = f"{_LED_TO.sub('', before)} ", _OWNED.sub("", after)
         query = f"{before}{after}"
     return tidy(query)
 
