@@ -113,7 +113,7 @@ class Amount(NamedTuple):
         is_bound = self.rounding not in ((), _NEAREST) or (self.measure == "share" and self.size > PERCENT)
         if error > (BROADLY if is_bound else ROUGHLY if self.rounding or digits > 1 else CLOSELY):
             return False
-        return (converted and error <= CLOSELY) or rounds_to(true, claimed, self.rounding or _NEAREST)
+        return (converted and error <= CLOSELY) or rounds_to(abs(true), abs(claimed), self.rounding or _NEAREST)
 
 
 def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST) -> bool:

@@ -279,7 +279,7 @@ class _ClauseChecker:
         is_limit = not NEGATORS.isdisjoint(map(stem, WORD.findall(words)))  # "no figure for 2023"
         if (is_label or (is_limit and claimed)) and all(one.figure.year for one in claimed):
             return False
-        if any(not following or not is_supported(one, following) for one in claimed):
+        if claimed and (not following or self._missing_figures(clause._replace(words=words), claimed, following)[0]):
             return True
         sentence = Sentence(words, claimed)
         if any(self._foreign.names(sentence, following)):

@@ -52,7 +52,8 @@ def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings)
 
 def _of_others(clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings: Headings) -> Iterator[Defect]:
     """Yield the figures that are said to be of another label of their heading, and the countries that are said to have
-    another's figure. Words may be of the figure before or behind them: the reading with the fewest defects counts."""
+    another's figure. Words may be of the figure before or behind them, and the only country is of all: the reading with
+    the fewest defects counts."""
     labels = {key for _, some in rows for _, row in some if row for one in (row.label, *row.siblings) for key in one}
     rows = [(one, some) for one, some in rows if one.figure.text not in labels] if labels or clause.countries else []
     if not 0 < len(rows) <= MAX_FIGURES:
@@ -67,7 +68,8 @@ def _of_others(clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings:
     telling = [key in labels or place in countries for place, key in words]
     if not any(telling):
         return
-    readings = _readings(lower, [one for one, _ in rows], [place for place, _ in words], telling)
+    is_owned = [key in labels or (place in countries and len(countries) > 1) for place, key in words]
+    readings = _readings(lower, [one for one, _ in rows], [place for place, _ in words], is_owned)
     choices = list[list[Defect]]()
     for owners in readings:
         choices.append([])
