@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from dotenv import find_dotenv, load_dotenv
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from ..domain import SettingsError, read_table
 from . import settings_types as types
@@ -53,7 +53,7 @@ class Settings(BaseModel):
     """Requests served at the same time, per worker, besides questions."""
     questions: int = Field(400, ge=1, le=4000)
     """Maximum number of running and queued questions per worker; beyond it requests get 503."""
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)] = "INFO"
     """Lowest level of log lines: DEBUG, INFO, WARNING or ERROR."""
     log_format: LogFormat = "text"
     """Format of all log lines: text, or json (one object a line)."""
