@@ -28,6 +28,7 @@ from ...search.compression import Compressor
 from ...search.pipeline import Retrieval, Retriever, without_summaries
 from ...search.relevance import Bounds, Judge
 from ...search.scope import KnowledgeCollection, describe, inventory
+from ...search.spelling import Spelling
 from ..figure_tables import FigureTables
 from . import AGENTS
 from .budget import EXPLORING_SHARE, PLANNING_SHARE, Allowance, SecondsUsedUpError, Spending
@@ -56,6 +57,7 @@ class Resources:
     language: str
     """The language of the reports."""
     glossary: Callable[[], Sequence[GlossaryEntry]]
+    spelling: Spelling
     bounds: Callable[[QuerySettings], Bounds]
     """The scores that passages need with these settings, as of now."""
     settings: QuerySettings

@@ -5,7 +5,7 @@ One place for all modes. What it finds is answered here, or said above the agent
 glossary and questions about the library itself (which reports, countries and years there are) need no search."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -84,7 +84,12 @@ class Understanding:
             return Understood(partial(self._agent.run, question, request=request))
         language = language_of(question.query, preferred=NAMES_OF_CODES.get(question.language, ""))
         question = replace(question, language=CODES.get(language, question.language))
-        run, catalog, scope = AgentRun(self._resources, question, request), self._catalog, question.scope
+        catalog, scope = self._catalog, question.scope
+        reading = question.reading or read_names(question.search_text, catalog, scope)
+        text, slips = self._resources.spelling.corrected(reading)
+        reading = read_names(text, catalog, scope) if slips else reading
+        question = replace(question, standalone=text if slips else question.standalone)
+        run = AgentRun(self._resources, question, request)
         if (talk := small_talk(question.search_text)) and not run.is_general:
             summary = summarise(catalog, scope)
             text = run.say(NOTHING_ASKED, reports=counted(run.say, summary.documents, "report"))
@@ -100,7 +105,6 @@ class Understanding:
                     text += f" [{len(passages)}]"
             context = Context(tuple(passages))
             return Understood(partial(answer_text, run, text, summarise(catalog, scope), context, is_answer=True))
-        reading = question.reading or read_names(question.search_text, catalog, scope)
         whole = everything_asked(reading, scope, catalog)
         if topic := topic_of(question.search_text, reading):
             reading, whole = reading.with_years_of_reports(), whole.with_years_of_reports()
@@ -136,7 +140,7 @@ class Understanding:
         if suggestion not in (None, question.scope) or page != question.page:
             offered = replace(summarise(catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
-        notes = [*taken_as(reading, run.say), *([missing.text] if missing else [])]
+        notes = [*taken_as(reading, slips, run.say), *([missing.text] if missing else [])]
         events = partial(self._agent.run, question, request=request)
         return Understood(events, notes, offered, subjects=subjects, inferred_scope=inferred)
 
@@ -149,11 +153,11 @@ class Understanding:
             yield AnswerEvent(conclude(run, scope, text))
 
 
-def taken_as(reading: Reading, say: Say = in_english) -> list[str]:
-    """The names that misspelt names were read as."""
+def taken_as(reading: Reading, slips: Mapping[str, str], say: Say) -> list[str]:
+    """The names and words that misspelt ones were read as."""
+    taken = {**{one.text: one.taken_as for one in reading.about if one.taken_as}, **slips}
     text = "({name}: taken as {taken})"
-    notes = (say(text, name=escape_markdown(one.text), taken=one.taken_as) for one in reading.about if one.taken_as)
-    return list(dict.fromkeys(notes))
+    return [say(text, name=escape_markdown(name), taken=meant) for name, meant in taken.items()]
 
 
 def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:

@@ -30,6 +30,7 @@ from ...search.indicators import IndicatorIndex
 from ...search.ordering import Refiner
 from ...search.pipeline import Retriever
 from ...search.relevance import Bounds, relevance_bounds
+from ...search.spelling import Spelling
 from ...stores import STORES
 from ...stores.atlas.indexes import SearchTarget, index_plans
 from .storage import Storage, close, close_lazy, lazy
@@ -248,7 +249,8 @@ class Runtime:
             analyzer=analyzer(settings.language),
             language=settings.language,
             collections=storage.collections,
-            glossary=self._storage.glossary.entries,
+            glossary=storage.glossary.entries,
+            spelling=Spelling(storage.glossary.entries, storage.figures.indicators),
             bounds=self._bounds,
             settings=QuerySettings.of(settings),
             tables=FigureTables(storage.figures, self.indicators, analyzer(settings.language).terms),

@@ -63,6 +63,14 @@ def streamed(events: list[Any]) -> str:
     return "".join(event.text for event in events if isinstance(event, TokenEvent))
 
 
+def test_a_misspelt_word_is_searched_as_it_was_meant_which_is_told(services, server, agent) -> None:
+    server.chat(Reply(["It is 2.09% [1]."]))
+    events = run(services, agent, question("What is the popluation growth rate of Kenya?"))
+    assert agent.asked[0].search_text == "What is the population growth rate of Kenya?"
+    assert streamed(events) == answer(events).response
+    assert answer(events).response.startswith("(popluation: taken as population)\n\n")
+
+
 class TestMissingSubject:
     def test_it_is_refused_without_search_or_model(self, services, server, agent) -> None:
         events = run(services, agent, question("What is the growth rate in France?"))

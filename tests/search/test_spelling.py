@@ -1,0 +1,28 @@
+"""A misspelt word is taken for the word of the library that it was meant to be; other words stay as they are."""
+
+import pytest
+
+from chatbot.config import SAMPLE_DATA
+from chatbot.library.derived import read_glossary
+from chatbot.questions.reading import read_names
+from chatbot.search.spelling import Spelling
+from tests.data import cases
+from tests.questions.reports import MANY
+
+CASES = cases(__file__)
+GLOSSARY = read_glossary(SAMPLE_DATA / "glossary.csv")
+
+
+@pytest.mark.parametrize(("text", "meant"), CASES["slips"] + [(text, text) for text in CASES["no slips"]])
+def test_slips_are_corrected_and_other_words_stay(text: str, meant: str) -> None:
+    spelling = Spelling(lambda: GLOSSARY, lambda: {"Quarries": {"granite": 2}})
+    assert spelling.corrected(read_names(text, MANY))[0] == meant
+
+
+def test_words_of_new_reports_are_known() -> None:
+    headings: dict[str, dict[str, int]] = {}
+    spelling = Spelling(tuple, lambda: dict(headings))
+    question = read_names("How large is the herbarum?", MANY)
+    assert spelling.corrected(question) == (question.text, {})
+    headings["Herbarium"] = {"": 1}
+    assert spelling.corrected(question) == ("How large is the herbarium?", {"herbarum": "herbarium"})
