@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain
+from operator import itemgetter
 
 from rapidfuzz import process
-from rapidfuzz.distance import OSA, JaroWinkler
+from rapidfuzz.distance import OSA
 
 from ..domain.figures import GlossaryEntry, Indicators
 from ..domain.scope import Reading
@@ -46,8 +47,9 @@ class Spelling:
         if is_foreign(question.text):
             return question.text, {}
         topic = remove_names(question.text, question.names)
-        words = dict.fromkeys(_WORD.findall(topic)).keys() - set(NAME.findall(topic))
-        slips = {word: meant for word in words if (meant := self._meant(word.lower()))}
+        names = set(NAME.findall(topic))
+        meant = {word: self._meant(word.lower()) for word in _WORD.findall(topic) if word not in names}
+        slips = dict(filter(itemgetter(1), meant.items()))
         return _WORD.sub(lambda word: slips.get(word[0], word[0]), question.text), slips
 
     def _meant(self, word: str) -> str:
@@ -55,7 +57,8 @@ class Spelling:
         if not english_words().isdisjoint([word, *stems]) or not stems or word in (known := self._words()):
             return ""
         alike = process.extract(word, known, scorer=OSA.distance, score_cutoff=(len(word) + 1) // LETTERS, limit=None)
-        near = [(slips, -JaroWinkler.similarity(word, one), one) for one, slips, _ in alike if one[0] == word[0]]
+        # Rather a letter was left out than one too many written.
+        near = [(slips, -len(one), one) for one, slips, _ in alike if one[0] == word[0]]
         meant = min(near)[-1] if near else ""
         return meant if self._terms(meant) != stems else ""
 
@@ -66,5 +69,6 @@ class Spelling:
             headings = chain(indicators, *indicators.values())
             terms = chain.from_iterable((one.term, one.heading, one.label, *one.other_words) for one in entries)
             words = {word for text in {*headings, *terms} for word in _WORD.findall(text.lower())}
+            words |= english_words().intersection(word.removesuffix("s") for word in words)
             self._kept = entries, indicators, {word: word for word in words}
         return self._kept[2]
