@@ -19,7 +19,7 @@ from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import Reading
 from ..language import analyzer_for, language_of, sentences
-from ..questions.kinds import asks_for_advice
+from ..questions.kinds import asks_for_advice, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
 
 Verdict = Literal["answers", "closest", "nothing"]
@@ -123,7 +123,8 @@ class Judge:
             if not self.embedder.multilingual:  # near by a few equal words: only these count
                 closeness = 1 - loss(hits) if language_of(hits[0].chunk.text) == language else 0.0
             return "answers" if closeness >= ANSWERS else "closest"
-        if (of_all := loss(hits)) and closeness - of_all < CLOSEST:
+        is_told = asks_for_prose(question.text) and closeness >= ANSWERS  # in words that nobody can foresee
+        if (of_all := loss(hits)) and closeness - of_all < CLOSEST and not is_told:
             return "nothing"
         return "closest" if closeness - loss(hits[:1]) < ANSWERS else "answers"
 
