@@ -4,9 +4,11 @@ in the edition that is asked.
 Names that the scope has already are left out of the search: they distinguish nothing. Both orders are this product's
 own, measured in benchmarks/README.md; a seed's preset has neither."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from math import log
 from operator import attrgetter
 
@@ -17,7 +19,7 @@ from ..domain.documents import ScoreArray, standard, to_score
 from ..domain.protocols import Catalog
 from ..domain.request import RequestContext
 from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Reading
-from ..language import analyzer_for, is_foreign, sentences
+from ..language import YEAR_PATTERN, analyzer_for, is_foreign, sentences
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
 from ..questions.reading import ARTICLE, COUNTRY, NAME, YEAR, keys_of, tidy
@@ -35,6 +37,8 @@ LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
 """Share of the headings' weight where a question asks for prose."""
+FIRST = 3
+"""First hits that say whether a question is answered: by their headings, or by what they tell of a year."""
 READ = 20
 """First hits whose language says whether the embedding model knows that of the passages."""
 STATEMENT = 1.0
@@ -43,6 +47,7 @@ NAMED = 0.6
 """Cosine from which a heading names what is asked; below it the headings' weight falls with its square."""
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
+_SENTENCE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
 
 
@@ -133,12 +138,18 @@ class Refiner:
         # Where no heading is near, the nearest one says nothing.
         nearness = min(1.0, max(float(similar.max()), 0.0) / NAMED) ** 2
         weight = self._weight * nearness * (PROSE if text.prose else 1.0)
-        total = standard(np.array([hit.fused_score or 0.0 for hit in hits]))
-        if nearness == 1 and not text.prose:
+        total, named = standard(np.array([hit.fused_score or 0.0 for hit in hits])), weight * standard(similar)
+        terms = analyzer_for(text.topic, self.language).terms
+        words = set(filterfalse(str.isdigit, terms(text.topic)))
+        if any(not words.isdisjoint(terms(one)) for hit in hits for one in told(text.figure_years, hit)):
+            # A heading names what happened in a year only where its passage has the year.
+            of_year = [_in_passage(text.figure_years, hit) > 0 for hit in hits]
+            named = np.where(of_year, np.maximum(named, 0), np.minimum(named, 0))
+        elif nearness == 1 and not text.prose:
             names = NAME.findall(text.topic)
             by_chance = np.array([not any(map(hit.chunk.text.__contains__, names)) for hit in hits])
             total -= by_chance * np.maximum(total - PEAK, 0)
-        total += weight * standard(similar)
+        total += named
         if same_language and nearness < 1:
             total += STATEMENT * (1 - nearness) ** 2 * standard(self._stated(text.topic, hits))
         if not (text.figure_years or text.editions):
@@ -157,6 +168,19 @@ class Refiner:
         weights = {term: log(1 + len(hits) / count) for term, count in counts.items()}
         sums = ([sum(map(weights.__getitem__, sorted(line_terms))) for line_terms in lines] for lines in matches)
         return np.array([max(lines, default=0.0) for lines in sums])
+
+
+def told(years: Sequence[NamedYears], hit: SearchHit) -> list[str]:
+    """Return the sentences of a passage, which are no labels with their values, that name one of the years."""
+    if not _in_passage(years, hit):
+        return []
+    several = filter(_SENTENCE.search, sentences(hit.chunk.text))
+    return [one for one in several if _matched(years, map(int, YEAR_PATTERN.findall(one)))]
+
+
+def _in_passage(years: Sequence[NamedYears], hit: SearchHit) -> int:
+    """Return how many of the years a passage names, with figures or in its text."""
+    return _matched(years, [*hit.chunk.figure_years, *map(int, YEAR_PATTERN.findall(hit.chunk.text))])
 
 
 def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
@@ -203,7 +227,7 @@ def by_edition(hits: Sequence[SearchHit], text: SearchText, scope: Scope, terms:
 
 def _preference(hit: SearchHit, text: SearchText) -> tuple[int, int, int, int]:
     """Sorts the edition that is asked first."""
-    edition, figures = _edition(hit), _matched(text.figure_years, hit.chunk.figure_years)
+    edition, figures = _edition(hit), _in_passage(text.figure_years, hit)
     of_the_year = 0 if figures else _matched(text.figure_years, [edition])
     return -_matched(text.editions, [edition]), -figures, -of_the_year, -edition
 

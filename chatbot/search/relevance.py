@@ -21,11 +21,10 @@ from ..domain.scope import Reading
 from ..language import analyzer_for, language_of, sentences
 from ..questions.kinds import asks_for_advice, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
+from .ordering import FIRST, told
 
 Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: the hits may only be near to what the question asks."""
-HEADINGS = 3
-"""First hits whose headings count."""
 CLOSEST, ANSWERS = 0.2, 0.7
 """The closeness from which hits are quoted as the closest ones, and as an answer; 0 is the floor, 1 the threshold."""
 DOUBT = 1.5
@@ -89,7 +88,7 @@ def best_score(hits: Sequence[SearchHit]) -> float:
 def nearness(hits: Sequence[SearchHit]) -> float:
     """Return the mean of the best score and the nearest heading of the first hits; the best score without headings."""
     best = best_score(hits)
-    return (best + max(filter(None, map(attrgetter("heading_score"), hits[:HEADINGS])), default=best)) / 2
+    return (best + max(filter(None, map(attrgetter("heading_score"), hits[:FIRST])), default=best)) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +122,10 @@ class Judge:
             if not self.embedder.multilingual:  # near by a few equal words: only these count
                 closeness = 1 - loss(hits) if language_of(hits[0].chunk.text) == language else 0.0
             return "answers" if closeness >= ANSWERS else "closest"
-        is_told = asks_for_prose(question.text) and closeness >= ANSWERS  # in words that nobody can foresee
-        if (of_all := loss(hits)) and closeness - of_all < CLOSEST and not is_told:
-            return "nothing"
+        if (of_all := loss(hits)) and closeness - of_all < CLOSEST:
+            of_year = any(told(question.figure_years, hit) for hit in hits[:FIRST])
+            is_told = of_year or (closeness >= ANSWERS and asks_for_prose(question.text))
+            return "closest" if is_told else "nothing"  # a story is told in words that nobody can foresee
         return "closest" if closeness - loss(hits[:1]) < ANSWERS else "answers"
 
     def _loss(self, question: Reading, needed: set[str], names: set[str], hits: Sequence[SearchHit]) -> float:

@@ -100,12 +100,19 @@ def test_years_that_someone_chose_are_all_there(years: Values | Range) -> None:
 
 
 class TestHeadings:
-    def order(self, topic: str, hits: list[SearchHit], weight: float = 1.0) -> list[str]:
+    def order(self, topic: str, hits: list[SearchHit], weight: float = 1.0, **text: Any) -> list[str]:
         index = IndicatorIndex(HashingEmbedder(256), analyzer("english"))
         catalog: Any = None
         refiner = Refiner(catalog, index, weight=weight, language="english")
-        found = refiner.by_heading(SearchText(topic, topic), hits, None)
+        found = refiner.by_heading(SearchText(topic, topic, **text), hits, None)
         return [one.chunk.id for one in found]
+
+    def test_what_happened_in_a_year_is_told_whatever_the_heading_says(self) -> None:
+        story = "In 1998, an earthquake shook the coast and the towns behind it."
+        hits = [hit("Frequent.", 2021, "Geography › Earthquake"), hit(story, 2021, "Introduction › Past", score=0.1)]
+        question, years = "Which earthquake struck in 1998?", asked(1998).figure_years
+        assert self.order(question, hits, 3.0) == ["Frequent.", story]
+        assert self.order(question, hits, 3.0, figure_years=years) == [story, "Frequent."]
 
     def test_the_heading_that_is_asked_comes_first(self) -> None:
         hits = [
@@ -134,8 +141,4 @@ class TestHeadings:
     ) -> None:
         """A model that does not know the language would order French passages by chance."""
         hits = [replace(hit(text, 2021, "Zzz › Yyy", score=0.5), keyword_score=0.5) for text in texts]
-        text = SearchText(question, question, foreign="Combien" in question)
-        catalog: Any = None
-        index = IndicatorIndex(HashingEmbedder(256), analyzer("english"))
-        found = Refiner(catalog, index, weight=1.0, language="english").by_heading(text, hits, None)
-        assert [one.chunk.text for one in found] == texts[::-1]
+        assert self.order(question, hits, foreign="Combien" in question) == texts[::-1]

@@ -70,6 +70,7 @@ INFLATION = [
     line("Economy › Inflation rate (consumer prices)", "5.4% (2020 est.) 5.2% (2019 est.)", 2021),
 ]
 CAPITAL = line("Government › Capital", "name: Nairobi", 2023)
+STORY = line("Introduction › Background", "In 1998, a storm devastated the coast and the towns behind it.", 2023)
 POPULATION = line("People › Population", "52 million (1998 census)", 2021)
 
 
@@ -94,4 +95,5 @@ class TestMissingFigures:
 
     def test_what_has_no_year_is_true_in_any(self) -> None:
         assert self.said("What is the capital of Kenya in 2030?", CAPITAL, *INFLATION) is None
+        assert self.said("Who rebuilt Kenya after the storm of 1998?", STORY, *INFLATION) is None
         assert self.said("When did war break out in Kenya in 1952?", CAPITAL, *INFLATION) is None

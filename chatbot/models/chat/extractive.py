@@ -144,8 +144,8 @@ class ExtractiveChatModel:
         question_terms = set(words_of(question))
         terms = [question_terms.intersection(words_of(one.whole)) for one in lines]
         counts = Counter(term for shared in terms for term in shared)
-        # A figure counts twice: unlike a word, it is written in one way only.
-        weights = {term: log(1 + len(lines) / count) * (1 + term[0].isdigit()) for term, count in counts.items()}
+        # A figure counts as four words: unlike a word, it is written in one way only.
+        weights = {term: log(1 + len(lines) / count) * (1 + 3 * term[0].isdigit()) for term, count in counts.items()}
         return np.array([sum(weights[term] for term in sorted(shared)) for shared in terms])
 
 
