@@ -52,8 +52,7 @@ def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings)
 
 def _of_others(clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings: Headings) -> Iterator[Defect]:
     """Yield the figures that are said to be of another label of their heading, and the countries that are said to have
-    another's figure. Words may be of the figure before or behind them, and the only country is of all: the reading with
-    the fewest defects counts."""
+    another's figure. Words may be of the figure before or behind them, one country of all: the fewest defects count."""
     labels = {key for _, some in rows for _, row in some if row for one in (row.label, *row.siblings) for key in one}
     rows = [(one, some) for one, some in rows if one.figure.text not in labels] if labels or clause.countries else []
     if not 0 < len(rows) <= MAX_FIGURES:
@@ -65,11 +64,10 @@ def _of_others(clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings:
         if (key := label_key(match[0])) not in labels
         or not _COMPARED.search(lower, max(0, place - COMPARED_DISTANCE), place)
     ]  # fmt: skip
-    telling = [key in labels or place in countries for place, key in words]
-    if not any(telling):
+    if not any(key in labels or place in countries for place, key in words):
         return
-    is_owned = [key in labels or (place in countries and len(countries) > 1) for place, key in words]
-    readings = _readings(lower, [one for one, _ in rows], [place for place, _ in words], is_owned)
+    telling = [key in labels or (place in countries and len(countries) > 1) for place, key in words]
+    readings = _readings(lower, [one for one, _ in rows], [place for place, _ in words], telling)
     choices = list[list[Defect]]()
     for owners in readings:
         choices.append([])
