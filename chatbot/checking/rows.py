@@ -174,7 +174,7 @@ def _orders(
     links = {token.key for token in between}
     is_dated = bool(one.years and two.years) and one.years.isdisjoint(two.years)
     by_year = (one, two) if not is_dated or min(one.years) < min(two.years) else (two, one)
-    if before and before[-1].key == "from":
+    if "from" in {token.key for token in before[-3:]}:  # "from just over 4 %"
         return _sign(before) if "to" in links else 0, {(one, two), by_year}
     if "from" in links:
         return _sign(between) or _sign(before), {(two, one), by_year if is_dated else (two, one)}
