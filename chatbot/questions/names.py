@@ -30,6 +30,7 @@ from ..language.countries import (
     normalise,
     usual_name,
 )
+from ..language.figures import MONTHS
 from .english import number_of, pattern, words
 
 MAX_NAME_WORDS = 8
@@ -290,7 +291,7 @@ def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
 
 MIN_TELLING_WORDS = 2
 _SEPARATOR = re.compile(r"[:,;|()\[\]/–—]|\s-\s|_")
-_DATE = pattern(r"\b(?:\d[\w.]*|{month}(?= \d))\b", any_case=False)
+_DATE = re.compile(rf"\b(?:\d[\w.]*|(?:{'|'.join(MONTHS)})(?= \d))\b")
 _TITLE_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _REPORT = pattern(r"\b{document_noun}s?\b")
 _LOOKS_LIKE_TITLE = re.compile(r"[A-Z]\w+\s+(?:(?:of|for|on|in|to|and|the|a)\s+)*[A-Z]\w+|[\"'“‘«]\w+ \w+")

@@ -161,11 +161,11 @@ HEADING_NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d\d?(?:\.\d+)*|[IVXL]+)[.:)]?\
 """Nobody asks about "2 Money"."""
 NAME = re.compile(r"(?:(?<=[\w,] )|(?<=[-(]))[A-ZÀ-Þ][^\W\d_A-ZÀ-Þ]+\b")
 """A word with a capital that begins no sentence."""
-OF_ANY_QUESTION = words("idle_words") | words("dependent_words") | words("foreign_asking_words")
-"""Words that do not say what a question is about."""
 NEUTRAL_WORDS = words("idle_words") | words("form_words") | words("neutral_words")
 """Words that do not say which figure a question means."""
 SHARE_WORDS, MEANING_WORDS = words("share_words"), words("meaning_words")
+OF_ANY_QUESTION = NEUTRAL_WORDS | SHARE_WORDS | words("dependent_words")
+"""Words that do not say what a question is about."""
 OF_A_REPORT = pattern("{of_a_report}")
 """Headings that name a part of any report, and nothing one could ask about."""
 ARTICLE = pattern(r"\bthe\s+$")

@@ -8,7 +8,7 @@ from functools import reduce
 from ..domain import Range, Scope, Value, Values
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, Reading
-from ..language import YEAR_PATTERN, analyzer
+from ..language import LETTERS_PATTERN, YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
 from .english import pattern, words
 from .names import lists
@@ -28,13 +28,13 @@ from .reading import (
 DOCUMENT = "document_name"
 MOST_SIDES = 8
 MOST_PARTS = 4
-COMPARES = pattern(r"\b{compares}\b")
+COMPARES, MORE_OR_LESS = pattern(r"\b{compares}\b"), pattern(r"\b{more_or_less}\b")
 """Words of a comparison, whatever is compared."""
 _OTHER_END = pattern(r"\b{beside}\W+(?:\w+\W+){0,3}$")
 _NOUN_LEFT_OUT = re.compile(r"['’]s?\W*")
 """Behind the last name: "Kenya's coastline and Somalia's"."""
 _LISTED = re.compile(r"(?:['’]s)?\s*(?:,|and|or|vs\.?|versus|[&/+])\s*(?:(?:and|or|in|of|for|the)\s+)*", re.IGNORECASE)
-COMPARING_TERMS = frozenset(analyzer("english").terms(" ".join(words("comparing_words"))))
+_UNTOLD = frozenset().union(*map(words, ("idle_words", "form_words", "title_words", "comparing_words")))
 _COMMAND = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\s+", re.IGNORECASE)
 _QUESTION_END = re.compile(r"(?<=[?])\s+(?!\()")
 _CLAUSE = re.compile(
@@ -78,7 +78,7 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
     countries = _inside(scope, COUNTRY, values_of(named, catalog), catalog)
     narrowed = scope.having(COUNTRY, countries)
     topic = tidy(remove_names(reading.text, reading.names))
-    bare = not [term for term in analyzer("english").terms(topic) if term not in COMPARING_TERMS]
+    bare = not terms_of_topic(topic)
     years = reading.every_year if bare else reading.editions
     of_reports = [year for year in editions(narrowed, catalog) if any(y.condition.matches(year) for y in years)]
     reports = _inside(narrowed, YEAR, of_reports, catalog)
@@ -107,6 +107,12 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
         query = one.name if bare else f"{topic.rstrip(' ?')} {one.year or ''}".strip()
         compared.append(replace(one, query=query, ready=catalog.holdings(one.scope).ready > 0))
     return Sides(tuple(compared), tuple(one.name for one in candidates[MOST_SIDES:]), bare)
+
+
+def terms_of_topic(text: str) -> set[str]:
+    """Return the terms of a comparison that say what is compared."""
+    told = LETTERS_PATTERN.findall(MORE_OR_LESS.sub(" ", COMPARES.sub(" ", text)).lower())
+    return set(analyzer("english").terms(" ".join(word for word in told if word not in _UNTOLD)))
 
 
 def compared_countries(reading: Reading) -> list[NamedCountry]:

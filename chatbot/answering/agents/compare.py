@@ -13,7 +13,7 @@ from ...language.countries import usual_name
 from ...language.words import Say, in_english
 from ...models.prompts import on_one_line
 from ...questions.reading import COUNTRY, YEAR
-from ...questions.sides import COMPARING_TERMS, Side, Sides, sides
+from ...questions.sides import Side, Sides, sides, terms_of_topic
 from ...search.pipeline import Retrieval
 from ...search.subjects import with_article
 from ..answer import NOTHING, prompt_for
@@ -128,7 +128,7 @@ def _changes(run: AgentRun, compared: Sides, ready: Sequence[Side]) -> tuple[Ren
         store, terms = run.resources.store, run.resources.analyzer.terms
         chunks = {chunk.id: chunk for chunk in store.get([new.chunk_id for _, new in changes])}
         chapters = [chunks[new.chunk_id].chapter if new.chunk_id in chunks else "" for _, new in changes]
-        topic_terms = set(terms(ready[0].query)) - COMPARING_TERMS
+        topic_terms = terms_of_topic(ready[0].query)
         # The words name only a chapter: "economic" begins as "Economy" does.
         asked_stems = {word[:SAME_STEM] for word in topic_terms if word.isalpha()}
         stems = [{word[:SAME_STEM] for word in terms(one)} for one in chapters]
