@@ -104,9 +104,10 @@ def assemble(
     is_quoted: bool = False,
     shown: Sequence[int] = (),
 ) -> Answer:
-    """Return the answer with its citations, numbered from 1 by appearance. ``is_closest``: a model was told that the
-    passages are only the closest. If it says first that they do not answer, what follows is no answer. ``is_quoted``:
-    see `cite`. ``shown``: see `in_order_of_appearance`."""
+    """Return the answer with its citations, numbered from 1 by appearance.
+
+    ``is_closest``: a model was told that the passages are only the closest. If it says first that they do not answer,
+    what follows is no answer. ``is_quoted``: see `cite`. ``shown``: see `in_order_of_appearance`."""
     if not is_quoted:
         response = unify_brackets(response, [passage.number for passage in context.passages])
     response, context = in_order_of_appearance(response, context, shown)

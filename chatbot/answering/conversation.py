@@ -100,9 +100,11 @@ class ChatService:
         cancel: Cancellation,
         caller: Caller = ANYBODY,
     ) -> Iterator[Event | Saved]:
-        """Yield the agent's events, then `Saved`. An answer that is cancelled or fails is not saved. Raises
-        NotFoundError: no such conversation or answer to be replaced, or another's; UnknownNameError: the mode is not
-        known."""
+        """Yield the agent's events, then `Saved`. An answer that is cancelled or fails is not saved.
+
+        Raises:
+            NotFoundError: no such conversation or answer to be replaced, or another's.
+            UnknownNameError: the mode is not known."""
         conversation_id = place.conversation_id
         if conversation_id is not None and not self.conversations.exists(conversation_id, caller.owner):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
@@ -310,8 +312,9 @@ class UsageAccounting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condenser:
-    """Condenses a question and its conversation into one that stands alone: by a model, or by rule. ``analyzer``: of
-    the language of the questions; a rewritten one has to share a word with the conversation."""
+    """Condenses a question and its conversation into one that stands alone: by a model, or by rule.
+
+    ``analyzer``: of the language of the questions; a rewritten one has to share a word with the conversation."""
 
     follow_ups: FollowUps
     chat_model: ChatModel

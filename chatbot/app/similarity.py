@@ -37,6 +37,7 @@ def similarity_search(
     query: str, limit: int = 5, report_context: Mapping[str, Value] | None = None, collection_name: str | None = None
 ) -> list[dict[str, Any]]:
     """Return the passages nearest to ``query``, best first, with the fields of the seed's documents and ``score``.
+
     ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Raises InvalidRequestError: no query, a
     limit out of bounds, an unknown context, country, year or collection; otherwise as `create_embedding`."""
     if not 1 <= limit <= MAX_CANDIDATES:

@@ -219,9 +219,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A clause of the answer that its cited passages, ``numbers``, do not support. ``unknown`` numbers have no passage;
-    ``figures`` (also dates), ``quotations`` and ``names`` were not found; ``contradicted`` differ in the passages.
-    ``no_source``: it has a figure or a name and cites nothing."""
+    """A clause of the answer that its cited passages, ``numbers``, do not support.
+
+    ``unknown`` numbers have no passage; ``figures`` (also dates), ``quotations`` and ``names`` were not found;
+    ``contradicted`` differ in the passages. ``no_source``: it has a figure or a name and cites nothing."""
 
     sentence: str
     numbers: tuple[int, ...]

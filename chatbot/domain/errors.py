@@ -15,9 +15,10 @@ LONGEST_SHOWN = 100
 
 
 class ChatbotError(Exception):
-    """Base of the tree. ``details`` is JSON-serialisable and safe to show. ``retry_after``: the seconds after which
-    trying again may help, None where it does not or only a person can mend it. A class names its ``code`` and its HTTP
-    ``status``, and what it does not name is that of its base."""
+    """Base of the tree. ``details`` is JSON-serialisable and safe to show.
+
+    ``retry_after``: the seconds after which trying again may help, None where it does not or only a person can mend it.
+    A class names its ``code`` and its HTTP ``status``, and what it does not name is that of its base."""
 
     code: ClassVar[str] = "internal_error"
     status: ClassVar[int] = 500
@@ -147,9 +148,10 @@ class EmbedderMismatchError(ChatbotError, code="embedder_mismatch", status=503):
 
 
 class DependencyError(ChatbotError, code="dependency_unavailable", status=503):
-    """Something outside this process failed. ``dependency`` names it, ``remedy`` says what helps. ``reason`` is a
-    machine-readable word where the doctor tells causes apart (``auth_refused``, ...). ``said``: its own words, which
-    may name hosts: for the log and administrators."""
+    """Something outside this process failed. ``dependency`` names it, ``remedy`` says what helps.
+
+    ``reason`` is a machine-readable word where the doctor tells causes apart (``auth_refused``, ...). ``said``: its own
+    words, which may name hosts: for the log and administrators."""
 
     dependency: ClassVar[str] = "dependency"
 

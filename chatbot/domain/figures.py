@@ -22,6 +22,7 @@ Number = Annotated[
 @dataclass(frozen=True, slots=True)
 class ReportedFigure:
     """``subject``: the country, else the report's title. ``label``: the part under a heading that it is of ("male").
+
     ``value`` with its scale ($1.2 billion is 1200000000, its unit "$"); ``text`` as the report writes it. ``year`` is
     the figure's own, ``edition`` the report's. ``newest``: no later edition has this figure of this year."""
 
@@ -63,9 +64,10 @@ SAMPLE_GLOSSARY = "sample_data"
 
 @dataclass(frozen=True, slots=True)
 class GlossaryEntry:
-    """``other_words``: ways to say the term or to ask for its figures. ``heading`` and ``label`` are those of the
-    figures that it stands for, "" = none. ``source``: the id of the report that defines it, SAMPLE_GLOSSARY, or "" for
-    an imported entry. ``passage``: the ordinal of the defining passage."""
+    """``other_words``: ways to say the term or to ask for its figures.
+
+    ``heading`` and ``label`` are those of the figures that it stands for, "" = none. ``source``: the id of the report
+    that defines it, SAMPLE_GLOSSARY, or "" for an imported entry. ``passage``: the ordinal of the defining passage."""
 
     term: str
     meaning: str

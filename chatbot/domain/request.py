@@ -95,9 +95,10 @@ def limit_of(filters: Mapping[str, Any], collections: Sequence[str]) -> Scope:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a request; without arguments, the command line. ``owner`` owns what the request creates, "" =
-    nobody: then it belongs to all who know its id. Requests and tokens count for ``account``: the key, or the address
-    of callers without one, who could discard a cookie."""
+    """The sender of a request; without arguments, the command line.
+
+    ``owner`` owns what the request creates, "" = nobody: then it belongs to all who know its id. Requests and tokens
+    count for ``account``: the key, or the address of callers without one, who could discard a cookie."""
 
     role: Need = "admin"
     owner: str = ""

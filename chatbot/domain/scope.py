@@ -98,9 +98,10 @@ def both(one: Condition, other: Condition) -> Condition | None:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The metadata filter a person chose: AND across fields. Hashable; no conditions = everything. ``collections``:
-    only passages of these, sorted; none = of all. No metadata, so no part of `to_mql` and `to_json`. ``limit`` and
-    ``limit_collections`` are what who asks may see: no wider scope is made of this one."""
+    """The metadata filter a person chose: AND across fields. Hashable; no conditions = everything.
+
+    ``collections``: only passages of these, sorted; none = of all. No metadata, so no part of `to_mql` and `to_json`.
+    ``limit`` and ``limit_collections`` are what who asks may see: no wider scope is made of this one."""
 
     conditions: tuple[tuple[str, Condition], ...] = ()
     collections: tuple[str, ...] = ()

@@ -40,8 +40,9 @@ RATE_LIMIT_SECONDS = 20
 
 
 def openai_client(settings: Settings, *, key: str | None, base_url: str, azure: bool = False) -> openai.OpenAI:
-    """Return a client with bounded time-outs and the SDK's own bounded back-off with jitter. ``azure``: ``base_url`` is
-    the address of a resource, and models are names of deployments."""
+    """Return a client with bounded time-outs and the SDK's own bounded back-off with jitter.
+
+    ``azure``: ``base_url`` is the address of a resource, and models are names of deployments."""
     # Opening a connection cannot be interrupted, so its time-out is short.
     timeout = openai.Timeout(settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout))
     options: Any = {"timeout": timeout, "max_retries": settings.model_retries, "http_client": _Connections()}

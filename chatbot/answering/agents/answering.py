@@ -76,9 +76,11 @@ def quotations(run: AgentRun, question: str, context: Context, hits: Sequence[Se
 
 
 def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
-    """Return the scope's reports and passages; None after answering that it has none. Raises IngestingError: there are
-    reports, but none of them can be searched yet; or the sample reports are not complete yet, and an answer from half
-    of them would mislead."""
+    """Return the scope's reports and passages; None after answering that it has none.
+
+    Raises:
+        IngestingError: there are reports, but none of them can be searched yet; or the sample reports are not complete
+            yet, and an answer from half of them would mislead."""
     question, catalog = run.question, run.resources.catalog
     inside = catalog.holdings(question.scope)
     if inside.pending and (inside.pending == inside.documents or any(map(_is_new, catalog.all(question.scope)))):
@@ -196,9 +198,13 @@ def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
 
 
 def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event, None, Written]:
-    """Let the model write, or quote. What was written before a failure stays. A prompt that is too long is tried again
-    with the better half of its passages. Raises ChatModelError: the model failed, and there is nothing to quote or hope
-    for; BudgetExhaustedError: the day's tokens were used up before this question began."""
+    """Let the model write, or quote. What was written before a failure stays.
+
+    A prompt that is too long is tried again with the better half of its passages.
+
+    Raises:
+        ChatModelError: the model failed, and there is nothing to quote or hope for.
+        BudgetExhaustedError: the day's tokens were used up before this question began."""
     quoting = way.quoting or partial(quotations, run, run.question.search_text)
     if stopper := run.spending.stops_answer():
         yield from run.stop(stopper)

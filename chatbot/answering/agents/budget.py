@@ -13,9 +13,10 @@ EXPLORING_SHARE = 0.7
 
 
 class Spending:
-    """The part of its budget that a question has spent. Thread-safe. ``reserve`` tokens are kept for the answer, at
-    most half of the budget. Calls and seconds are never exceeded. Tokens are counted after a call, so the last call may
-    exceed them."""
+    """The part of its budget that a question has spent. Thread-safe.
+
+    ``reserve`` tokens are kept for the answer, at most half of the budget. Calls and seconds are never exceeded. Tokens
+    are counted after a call, so the last call may exceed them."""
 
     def __init__(self, budget: Budget, *, reserve: int = 0) -> None:
         self._budget = budget
@@ -80,8 +81,9 @@ class Spending:
 
 
 class Allowance:
-    """Calls of the model for one piece of work, by one thread: each counts before it is made. ``keep`` calls of the
-    budget stay unused: by default one, for the answer."""
+    """Calls of the model for one piece of work, by one thread: each counts before it is made.
+
+    ``keep`` calls of the budget stay unused: by default one, for the answer."""
 
     def __init__(self, spending: Spending, keep: int = 1) -> None:
         self._spending = spending

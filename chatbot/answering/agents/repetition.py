@@ -61,7 +61,10 @@ class WrittenSentences:
 
     def sentences_about(self, topic: str, request: RequestContext | None = None) -> tuple[list[str], Usage]:
         """Return what is written about a topic, at most `MOST_SHOWN` sentences, in the order of the report, and the
-        usage of the embedder. Raises EmbeddingError: the embedder failed."""
+        usage of the embedder.
+
+        Raises:
+            EmbeddingError: the embedder failed."""
         if not self._written:
             return [], Usage()
         new = [without_numbers(one.text) for one in self._written[len(self._vectors) :]]
@@ -74,6 +77,7 @@ class WrittenSentences:
 
     def without_repetition(self, text: str) -> str:
         """Remove sentences that an earlier section, or the text itself further up, has already; remember the others.
+
         Headings, tables and code stay; an item of a list goes with its mark, a lead-in ("...:") with its items."""
         left: list[str | None] = []
         for line, mark, parts in marked_lines(text):

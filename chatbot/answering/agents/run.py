@@ -203,8 +203,9 @@ class AgentRun:
         return speaking(self.question.language)(text, **values)
 
     def stop(self, stopper: Stopper, detail: str = "") -> Iterator[StepEvent]:
-        """End the exploring: the answer is made of what there is. A reason is yielded once. ``detail``: the reason,
-        where it is not the budget of this question."""
+        """End the exploring: the answer is made of what there is. A reason is yielded once.
+
+        ``detail``: the reason, where it is not the budget of this question."""
         why = detail or self.spending.describe(stopper, self.say)
         if why != self.why_stopped:
             self.stopped_by, self.why_stopped = stopper, why
@@ -266,8 +267,10 @@ class AgentRun:
 
     @contextmanager
     def limited(self, share: float = EXPLORING_SHARE) -> Iterator[RequestContext]:
-        """Yield a request that ends with this share of the budget's seconds. Raises SecondsUsedUpError: they ended the
-        work."""
+        """Yield a request that ends with this share of the budget's seconds.
+
+        Raises:
+            SecondsUsedUpError: they ended the work."""
         with self.request.within(self.spending.seconds_left(share)) as limited:
             try:
                 yield limited
@@ -284,8 +287,12 @@ class AgentRun:
     def search(
         self, searches: Sequence[Search], *, planning: bool = False
     ) -> Generator[StepEvent, None, list[Retrieval | None]]:
-        """Run these searches at once; None for each that failed or was too slow, which the path names. ``planning``:
-        within the seconds for planning. Raises DependencyError: all of them failed, and no search has worked before."""
+        """Run these searches at once; None for each that failed or was too slow, which the path names.
+
+        ``planning``: within the seconds for planning.
+
+        Raises:
+            DependencyError: all of them failed, and no search has worked before."""
         self._share = PLANNING_SHARE if planning else EXPLORING_SHARE
         results: list[Retrieval | None] = [None] * len(searches)
         left, most = self.spending.seconds_left(self._share), self.settings.search_seconds
@@ -334,9 +341,13 @@ class AgentRun:
             self.threshold = used
 
     def retrieve(self, search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
-        """Search in this thread; a reranker's calls are taken from ``allowance``. Without tokens for a reranker it is
-        left out, once the model has been asked for something. Raises DependencyError: the search failed;
-        BudgetExhaustedError: the day's tokens were used up before this question began."""
+        """Search in this thread; a reranker's calls are taken from ``allowance``.
+
+        Without tokens for a reranker it is left out, once the model has been asked for something.
+
+        Raises:
+            DependencyError: the search failed.
+            BudgetExhaustedError: the day's tokens were used up before this question began."""
         question, resources = self.question, self.resources
         retrieve = partial(
             resources.retriever.retrieve,

@@ -64,9 +64,10 @@ class AtlasSlotIndexes:
 
 @dataclass
 class Reembedding:
-    """One change of model. Run it again after a kill: existing vectors are not computed again. ``indexes`` are those of
-    the search engine; None where search runs in this process. The document in `meta` has the phase, and a ``beat`` that
-    counts the steps, so that others see that this run is alive."""
+    """One change of model. Run it again after a kill: existing vectors are not computed again.
+
+    ``indexes`` are those of the search engine; None where search runs in this process. The document in `meta` has the
+    phase, and a ``beat`` that counts the steps, so that others see that this run is alive."""
 
     database: Database
     collections: Sequence[str]

@@ -63,8 +63,10 @@ class Groups:
         return tuple(dict.fromkeys(name for group in self._table.values() for name in group.countries or ()))
 
     def limited(self, key: ApiKey) -> ApiKey | None:
-        """Return the key with the role and the limits of its groups; None if the table has none of them. The first of
-        them in the file decides. The countries of those that are otherwise the same are added to its own."""
+        """Return the key with the role and the limits of its groups; None if the table has none of them.
+
+        The first of them in the file decides. The countries of those that are otherwise the same are added to its own.
+        """
         names = self.names(key.groups)
         if not names:
             return None

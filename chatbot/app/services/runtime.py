@@ -47,6 +47,7 @@ FOR_CHUNKINGS = 16
 
 class Runtime:
     """Each part is built on first use. ``stored``: the embedding model of the database, None if it has none yet.
+
     ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL, because it changed while this process
     served. At a start a contradiction is an error instead."""
 

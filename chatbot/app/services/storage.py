@@ -202,6 +202,7 @@ class Storage:
 
     def delete_conversations(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
         """Delete the conversations of an owner (None = of all), or those of them without a message since ``before``.
+
         ``deleted_before``: those that their owner deleted before then. Both are ISO times. Shared links go with their
         conversation, and so do cached answers, which repeat questions. Returns how many conversations went."""
         gone = self.conversations.purge(owner=owner, before=before, deleted_before=deleted_before)

@@ -125,9 +125,10 @@ class SearchRequest(Body):
 
 
 class ChatRequest(SearchRequest):
-    """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients. ``resume``:
-    go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes. ``language``:
-    that of the fixed words in the answer ("Quoted from the reports:")."""
+    """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients.
+
+    ``resume``: go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes.
+    ``language``: that of the fixed words in the answer ("Quoted from the reports:")."""
 
     mode: str | None = None
     budget: BudgetLimits | None = None

@@ -48,9 +48,11 @@ class GoneError(Exception):
 
 
 class Front:
-    """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by threads of their own. Further requests
-    wait. Further questions are marked as too many (`Connection.is_full`). ``largest`` and ``largest_form`` are the
-    maximum bytes of a body, and of a form with files; of a longer body the application sees the length only."""
+    """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by threads of their own.
+
+    Further requests wait. Further questions are marked as too many (`Connection.is_full`). ``largest`` and
+    ``largest_form`` are the maximum bytes of a body, and of a form with files; of a longer body the application sees
+    the length only."""
 
     def __init__(self, app: Application, *, threads: int, questions: int, largest: int, largest_form: int) -> None:
         self._app = app

@@ -92,9 +92,10 @@ class Reply:
 def completion(
     model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None, *, above: str = ""
 ) -> Generator[TokenEvent, None, Reply]:
-    """Yield tokens, without thoughts, and return the whole reply. ``reply`` is filled, for a caller that continues
-    after a failure. ``above``: what the program says before the model's first word. Raises ContextLengthError: the
-    prompt is too long, nothing was written yet; ChatModelError."""
+    """Yield tokens, without thoughts, and return the whole reply.
+
+    ``reply`` is filled, for a caller that continues after a failure. ``above``: what the program says before the
+    model's first word. Raises ContextLengthError: the prompt is too long, nothing was written yet; ChatModelError."""
     reply, visible = reply or Reply(prompt), ThoughtFilter()
     try:
         for delta in model.stream(prompt, request=request):
