@@ -7,6 +7,7 @@ from decimal import Decimal
 from ..checking.tables import markdown_table
 from ..domain import Condition, ReportedFigure, Values
 from ..language import escape_markdown
+from ..language.figures import SCALES
 from ..language.reported_figures import dated_text, year_of
 from ..language.words import Say, counted
 from ..questions.kinds import Request
@@ -92,7 +93,8 @@ def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: 
             text = "Total {name} of {whole}: {value}, computed from the newest figure of each:"
         total = sum((figure.value for _, figure in figures), Decimal(0))
         value = total / len(figures) if request.average else total
-        value_text = _with_unit(f"{value:,.{AVERAGE_PLACES}f}", figures[0][1].unit)
+        scale, word = _scale_of(figures[0][1])
+        value_text = _with_unit(f"{value / scale:,.{AVERAGE_PLACES}f}{word}", figures[0][1].unit)
         head = say(text, name=name, whole=whole, value=value_text)
     elif request.bound is not None and request.kind != "ranking":
         bound = request.bound
@@ -112,6 +114,12 @@ def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: 
         head += " " + say("Of {whole} with a figure, the newest of each:", whole=whole)
     cited = (f"{escape_markdown(subject)}: {rendered.cite(figure)}" for subject, figure in listed)
     return "\n".join([head, "", *(f"{place}. {text}" for place, text in enumerate(cited, 1))])
+
+
+def _scale_of(figure: ReportedFigure) -> tuple[Decimal, str]:
+    """Return the scale of a figure's text, and its word with a space before: " billion"; 1 and "" where it has none."""
+    word = next(filter(SCALES.__contains__, figure.text.lower().split()), "")
+    return SCALES.get(word, Decimal(1)), f" {word}" if word else ""
 
 
 def _with_unit(number: str, unit: str) -> str:
@@ -175,8 +183,9 @@ def _side_by_side(
             if len(ranked) == 2 and len({year_of(f) for f in figures.values() if f is not None}) == 1:
                 text = "{name}: higher in {first}, by {difference}."
             text = "{name}: the same in {first}." if len(first) > 1 else text
-            unit = next(f.unit for f in figures.values() if f is not None).replace("%", say("percentage points"))
-            difference = _with_unit(f"{(ranked[0][0] - ranked[1][0]).normalize():,f}", unit)
+            top = next(f for f in figures.values() if f is not None and f.value == ranked[0][0])
+            (scale, word), unit = _scale_of(top), top.unit.replace("%", say("percentage points"))
+            difference = _with_unit(f"{((ranked[0][0] - ranked[1][0]) / scale).normalize():,f}{word}", unit)
             highest = list_in_words(first, say("and"), say(", "))
             sentences.append(say(text, name=escape_markdown(one.name), first=highest, difference=difference))
         cells.append([rendered.cite(f) if f is not None else say("not found") for f in figures.values()])

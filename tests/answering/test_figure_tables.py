@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -157,6 +158,13 @@ class TestWhatIsSaid:
     def test_an_average_is_computed_from_the_newest_figures(self) -> None:
         text = said(Request("aggregate", "unemployment rate"), JOBS)
         assert text.startswith("Average Unemployment rate of 3 countries: 5.87%, computed from the newest figure")
+
+    def test_a_difference_has_the_scale_of_the_figures(self) -> None:
+        rows = [
+            figure(name, "Debt", value, 2022, 2023, unit="$") for name, value in (("Kenya", "12.5"), ("Mali", "10.3"))
+        ]
+        rows = [replace(one, value=one.value * 10**9, text=f"{one.text} billion") for one in rows]
+        assert said(Request("comparison", "debt"), rows).startswith("Debt: higher in Kenya, by $2.2 billion.")
 
     def test_changes_between_editions_the_largest_first(self) -> None:
         figures = [
