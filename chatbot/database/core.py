@@ -55,9 +55,9 @@ _request: ContextVar[RequestTime | None] = ContextVar("database_request", defaul
 current_request = _request.get
 
 
-def begin_request(clock: Callable[[], float] = time.monotonic) -> None:
+def begin_request() -> None:
     """Let the following calls in this context share one time limit."""
-    _request.set(RequestTime(clock()))
+    _request.set(RequestTime(time.monotonic()))
 
 
 def end_request() -> None:

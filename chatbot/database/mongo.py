@@ -38,6 +38,8 @@ SILENT_SECONDS = 1.5
 """Time limit of a call while the server is silent; meanwhile the driver looks for the server twice a second."""
 IN_VAIN = 0.9
 """A call that fails after this share of its time limit counts as unanswered; an earlier failure says less."""
+SILENCE = (errors.ConnectionFailure, errors.ConfigurationError)
+"""Exceptions that mean that nobody answers; any other is an answer."""
 _thread = threading.local()
 
 
@@ -58,13 +60,8 @@ class TimeLimits:
     call that got no answer while no other call got one. From then on, calls of requests that began before fail at once,
     because they would queue, and calls of new requests have SILENT_SECONDS."""
 
-    def __init__(
-        self, seconds: float, *, silence: tuple[type[Exception], ...], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        """``silence``: exceptions that mean that nobody answers; any other is an answer."""
+    def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._silence = silence
-        self._clock = clock
         self._lock = threading.Lock()
         self._answered = float("-inf")
         self._silent_since: float | None = None
@@ -85,14 +82,14 @@ class TimeLimits:
             if limit <= 0:
                 raise failure("slow", seconds=REQUEST_SHARE * self.seconds)
         outer, call = getattr(_thread, "call", None), Call(limit, time.monotonic() + limit)
-        _thread.call, began, answered = call, self._clock(), True
+        _thread.call, began, answered = call, time.monotonic(), True
         try:
             yield call
-        except self._silence:
+        except SILENCE:
             answered = False
             raise
         finally:
-            _thread.call, now = outer, self._clock()
+            _thread.call, now = outer, time.monotonic()
             if request is not None:
                 request.waited += now - began
             with self._lock:
@@ -113,7 +110,7 @@ class MongoDatabase(Database):
         self._client = client
         self._pool = ThreadPoolExecutor(OVERLAPPING, thread_name_prefix="mongodb")
         self._database = client[name]
-        self._limits = TimeLimits(seconds, silence=(errors.ConnectionFailure, errors.ConfigurationError))
+        self._limits = TimeLimits(seconds)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "MongoDatabase":

@@ -80,7 +80,7 @@ class ChangeLog:
     def _corrected(self, record: DocumentRecord) -> Sequence[ChangedFigure]:
         if not all(self._limit.matches(part.metadata) for part in record.parts):
             return ()  # a change does not say which part of a report it is of
-        rows = self._figures.changes(document_id=record.id)
+        rows = self._figures.changes(record.id)
         return [
             ChangedFigure(row.subject, row.indicator, _statement(row.old, row.year), _statement(row.new, row.year))
             for row in rows

@@ -25,7 +25,7 @@ def stated(services: Services) -> list[tuple[str, str]]:
 
 
 def changes(services: Services) -> list[tuple[str, str, str]]:
-    return [(one.indicator, one.old, one.new) for one in services.storage.figures.changes(document_id=REPORT_ID)]
+    return [(one.indicator, one.old, one.new) for one in services.storage.figures.changes(REPORT_ID)]
 
 
 def missing(services: Services) -> int:

@@ -79,7 +79,7 @@ class Explained:
         return self._connection.execute(query, parameters)
 
 
-def explain(query: Vector, *, scope: Scope, schema: Any = None, compare: int | None = None) -> tuple[list[str], Any]:
+def explain(query: Vector, *, scope: Scope, schema: Any = None) -> tuple[list[str], Any]:
     """Plans and rows of one search with top_k 10."""
     from chatbot.stores.pgvector import nearest, scan_settings
     from chatbot.stores.pgvector.connections import Connections, know_vectors
@@ -90,7 +90,7 @@ def explain(query: Vector, *, scope: Scope, schema: Any = None, compare: int | N
     with connections.transaction(scan_settings(scope, 10)) as connection:
         know_vectors(connection)
         explained = Explained(connection)
-        rows = nearest(explained, schema, vector=query, scope=scope, top_k=10, compare=compare)
+        rows = nearest(explained, schema, vector=query, scope=scope, top_k=10)
     connections.close()
     return explained.plans, rows
 
@@ -125,10 +125,11 @@ def test_a_filter_never_shortens_the_result_and_the_result_is_exact(store: Any, 
 
 
 @pytest.mark.parametrize("name", ["Kenya", "Peru", "Chad"])
-def test_a_filter_never_shortens_what_the_index_finds(store: Any, name: str) -> None:
+def test_a_filter_never_shortens_what_the_index_finds(store: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a table so large that even the scope is: the index walks on until the result is full."""
+    monkeypatch.setattr("chatbot.stores.pgvector.EXACT_ROWS_IN_SCOPE", 0)
     query = vectors(1, 4, DIMENSIONS)[0]
-    plans, rows = explain(query, scope=scope(name), compare=0)
+    plans, rows = explain(query, scope=scope(name))
     assert any("chunks_data_embedding_hnsw" in plan for plan in plans)
     assert len(rows) == 10
     assert all(country(int(chunk_id[1:])) == name for _, chunk_id in rows)
@@ -164,11 +165,12 @@ def test_filters_use_their_own_index(store: Any, narrow: Scope, index: str) -> N
 
 
 @pytest.mark.parametrize(("dimensions", "kind"), [(2000, " vector_cosine_ops"), (2001, "halfvec"), (4001, None)])
-def test_long_vectors(tmp_path_factory: pytest.TempPathFactory, dimensions: int, kind: str | None) -> None:
+def test_long_vectors(monkeypatch: pytest.MonkeyPatch, dimensions: int, kind: str | None) -> None:
     """HNSW holds up to 2,000 dimensions, as halfvec up to 4,000; scores are those of the whole vector all the same."""
     from chatbot.stores.pgvector.connections import Connections
     from chatbot.stores.pgvector.table import ChunkTable
 
+    monkeypatch.setattr("chatbot.stores.pgvector.EXACT_ROWS", 0)
     schema = ChunkTable("long_chunks", "data_embedding", dimensions, ())
     rows, query = vectors(40, 6, dimensions), vectors(1, 7, dimensions)[0]
     connections = Connections(postgres.uri(), size=1, timeout=30)
@@ -182,7 +184,7 @@ def test_long_vectors(tmp_path_factory: pytest.TempPathFactory, dimensions: int,
         )
         values = [(f"d{place:02}", str(row.tolist())) for place, row in enumerate(rows)]
         connection.cursor().executemany(insert, values)
-    plans, found = explain(query, scope=EVERYTHING, schema=schema, compare=0)
+    plans, found = explain(query, scope=EVERYTHING, schema=schema)
     with connections.transaction() as connection:
         indexes = str(connection.execute("SELECT indexdef FROM pg_indexes WHERE tablename = 'long_chunks'").fetchall())
         connection.execute("DROP TABLE long_chunks")

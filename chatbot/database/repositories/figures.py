@@ -27,7 +27,7 @@ from .documents import NAME
 
 READING = 2
 """Raise it when figures are read differently: then those of every report are read again."""
-WRITTEN_AT_ONCE = 1_000
+WRITTEN_AT_ONCE, SHOWN_CHANGES = 1_000, 100
 FOLLOWED = "followed"
 STORED = ("subject", "heading", "label", "unit", "text", "estimate")
 """Fields of a figure that its row has under the same name."""
@@ -186,11 +186,10 @@ class FigureRepository:
         end = base64.urlsafe_b64encode(marked[limit - 1][0].encode()).decode().rstrip("=") if marked[limit:] else None
         return FigurePage([figure for _, figure in marked[:limit]], total, end)
 
-    def changes(self, *, document_id: str = "", subject: str = "", limit: int = 100) -> list[FigureChange]:
-        """Return what replaced or removed versions stated differently, the latest first; of a report or a subject."""
-        named = {"document_id": document_id, "subject": subject}
-        condition = {name: value for name, value in named.items() if value}
-        rows = self._changed.find(condition, sort=[("at", -1), ("_id", 1)], limit=limit)
+    def changes(self, document_id: str) -> list[FigureChange]:
+        """Return what replaced or removed versions of a report stated differently, the latest first."""
+        order = [("at", -1), ("_id", 1)]
+        rows = self._changed.find({"document_id": document_id}, sort=order, limit=SHOWN_CHANGES)
         return [from_row(FigureChange, row) for row in rows]
 
     def record_changes(self, document_id: str, old: str, new: str = "") -> None:

@@ -69,11 +69,8 @@ def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
     return {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": most, "enable_sort": "off"}
 
 
-def nearest(
-    connection: Connection, table: ChunkTable, *, vector: Vector, scope: Scope, top_k: int, compare: int | None = None
-) -> list[Row]:
-    """Return the ``top_k`` nearest of the scope, or all it has, best first, ties by id. ``compare`` passages are
-    compared one by one before the index is asked; None = as many as pays off."""
+def nearest(connection: Connection, table: ChunkTable, *, vector: Vector, scope: Scope, top_k: int) -> list[Row]:
+    """Return the ``top_k`` nearest of the scope, or all it has, best first, ties by id."""
     condition, parameters = table.scope_condition(scope)
     indexed, kind = table.indexed
     distance = f"{table.embedding} <=> %(vector)s::vector AS distance"
@@ -91,7 +88,7 @@ def nearest(
         return connection.execute(query, {**parameters, "vector": vector, "rows": limit, "most": most}).fetchall()
 
     if table.indexable:
-        most = compare if compare is not None else EXACT_ROWS_IN_SCOPE if scope else EXACT_ROWS
+        most = EXACT_ROWS_IN_SCOPE if scope else EXACT_ROWS
         rows = run(exact, top_k, most + 1)
         if not rows or rows[0][2] <= most:
             return _ranked(rows)

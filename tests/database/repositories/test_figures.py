@@ -174,16 +174,14 @@ class TestChanges:
         write(figures, new, version="v2")
         for _ in range(2):
             figures.record_changes("kenya2023", "v1", "v2")
-        found = figures.changes(document_id="kenya2023")
+        found = figures.changes("kenya2023")
         assert [(one.subject, one.indicator, one.year, one.old, one.new) for one in found] == [
             ("Kenya", "Inflation", 2020, "5%", ""),
             ("Kenya", "Inflation", 2021, "6.11%", "6.2%"),
             ("Kenya", "Inflation", 2022, "", "7%"),
         ]
-        assert found == figures.changes(subject="Kenya")
         assert all(one.at for one in found)
-        assert len(figures.changes(limit=2)) == 2
-        assert figures.changes(subject="Mali") == []
+        assert figures.changes("mali2023") == []
 
     def test_a_version_that_is_not_whole_or_came_later_says_nothing(self, figures: FigureRepository) -> None:
         write(figures, passage("5% (2020)", "Kenya", 2023, heading="Inflation"))
@@ -191,4 +189,4 @@ class TestChanges:
         figures.record_changes("kenya2023", "v2", "v1")
         figures.record_changes("kenya2023", "v0", "v1")
         figures.record_changes("kenya2023", "v1", "v3")
-        assert figures.changes() == []
+        assert figures.changes("kenya2023") == []
