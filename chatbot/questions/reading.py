@@ -66,7 +66,6 @@ class ReadByModel(BaseModel):
     """A language model's reading of a question. ``countries`` None: by rule."""
 
     countries: list[str] | None = None
-    documents: list[str] = []
     figure_years: list[int] = []
     report_years: list[int] = []
     things: list[str] = []
@@ -76,22 +75,17 @@ class ReadByModel(BaseModel):
 def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> Reading:
     """Return the reading of a text that a language model filled; that of the rules, where it does not fit the text.
 
-    ``fields``: those of `ReadByModel`. A country, title or year that the text does not have is a mistake of the model.
+    ``fields``: those of `ReadByModel`. A country or year that the text does not have is a mistake of the model.
     """
     reading = read_names(text, catalog, scope)
     try:
         filled = ReadByModel.model_validate(fields)
     except ValidationError:
         return reading
-    named = {key: country for country in reading.countries for key in country.keys}
-    country_keys = set(map(country_key, filled.countries or ()))
+    named = {key for country in reading.countries for key in country.keys}
     written = {year for years in reading.every_year for year in years.ends or (years.gte,)}
-    title, document = next(iter(filled.documents), ""), None
-    start = text.casefold().find(title.casefold())
-    if title and start >= 0 and (report := find_title(f'"{title}"', catalog, scope)):
-        document = replace(report, start=start, end=start + len(title))
-    unknown = {*filled.figure_years, *filled.report_years} - written
-    if not country_keys <= named.keys() or unknown or (filled.documents and document is None):
+    country_keys = set(map(country_key, filled.countries or ()))
+    if not (country_keys <= named and {*filled.figure_years, *filled.report_years} <= written):
         return reading
     about = reading.about
     if filled.countries is not None:
@@ -103,7 +97,6 @@ def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> 
         about=about,
         figure_years=tuple(filterfalse(OF_REPORT, years)),
         editions=tuple(filter(OF_REPORT, years)),
-        document=document or reading.document,
         things=tuple(filled.things),
         kind=filled.kind,
     )

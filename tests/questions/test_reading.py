@@ -74,7 +74,6 @@ TEXT = "Is inflation in Kenya in 2023 higher than in Mali, says the 2025 report 
 def test_a_language_model_may_read_a_question() -> None:
     fields = {
         "countries": ["Kenya", "Mali"],
-        "documents": ["Water for Dry Lands"],
         "figure_years": [2023],
         "report_years": [2025],
         "things": ["inflation"],
