@@ -126,9 +126,8 @@ def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST)
 
 def amounts(text: str, *, comma: bool) -> list[Amount]:
     """Return the amounts of a sentence in order ("35 births/1,000 people" is one)."""
-    in_text, result = figures(text, comma=comma), list[Amount]()
     same = unify_signs(text)
-    lower = lowered(same)
+    in_text, lower, result = figures(same, comma=comma), lowered(same), list[Amount]()
     falling = bool(in_text) and _FALLING.search(lower) is not None
     for figure, years in zip(in_text, _years(lower, in_text, bound_years(same, in_text)), strict=True):
         if result and figure.start < result[-1].end:

@@ -27,7 +27,7 @@ from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, qu
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
-_REPORT_YEAR = re.compile(r"\b(1\d{3}|20\d{2})(?: (?:report|edition)\b)", re.IGNORECASE)
+_REPORT_YEAR = re.compile(r"(1\d{3}|20\d{2}) (?:report|edition)\b", re.IGNORECASE)
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
 _RESTS = pattern(r"\b{rests}\b")
 NO_WORD = Defect("no_source", "")

@@ -51,7 +51,7 @@ NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _WITH_SPACE = re.compile(rf"(?:(?<![ \t])[ \t]+)?{NUMBERS.pattern}")
 _STYLES = re.compile(
     r"[【〔［]\s?(?:\w+ )?\d{1,3}(?:\s*[-–,;]\s*\d{1,3})*(?:†[^】]{0,40})?\s?[】〕］]"
-    r"|\[\^?(?:(?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: ]\s*)?\d{1,3}"
+    r"|\[(?![1-9]\d{0,2}\])\^?(?:(?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: ]\s*)?\d{1,3}"
     r"(?:\s*(?:[-–,;&]|and)\s*(?:(?:passage|source) )?\d{1,3})*\]"
     r"|\((?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: ]\s*\d{1,3}(?:\s*(?:[-–,;&]|and)\s*\d{1,3})*\)",
     re.IGNORECASE,
