@@ -29,7 +29,6 @@ _ORDINAL = re.compile(rf"\b(\d{{1,2}}\.)\s(?=(?:{'|'.join(MONTHS)})\b)", re.IGNO
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
 _CITES = re.compile(_GROUPS)
 _JOINT = re.compile(r"^[\s,;:.)]*(?:(?:and|but|while|whereas)\s+)?")
-_YEAR_HEADING = re.compile(r"(?:fy ?)?(?:1\d{3}|20\d{2})", re.IGNORECASE)
 _KEPT = "\ue000"
 """Stands for white space at which no sentence ends."""
 MAX_MARKS = 200
@@ -82,8 +81,7 @@ def clauses(response: str) -> Iterator[Clause]:
         below = following
     yield from reversed(upwards)
     for cell in cells:
-        names = sorted(filter(None, (cell.column, cell.row)), key=lambda name: not _YEAR_HEADING.fullmatch(name))
-        words = f"{', '.join(names)}: {_words(cell.text)}"
+        words = f"{', '.join(filter(None, (cell.column, cell.row)))}: {_words(cell.text)}"
         yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers, is_cell=True)
 
 

@@ -194,9 +194,8 @@ def _compares(tokens: Sequence[Token]) -> bool:
 def _turned_prose(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
     """Yield figures to which something rises in the clause and falls in a sentence of the passage, or the reverse."""
     for amount, sign, text in _directions(clause.tokens):
-        near = [statement for one in cited if sign for statement in one.nearest(clause.keys)]
-        moves = (move for statement in near for move in _directions(statement.tokens))
-        if near and {other for true, other, _ in moves if amount.agrees(true)} == {-sign}:
+        moves = [move for e in cited if sign for near in e.nearest(clause.keys) for move in _directions(near.tokens)]
+        if {other for true, other, _ in moves if amount.agrees(true)} == {-sign}:
             yield Defect("direction", text)
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ..config.settings import Settings
 from ..domain import ChatModelError, EmbeddingError, MissingPackageError, SettingsError
-from .openai_client import status_error, words_of
+from .openai_client import REFUSED, status_error, words_of
 
 T = TypeVar("T")
 E = TypeVar("E", bound=EmbeddingError | ChatModelError)
@@ -92,15 +92,13 @@ def sdk_error(kind: type[E], error: Any, model: str, *, setting: str) -> E:
     status, response = error.status_code, getattr(cause, "response", None)
     if status is None and isinstance(response, dict):  # boto's, which the library does not read
         status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    if status is not None and type(error).__name__ == "AuthenticationError":  # Google sends a 400 for a wrong key
+    if status in REFUSED and type(error).__name__ == "AuthenticationError":  # Google sends a 400 for a wrong key
         status = 401
     if status is not None:
         check_key = f"Check {setting}_API_KEY, or the account that the provider's SDK finds."
         check_model = f"Check {setting}_MODEL and {setting}_BASE_URL."
         refused = f"The log has its reason. {check_model}"  # Bedrock's 400 for an unknown model, too
-        return status_error(
-            kind, model, int(status), reason, check_key=check_key, check_model=check_model, refused=refused
-        )
+        return status_error(kind, model, status, reason, check_key=check_key, check_model=check_model, refused=refused)
     if _NETWORK_ERROR.search(type(cause).__name__):
         message = f"The endpoint of {model} cannot be reached ({type(cause).__name__})."
         return kind(message, remedy=f"Check the network and {setting}_BASE_URL.", retry_after=5)
