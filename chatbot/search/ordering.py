@@ -22,7 +22,7 @@ from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Readi
 from ..language import YEAR_PATTERN, analyzer_for, is_foreign, sentences
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
-from ..questions.reading import ARTICLE, COUNTRY, NAME, YEAR, keys_of, tidy
+from ..questions.reading import COUNTRY, NAME, YEAR, keys_of, tidy
 from .indicators import IndicatorIndex
 
 Terms = Callable[[str], Sequence[str]]
@@ -49,9 +49,8 @@ OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
 _SENTENCE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
-
-
-_OWNED = pattern(r"^['’]s?(?!\w)")
+_ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
+_OWNED = re.compile(r"['’]s?(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +95,11 @@ def _without(query: str, names: Sequence[Named | NamedDocument], country: str = 
         if not isinstance(name, NamedCountry) or name.by_people:
             before = f"{before} "
         elif country:
-            before = f"{ARTICLE.sub('', before)}{country}"
+            before, after = _ARTICLE.sub("", before), f"{country}{after}"
+        elif owned := _OWNED.match(after):
+            before, after = f"{before} ", after[owned.end() :]
         else:
-            before, after = f"{_LED_TO.sub('', before)} ", _OWNED.sub("", after)
+            before = f"{_LED_TO.sub('', before)} "
         query = f"{before}{after}"
     return tidy(query)
 
