@@ -1,7 +1,10 @@
 """Reports, their passages, search hits, and the calibration of a model's scores."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
+from itertools import chain
+from math import log
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -336,6 +339,16 @@ def standard(values: ScoreArray) -> ScoreArray:
     """Return z-scores: distances from the mean in standard deviations; all 0 where the values are equal."""
     z_scores: ScoreArray = (values - values.mean()) / (values.std() or 1.0)
     return z_scores
+
+
+def word_scores(asked: Iterable[str], texts: Sequence[Iterable[str]]) -> ScoreArray:
+    """Return how much each text has of the terms asked for, by the terms of the texts. They weigh by how few texts have
+    them, and figures twice: unlike words, they are written in one way only."""
+    terms = frozenset(asked)
+    matches = [sorted(terms.intersection(text)) for text in texts]
+    counts = Counter(chain(*matches))
+    weights = {term: log(1 + len(texts) / count) * (1 + term[0].isdigit()) for term, count in counts.items()}
+    return np.array([sum(map(weights.__getitem__, shared)) for shared in matches], np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,15 @@ Names that the scope has already are left out of the search: they distinguish no
 own, measured in benchmarks/README.md; a seed's preset has neither."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import filterfalse
-from math import log
+from itertools import chain, filterfalse, islice
 from operator import attrgetter
 
 import numpy as np
 
 from ..domain import Chunk, Scope, SearchHit, Values
-from ..domain.documents import ScoreArray, standard, to_score
+from ..domain.documents import ScoreArray, standard, to_score, word_scores
 from ..domain.protocols import Catalog
 from ..domain.request import RequestContext
 from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Reading
@@ -152,23 +150,18 @@ class Refiner:
             total -= by_chance * np.maximum(total - PEAK, 0)
         total += named
         if same_language and nearness < 1:
-            total += STATEMENT * (1 - nearness) ** 2 * standard(self._stated(text.topic, hits))
+            total += STATEMENT * (1 - nearness) ** 2 * standard(best_statements(text.topic, hits, self.language))
         if not (text.figure_years or text.editions):
             total -= OLDER * _is_older(hits)
         return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
 
-    def _stated(self, question: str, hits: Sequence[SearchHit]) -> ScoreArray:
-        """Return how much of the question a single line or sentence of each passage says, below its heading. Words
-        weigh by how few of the passages have them."""
-        terms = analyzer_for(question, self.language).terms
-        matches, counts, question_terms = list[list[frozenset[str]]](), Counter[str](), frozenset(terms(question))
-        for hit in hits:
-            named = question_terms.intersection(terms(hit.chunk.heading))
-            matches.append([named | question_terms.intersection(terms(one)) for one in sentences(hit.chunk.text)])
-            counts.update(frozenset().union(*matches[-1]))
-        weights = {term: log(1 + len(hits) / count) for term, count in counts.items()}
-        sums = ([sum(map(weights.__getitem__, sorted(line_terms))) for line_terms in lines] for lines in matches)
-        return np.array([max(lines, default=0.0) for lines in sums])
+
+def best_statements(question: str, hits: Sequence[SearchHit], language: str) -> ScoreArray:
+    """Return how much of the question a single line or sentence of each passage says, below its heading."""
+    terms = analyzer_for(question, language).terms
+    lines = [[terms(f"{hit.chunk.heading} {one}") for one in sentences(hit.chunk.text)] for hit in hits]
+    scores = iter(word_scores(terms(question), [*chain(*lines)]))
+    return np.array([max(islice(scores, len(of_hit)), default=0.0) for of_hit in lines])
 
 
 def told(years: Sequence[NamedYears], hit: SearchHit) -> list[str]:

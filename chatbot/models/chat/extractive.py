@@ -4,17 +4,13 @@ No small model that ships in a package may answer people (measured: invented fac
 the answer says that it quotes. The order is that of the search, which weighs headings and editions."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log
-
-import numpy as np
 
 from ...config.settings import Settings
 from ...domain import SECTION_SEPARATOR, Chunk, Delta, Passage, Prompt, Quotation, Usage
-from ...domain.documents import ScoreArray
+from ...domain.documents import word_scores
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
 from ...language import analyzer_for, quotation_item, sentences
@@ -120,33 +116,25 @@ class ExtractiveChatModel:
 
     def _best_run(self, question: str, lines: Sequence[Statement]) -> list[Statement]:
         """Return the statements under one heading that fit `MAX_CHARACTERS`: all, or those around the best one."""
-        lengths = [len(one.text) + 1 for one in lines]
-        if lines[0].heading == lines[-1].heading and sum(lengths) <= MAX_CHARACTERS:
+        if lines[0].heading == lines[-1].heading and _length(lines) <= MAX_CHARACTERS:
             return list(lines)
-        scores = self._scores(question, lines)
+        terms = analyzer_for(question, self._language).terms
+        scores = word_scores(terms(question), [terms(one.whole) for one in lines])
         best, least = int(scores.argmax()), scores.mean() - scores.std()
-        first, end = best, best + 1
-        while True:
-            sides = [place for place in (end, first - 1) if 0 <= place < len(lines)]
-            sides = [place for place in sides if lines[place].heading == lines[best].heading and scores[place] >= least]
-            if not sides:
-                return list(lines[first:end])
-            place = max(sides, key=lambda place: scores[place])
-            wider = min(first, place), max(end, place + 1)
-            if sum(lengths[slice(*wider)]) > MAX_CHARACTERS:
-                return list(lines[first:end])
-            first, end = wider
+        places = [best]
 
-    def _scores(self, question: str, lines: Sequence[Statement]) -> ScoreArray:
-        """Return how much of the question each statement says; words weigh by how few of them have them. (Vectors of
-        statements, tried beside the words, chose no better.)"""
-        words_of = analyzer_for(question, self._language).terms
-        question_terms = set(words_of(question))
-        terms = [question_terms.intersection(words_of(one.whole)) for one in lines]
-        counts = Counter(term for shared in terms for term in shared)
-        # A figure counts as four words: unlike a word, it is written in one way only.
-        weights = {term: log(1 + len(lines) / count) * (1 + 3 * term[0].isdigit()) for term, count in counts.items()}
-        return np.array([sum(weights[term] for term in sorted(shared)) for shared in terms])
+        def fits(place: int) -> bool:
+            if not 0 <= place < len(lines) or lines[place].heading != lines[best].heading or scores[place] < least:
+                return False
+            return _length([lines[one] for one in [*places, place]]) <= MAX_CHARACTERS
+
+        while sides := list(filter(fits, (places[-1] + 1, places[0] - 1))):
+            places = sorted([*places, max(sides, key=scores.item)])
+        return [lines[place] for place in places]
+
+
+def _length(lines: Sequence[Statement]) -> int:
+    return sum(len(one.text) + 1 for one in lines)
 
 
 def _cosine(passage: Passage) -> float:
