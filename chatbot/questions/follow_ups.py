@@ -29,7 +29,7 @@ from .reading import (
     read_names,
     remove_names,
 )
-from .sides import COMPARES, MORE_OR_LESS, compared_countries
+from .sides import COMPARES, compared_countries
 
 NamesAThing = Callable[[str, Sequence[str]], bool]
 """Whether words name something that reports have, and no part of what the last answer cited (its headings)."""
@@ -50,6 +50,7 @@ _THEIRS = pattern(r"\b(?:{nameless}|(?:do|does|did|has|have) it)\b")
 """Speaks of a country named before."""
 _OF_ALL = pattern(r"\b{of_all_countries}\b")
 _OF_SEVERAL = pattern(r"\b{of_several}\b|\b{more_or_less}\b|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$")
+_MORE = pattern(r"\b{more_or_less}\b")
 _YEARS_FROM = pattern(
     r"\b(?:(?:the|an?|(?P<count>{number}))\s+)?years?\s+(?:before|earlier|prior|(?P<later>later|after))\b(?:\s+that\b)?"
 )
@@ -153,7 +154,7 @@ class FollowUps:
         is_sentence, complete = _COMPLETE.match(message) is not None, self._is_complete(reading)
         has_country = bool(state.countries or state.cited.countries or chosen) and bool(self.catalog.values(COUNTRY))
         if has_country and not complete:  # else the topic is all that it can be about
-            words = " ".join(word for word in self._telling(reading) if not MORE_OR_LESS.fullmatch(word))
+            words = " ".join(word for word in self._telling(reading) if not _MORE.fullmatch(word))
             complete = self._names_a_thing(words, state.cited.headings)
         if not complete:
             return _with(message, [self._thing(message, state), *names])
@@ -173,7 +174,7 @@ class FollowUps:
 
     def _is_complete(self, reading: Reading) -> bool:
         """Return whether a message itself says what it asks for, judged by its form."""
-        rest = [word for word in self._telling(reading) if not MORE_OR_LESS.fullmatch(word)]
+        rest = [word for word in self._telling(reading) if not _MORE.fullmatch(word)]
         if _THING_BEFORE.search(reading.text):
             return False
         if _COMPLETE.match(reading.text):
@@ -183,9 +184,9 @@ class FollowUps:
     def _compared(self, reading: Reading, rest: Sequence[str], state: State) -> str:
         """The comparison that a message without a thing of its own asks for; "" where it asks for none."""
         message, years, before = reading.text, reading.every_year, state.reading.every_year
-        others = [word for word in rest if not (COMPARES.search(word) or MORE_OR_LESS.fullmatch(word))]
+        others = [word for word in rest if not (COMPARES.search(word) or _MORE.fullmatch(word))]
         if reading.countries or years:
-            if others or not (COMPARES.search(message) or (MORE_OR_LESS.search(message) and _COMPLETE.match(message))):
+            if others or not (COMPARES.search(message) or (_MORE.search(message) and _COMPLETE.match(message))):
                 return ""
             return self._sentence("compare", state, [*state.countries, *_in_words(reading)], [*before, *years])
         if len(state.together) < 2 or not _OF_SEVERAL.search(message):

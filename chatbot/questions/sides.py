@@ -28,7 +28,7 @@ from .reading import (
 DOCUMENT = "document_name"
 MOST_SIDES = 8
 MOST_PARTS = 4
-COMPARES, MORE_OR_LESS = pattern(r"\b{compares}\b"), pattern(r"\b{more_or_less}\b")
+COMPARES = pattern(r"\b{compares}\b")
 """Words of a comparison, whatever is compared."""
 _OTHER_END = pattern(r"\b{beside}\W+(?:\w+\W+){0,3}$")
 _NOUN_LEFT_OUT = re.compile(r"['’]s?\W*")
@@ -111,7 +111,7 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
 
 def terms_of_topic(text: str) -> set[str]:
     """Return the terms of a comparison that say what is compared."""
-    told = LETTERS_PATTERN.findall(MORE_OR_LESS.sub(" ", COMPARES.sub(" ", text)).lower())
+    told = LETTERS_PATTERN.findall(COMPARES.sub(" ", text).lower())
     return set(analyzer("english").terms(" ".join(word for word in told if word not in _UNTOLD)))
 
 
