@@ -134,7 +134,7 @@ class Foreign:
         text = QUOTATION.sub(lambda quote: " " * len(quote[0]), sentence.text) if unknown else ""
         for name, place in unknown:
             is_figure = any(one.figure.start <= place < one.end for one in sentence.amounts)
-            is_other = text[place] == " " or is_figure or any(name in one.text for one in sentence.countries)
+            is_other = text[place] == " " or is_figure or any(c.start <= place < c.end for c in sentence.countries)
             if not is_other and not any(normalise(name) in one.words or one.mentions([name], set()) for one in cited):
                 yield name
 
