@@ -140,7 +140,9 @@ class Refiner:
         total, named = standard(np.array([hit.fused_score or 0.0 for hit in hits])), weight * standard(similar)
         terms = analyzer_for(text.topic, self.language).terms
         words = set(filterfalse(str.isdigit, terms(text.topic)))
-        if any(not words.isdisjoint(terms(one)) for hit in hits for one in told(text.figure_years, hit)):
+        dated = [_matched(text.figure_years, hit.chunk.figure_years) > 0 for hit in hits]
+        is_told = any(not words.isdisjoint(terms(one)) for hit in hits for one in told(text.figure_years, hit))
+        if is_told and not np.any(similar[dated] >= NAMED):
             # A heading names what happened in a year only where its passage has the year.
             of_year = [_in_passage(text.figure_years, hit) > 0 for hit in hits]
             named = np.where(of_year, np.maximum(named, 0), np.minimum(named, 0))
@@ -221,8 +223,8 @@ def by_edition(hits: Sequence[SearchHit], text: SearchText, scope: Scope, terms:
 
 def _preference(hit: SearchHit, text: SearchText) -> tuple[int, int, int, int]:
     """Sorts the edition that is asked first."""
-    edition, figures = _edition(hit), _in_passage(text.figure_years, hit)
-    of_the_year = 0 if figures else _matched(text.figure_years, [edition])
+    edition, figures = _edition(hit), _matched(text.figure_years, hit.chunk.figure_years)
+    of_the_year = 0 if figures else 2 * _in_passage(text.figure_years, hit) + _matched(text.figure_years, [edition])
     return -_matched(text.editions, [edition]), -figures, -of_the_year, -edition
 
 
