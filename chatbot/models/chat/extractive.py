@@ -13,10 +13,10 @@ from ...domain import SECTION_SEPARATOR, Chunk, Delta, Passage, Prompt, Quotatio
 from ...domain.documents import word_scores
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ...language import analyzer_for, quotation_item, sentences
+from ...language import WORD_PATTERN, analyzer_for, quotation_item, sentences
 from ...language.words import speaking
 from ...questions import kinds
-from ...questions.reading import NAME
+from ...questions.reading import NAME, SHARE_WORDS
 
 MAX_QUOTATIONS = 3
 MAX_CHARACTERS = 600
@@ -119,7 +119,10 @@ class ExtractiveChatModel:
         if lines[0].heading == lines[-1].heading and _length(lines) <= MAX_CHARACTERS:
             return list(lines)
         terms = analyzer_for(question, self._language).terms
-        scores = word_scores(terms(question), [terms(one.whole) for one in lines])
+        shares = SHARE_WORDS.intersection(WORD_PATTERN.findall(question.lower()))  # which a line says by its "%"
+        scores = word_scores(
+            [*terms(question), *shares], [[*terms(one.whole), *(shares if "%" in one.text else ())] for one in lines]
+        )
         best, least = int(scores.argmax()), scores.mean() - scores.std()
         places = [best]
 
