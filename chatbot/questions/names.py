@@ -198,7 +198,8 @@ def meant_country(words: tuple[str, ...]) -> str | None:
     english, foreign = _by_sound(country_names, len(words)), _by_sound(foreign_names, len(words))
     names = [english.get(sound) or foreign.get(sound)]
     if names == [None]:
-        near = process.extract(sound, english.keys(), scorer=OSA.distance, score_cutoff=1)
+        if not (near := process.extract(sound, english.keys(), scorer=OSA.distance, score_cutoff=1)):
+            return None
         names = [english[one] for one, _, _ in near if one[0] == sound[0] and _is_near(sound, one)]
     names = [one for one in names if one and (len(words) == 1 or set(words) & set(one.split()))]
     return names[0] if len({country_names().get(one or "") for one in names}) == 1 else None

@@ -139,10 +139,7 @@ class Refiner:
         weight = self._weight * nearness * (PROSE if text.prose else 1.0)
         total, named = standard(np.array([hit.fused_score or 0.0 for hit in hits])), weight * standard(similar)
         terms = analyzer_for(text.topic, self.language).terms
-        words = set(filterfalse(str.isdigit, terms(text.topic)))
-        dated = [_matched(text.figure_years, hit.chunk.figure_years) > 0 for hit in hits]
-        is_told = any(not words.isdisjoint(terms(one)) for hit in hits for one in told(text.figure_years, hit))
-        if is_told and not np.any(similar[dated] >= NAMED):
+        if text.figure_years and is_story(text, hits, similar, terms):
             # A heading names what happened in a year only where its passage has the year.
             of_year = [_in_passage(text.figure_years, hit) > 0 for hit in hits]
             named = np.where(of_year, np.maximum(named, 0), np.minimum(named, 0))
@@ -164,6 +161,14 @@ def best_statements(question: str, hits: Sequence[SearchHit], language: str) -> 
     lines = [[terms(f"{hit.chunk.heading} {one}") for one in sentences(hit.chunk.text)] for hit in hits]
     scores = iter(word_scores(terms(question), [*chain(*lines)]))
     return np.array([max(islice(scores, len(of_hit)), default=0.0) for of_hit in lines])
+
+
+def is_story(text: SearchText, hits: Sequence[SearchHit], similar: ScoreArray, terms: Terms) -> bool:
+    """Return whether a sentence has a year asked and a word of the question, and no near heading a figure of it."""
+    if np.any(similar[[_matched(text.figure_years, hit.chunk.figure_years) > 0 for hit in hits]] >= NAMED):
+        return False
+    words = set(filterfalse(str.isdigit, terms(text.topic)))
+    return any(not words.isdisjoint(terms(one)) for hit in hits for one in told(text.figure_years, hit))
 
 
 def told(years: Sequence[NamedYears], hit: SearchHit) -> list[str]:

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import chain
-from operator import itemgetter
+from itertools import chain, filterfalse, islice
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
@@ -20,6 +19,8 @@ from ..questions.reading import NAME, remove_names
 
 LETTERS = 5
 """Of a word of so many letters one may be wrong, left out, added or have changed places with the next; of nine two."""
+MOST_WORDS = 30
+"""Of a question that are looked at."""
 _WORD = re.compile(rf"[^\W\d_]{{{LETTERS},}}")
 
 
@@ -47,10 +48,12 @@ class Spelling:
         if is_foreign(question.text):
             return question.text, {}
         topic = remove_names(question.text, question.names)
-        names = set(NAME.findall(topic))
-        meant = {word: self._meant(word.lower()) for word in _WORD.findall(topic) if word not in names}
-        slips = dict(filter(itemgetter(1), meant.items()))
-        return _WORD.sub(lambda word: slips.get(word[0], word[0]), question.text), slips
+        text, names, slips = question.text, NAME.findall(topic), dict[str, str]()
+        for word in islice(filterfalse(names.__contains__, dict.fromkeys(_WORD.findall(topic))), MOST_WORDS):
+            if meant := self._meant(word.lower()):
+                slips[word] = meant
+                text = re.sub(rf"\b{word}\b", meant, text)
+        return text, slips
 
     def _meant(self, word: str) -> str:
         stems = self._terms(word)

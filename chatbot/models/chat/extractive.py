@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 
 from ...config.settings import Settings
 from ...domain import SECTION_SEPARATOR, Chunk, Delta, Passage, Prompt, Quotation, Usage
@@ -137,7 +138,7 @@ class ExtractiveChatModel:
 
 
 def _length(lines: Sequence[Statement]) -> int:
-    return sum(len(one.text) + 1 for one in lines)
+    return sum(map(len, map(attrgetter("text"), lines))) + len(lines)
 
 
 def _cosine(passage: Passage) -> float:
