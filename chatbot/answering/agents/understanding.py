@@ -156,7 +156,8 @@ class Understanding:
 def taken_as(reading: Reading, slips: Mapping[str, str], say: Say) -> list[str]:
     """The names and words that misspelt ones were read as."""
     names = [(one.text, one.taken_as) for one in reading.about if one.taken_as]
-    taken, text = dict.fromkeys([*names, *slips.items()]), "({name}: taken as {taken})"
+    taken = dict.fromkeys([*names, *slips.items()])
+    text = "({name}: taken as {taken})"
     return [say(text, name=escape_markdown(name), taken=meant) for name, meant in taken]
 
 

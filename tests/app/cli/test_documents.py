@@ -268,6 +268,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
     write_report(folder, "# Chad\n\nA lake.", "c-chad")
     with FakeOpenAI() as server:
         settings = {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_MODEL": "fake", "CHAT_MODEL": "echo"}
+        settings |= {"INGESTION_WORKERS": "1"}  # one file after the other
         environment = {**process_environment, **server.as_environment, **settings}
         command = ("-m", "chatbot", "ingest", str(folder), "--chunk-size", "100")
 
