@@ -264,24 +264,25 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
 ) -> None:
     """Sent to the whole process group, as a terminal does it, while the second file is embedded."""
     folder = write_report(tmp_path / "reports", KENYA_2023, "a-kenya").parent
-    write_report(folder, "# Mali\n\n" + "\n\n".join(f"## Part {n}\n\nText {n}." for n in range(400)), "b-mali")
-    write_report(folder, "# Chad\n\nA lake.", "c-chad")
     with FakeOpenAI() as server:
         settings = {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_MODEL": "fake", "CHAT_MODEL": "echo"}
-        settings |= {"INGESTION_WORKERS": "1"}  # one file after the other
         environment = {**process_environment, **server.as_environment, **settings}
         command = ("-m", "chatbot", "ingest", str(folder), "--chunk-size", "100")
+        with started(environment, *command) as process:
+            assert process.wait(120) == 0
 
-        server.embed(*[Reply()] * 3, Reply(silent_before=2.0))
+        write_report(folder, "# Mali\n\n" + "\n\n".join(f"## Part {n}\n\nText {n}." for n in range(400)), "b-mali")
+        server.embed(*[Reply(silent_before=2.0)] * 2)
+        calls = server.calls(EMBEDDINGS)
         with started(environment, *command, start_new_session=True) as process:
-            server.wait_for(EMBEDDINGS, 4, 30)
+            server.wait_for(EMBEDDINGS, calls + 2, 30)
             os.killpg(process.pid, signal.SIGINT)
             out, err = process.communicate(timeout=120)
         assert process.returncode == 1, err
         assert "interrupted. Finished files are kept; run the command again." in err
-        assert re.search(r"(?m)^added +3 passages  Kenya", err)
         assert "Traceback" not in err + out
 
+        write_report(folder, "# Chad\n\nA lake.", "c-chad")
         with services_of() as services:
             end_leases(services.storage.database)  # as time does, in half a minute
         with started(environment, *command) as process:
