@@ -38,14 +38,14 @@ def build_context(
     while len(passages) > 1 and _tokens(passages, counts) > budget_tokens:
         passages = _alone(hits[: len(passages) - 1])
     chunks = [passage.hit.chunk for passage in passages]
-    taken, places = {chunk.id for chunk in chunks}, {_place(chunk): chunk for chunk in chunks}
+    shown, places = {chunk.id for chunk in chunks}, {_place(chunk): chunk for chunk in chunks}
     # As far as the window of another hit may reach, too.
     around = store.surroundings(chunks, margin=2 * margin) if margin else ()
     for index, others in enumerate(around):
-        wide, between = _widened(passages[index], [one for one in others if one.id not in taken], places, margin)
+        wide, between = _widened(passages[index], [one for one in others if one.id not in shown], places, margin)
         wider = [*passages[:index], wide, *passages[index + 1 :]]
         if _tokens(wider, counts) <= budget_tokens:
-            passages, taken = wider, taken | between
+            passages, shown = wider, shown | between
     return Context(tuple(passages))
 
 

@@ -113,7 +113,7 @@ class Sentence:
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """The same, as they are in labels."""
+        """The keys, with synonyms replaced as in labels of rows."""
         return frozenset(_LABELS.get(key, key) for key in self.keys)
 
 

@@ -12,7 +12,7 @@ from ..domain.errors import read_table
 
 _NAMES = read_table(__package__, "countries")
 ALIKE = {name: [" ".join(one.split()) for one in text.split(",")] for name, text in _NAMES["alike"].items()}
-"""What looks like a country's name, by kind."""
+"""Words that look like names of countries, by kind."""
 ALIASES, FOREIGN_ALIASES = (
     {name: code for code, names in _NAMES[table].items() for name in names} for table in ("aliases", "foreign")
 )

@@ -111,8 +111,8 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
 
 def terms_of_topic(text: str) -> set[str]:
     """Return the terms of a comparison that say what is compared."""
-    told = LETTERS_PATTERN.findall(COMPARES.sub(" ", text).lower())
-    return set(analyzer("english").terms(" ".join(word for word in told if word not in _UNTOLD)))
+    words = LETTERS_PATTERN.findall(COMPARES.sub(" ", text).lower())
+    return set(analyzer("english").terms(" ".join(word for word in words if word not in _UNTOLD)))
 
 
 def compared_countries(reading: Reading) -> list[NamedCountry]:

@@ -63,7 +63,7 @@ class ScopeQuery(Query):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """What a view declares. Its parameters ``query`` and ``body`` get the checked query string and body. It returns
+    """A view's declaration. Its parameters ``query`` and ``body`` get the checked query string and body. It returns
     what the answer's JSON is made of, None for an answer without content, or a complete response. Its docstring
     describes the operation, its name is the id, and its annotations are the types that are not declared here."""
 

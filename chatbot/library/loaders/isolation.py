@@ -129,7 +129,7 @@ class IsolatedLoader:
         try:
             with heartbeat("reader-watch", _POLL_SECONDS, watch):
                 request = json.dumps({"path": str(path.absolute()), "format": name})
-                begun, line = _exchange(child, request, next_page)
+                has_started, line = _exchange(child, request, next_page)
         except BaseException:  # a keyboard interrupt: its answer would be taken for that of the next file
             self._discard()
             raise
@@ -142,7 +142,7 @@ class IsolatedLoader:
             self._discard()
         if error:
             raise error
-        if not begun and used:
+        if not has_started and used:
             return self._ask(path, name, cancel, on_page)  # it died before this file: try a new one
         if complete:
             return answer
@@ -312,10 +312,10 @@ def _exchange(child: subprocess.Popen[bytes], request: str, on_page: Callable[[i
         child.stdin.flush()
     except BrokenPipeError:
         return False, b""
-    begun = child.stdout.readline() == _BEGUN
+    has_started = child.stdout.readline() == _BEGUN
     while (line := child.stdout.readline()).startswith(_PAGE):
         on_page(*map(int, line.removeprefix(_PAGE).split()))
-    return begun, line
+    return has_started, line
 
 
 def _cancelled(path: Path) -> CancelledError:
