@@ -7,7 +7,7 @@ from decimal import Decimal
 from ..checking.tables import markdown_table
 from ..domain import Condition, ReportedFigure, Values
 from ..language import escape_markdown
-from ..language.figures import SCALES
+from ..language.figures import SCALE_WORD, SCALES
 from ..language.reported_figures import dated_text, year_of
 from ..language.words import Say, counted
 from ..questions.kinds import Request
@@ -118,8 +118,8 @@ def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: 
 
 def _scale_of(figure: ReportedFigure) -> tuple[Decimal, str]:
     """Return the scale of a figure's text, and its word with a space before: " billion"; 1 and "" where it has none."""
-    word = next(filter(SCALES.__contains__, figure.text.lower().split()), "")
-    return SCALES.get(word, Decimal(1)), f" {word}" if word else ""
+    match = SCALE_WORD.search(figure.text.lower())
+    return (SCALES[match[0]], f" {match[0]}") if match else (Decimal(1), "")
 
 
 def _with_unit(number: str, unit: str) -> str:

@@ -341,10 +341,10 @@ def standard(values: ScoreArray) -> ScoreArray:
     return z_scores
 
 
-def word_scores(asked: Iterable[str], texts: Sequence[Iterable[str]]) -> ScoreArray:
-    """Return how much each text has of the terms asked for, by the terms of the texts. They weigh by how few texts have
+def word_scores(question_terms: Iterable[str], texts: Sequence[Iterable[str]]) -> ScoreArray:
+    """Return how much each text has of a question, by the terms of both. They weigh by how few texts have
     them, and figures twice: unlike words, they are written in one way only."""
-    terms = frozenset(asked)
+    terms = frozenset(question_terms)
     matches = [sorted(terms.intersection(text)) for text in texts]
     counts = Counter(chain(*matches))
     weights = {term: log(1 + len(texts) / count) * (1 + term[0].isdigit()) for term, count in counts.items()}

@@ -28,6 +28,8 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|est|approx|incl|No|Gen|Lt|Col|Maj|Capt|Gov|Sen|Rep|Fig|Vol|ca|pp?|e\.g|i\.e"
     r"|Jan|Feb|Aug|Sept?|Oct|Nov|Dec)|\b[A-Z]|\([a-z])\.$"
 )
+PROSE_SENTENCE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
+"""A sentence, which is no label with its value."""
 _GAP = re.compile(r"\s{2,}")
 _MARKDOWN_SIGN = re.compile(r"[\\`*_\[\]<>|#]")
 _IGNORABLE = (

@@ -41,7 +41,7 @@ _NUMBER = (
 )
 _MONEY = "|".join(CURRENCIES.values())
 _SCALE = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
-_SCALE_WORD = re.compile(rf"\b(?:{_SCALE})\b")
+SCALE_WORD = re.compile(rf"\b(?:{_SCALE})\b")
 _STARTS = sorted({word[:2] for word in (*TENS, *ONES, "minus", *re.findall(r"[a-z]{2,}", _MONEY))})
 _FIGURE = re.compile(
     # It begins at a sign, a digit or such a word; without this the alternatives are tried at each letter.
@@ -176,7 +176,7 @@ def _normal(value: Decimal) -> Decimal:
 def scales_named(text: str, figures_of_it: Iterable[Figure]) -> set[Decimal]:
     """Return the scales apart from any number, as in the heading "GDP (US$ million)"."""
     spans = [(figure.start, figure.end) for figure in figures_of_it if figure.scaled]
-    named = ((word.start(), SCALES[word[0]]) for word in _SCALE_WORD.finditer(lowered(text)))
+    named = ((word.start(), SCALES[word[0]]) for word in SCALE_WORD.finditer(lowered(text)))
     return {size for at, size in named if size >= 1000 and not any(start <= at < end for start, end in spans)}
 
 

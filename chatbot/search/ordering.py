@@ -5,8 +5,9 @@ Names that the scope has already are left out of the search: they distinguish no
 own, measured in benchmarks/README.md; a seed's preset has neither."""
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, filterfalse, islice
 from operator import attrgetter
 
@@ -17,7 +18,7 @@ from ..domain.documents import ScoreArray, standard, to_score, word_scores
 from ..domain.protocols import Catalog
 from ..domain.request import RequestContext
 from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Reading
-from ..language import YEAR_PATTERN, analyzer_for, is_foreign, sentences
+from ..language import PROSE_SENTENCE, YEAR_PATTERN, analyzer_for, is_foreign, sentences
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
 from ..questions.reading import COUNTRY, NAME, YEAR, keys_of, tidy
@@ -35,7 +36,7 @@ LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
 """Share of the headings' weight where a question asks for prose."""
-FIRST = 3
+JUDGED_HITS = 3
 """First hits that say whether a question is answered: by their headings, or by what they tell of a year."""
 READ = 20
 """First hits whose language says whether the embedding model knows that of the passages."""
@@ -45,7 +46,6 @@ NAMED = 0.6
 """Cosine from which a heading names what is asked; below it the headings' weight falls with its square."""
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
-_SENTENCE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
 _LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
 _ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 _OWNED = re.compile(r"['’]s?(?!\w)")
@@ -168,20 +168,20 @@ def is_story(text: SearchText, hits: Sequence[SearchHit], similar: ScoreArray, t
     if np.any(similar[[_matched(text.figure_years, hit.chunk.figure_years) > 0 for hit in hits]] >= NAMED):
         return False
     words = set(filterfalse(str.isdigit, terms(text.topic)))
-    return any(not words.isdisjoint(terms(one)) for hit in hits for one in told(text.figure_years, hit))
+    return any(not words.isdisjoint(terms(one)) for one in sentences_of_years(text.figure_years, hits))
 
 
-def told(years: Sequence[NamedYears], hit: SearchHit) -> list[str]:
-    """Return the sentences of a passage, which are no labels with their values, that name one of the years."""
-    if not _in_passage(years, hit):
-        return []
-    several = filter(_SENTENCE.search, sentences(hit.chunk.text))
-    return [one for one in several if _matched(years, map(int, YEAR_PATTERN.findall(one)))]
+def sentences_of_years(years: Sequence[NamedYears], hits: Iterable[SearchHit]) -> Iterator[str]:
+    """Yield the sentences of passages, which are no labels with their values, that name one of the years."""
+    for hit in filter(partial(_in_passage, years), hits):
+        for sentence in filter(PROSE_SENTENCE.search, sentences(hit.chunk.text)):
+            if _matched(years, map(int, YEAR_PATTERN.findall(sentence))):
+                yield sentence
 
 
 def _in_passage(years: Sequence[NamedYears], hit: SearchHit) -> int:
     """Return how many of the years a passage names, with figures or in its text."""
-    return _matched(years, [*hit.chunk.figure_years, *map(int, YEAR_PATTERN.findall(hit.chunk.text))])
+    return _matched(years, [*hit.chunk.figure_years, *map(int, YEAR_PATTERN.findall(hit.chunk.text))]) if years else 0
 
 
 def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:

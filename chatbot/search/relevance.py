@@ -21,7 +21,7 @@ from ..domain.scope import Reading
 from ..language import analyzer_for, language_of, sentences
 from ..questions.kinds import asks_for_advice, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
-from .ordering import FIRST, told
+from .ordering import JUDGED_HITS, sentences_of_years
 
 Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: the hits may only be near to what the question asks."""
@@ -88,7 +88,7 @@ def best_score(hits: Sequence[SearchHit]) -> float:
 def nearness(hits: Sequence[SearchHit]) -> float:
     """Return the mean of the best score and the nearest heading of the first hits; the best score without headings."""
     best = best_score(hits)
-    return (best + max(filter(None, map(attrgetter("heading_score"), hits[:FIRST])), default=best)) / 2
+    return (best + max(filter(None, map(attrgetter("heading_score"), hits[:JUDGED_HITS])), default=best)) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +123,9 @@ class Judge:
                 closeness = 1 - loss(hits) if language_of(hits[0].chunk.text) == language else 0.0
             return "answers" if closeness >= ANSWERS else "closest"
         if (of_all := loss(hits)) and closeness - of_all < CLOSEST:
-            of_year = any(told(question.figure_years, hit) for hit in hits[:FIRST])
-            is_told = of_year or (closeness >= ANSWERS and asks_for_prose(question.text))
-            return "closest" if is_told else "nothing"  # a story is told in words that nobody can foresee
+            of_year = any(sentences_of_years(question.figure_years, hits[:JUDGED_HITS]))
+            is_event = of_year or (closeness >= ANSWERS and asks_for_prose(question.text))
+            return "closest" if is_event else "nothing"  # its sentences rarely repeat the question
         return "closest" if closeness - loss(hits[:1]) < ANSWERS else "answers"
 
     def _loss(self, question: Reading, needed: set[str], names: set[str], hits: Sequence[SearchHit]) -> float:

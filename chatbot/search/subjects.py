@@ -14,7 +14,7 @@ from ..questions.kinds import asks_for_prose
 from ..questions.names import keys_in
 from ..questions.reading import COUNTRY, YEAR, editions, list_in_words, read_names, remove_names, values_of
 from ..questions.sides import COMPARES, DOCUMENT, compared_countries
-from .ordering import FIRST, told
+from .ordering import JUDGED_HITS, sentences_of_years
 from .scope import describe, nearest_scope
 
 MOST_NAMED = 6
@@ -72,8 +72,8 @@ def missing_figures(
     topic = remove_names(reading.text, reading.names)
     passages, is_named = _of_what_is_asked(topic, hits, analyzer)
     years = sorted({year for hit in passages for year in hit.chunk.figure_years})
-    if asks_for_prose(topic) or any(told(named_years, hit) for hit in hits[:FIRST]):
-        passages = list(hits)  # what happened in a year is told under any heading
+    if asks_for_prose(topic) or any(sentences_of_years(named_years, hits[:JUDGED_HITS])):
+        passages = list(hits)  # a sentence about an event can stand under any heading
     mentioned = {*years, *(int(year) for hit in passages for year in YEAR_PATTERN.findall(hit.chunk.text))}
     if not years or any(named.condition.matches(year) for named in named_years for year in mentioned):
         return None

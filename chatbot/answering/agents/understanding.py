@@ -86,9 +86,9 @@ class Understanding:
         question = replace(question, language=CODES.get(language, question.language))
         catalog, scope = self._catalog, question.scope
         reading = question.reading or read_names(question.search_text, catalog, scope)
-        text, slips = self._resources.spelling.corrected(reading)
-        reading = read_names(text, catalog, scope) if slips else reading
-        question = replace(question, standalone=text if slips else question.standalone)
+        text, corrections = self._resources.spelling.corrected(reading)
+        reading = read_names(text, catalog, scope) if corrections else reading
+        question = replace(question, standalone=text if corrections else question.standalone)
         run = AgentRun(self._resources, question, request)
         if (talk := small_talk(question.search_text)) and not run.is_general:
             summary = summarise(catalog, scope)
@@ -140,7 +140,7 @@ class Understanding:
         if suggestion not in (None, question.scope) or page != question.page:
             offered = replace(summarise(catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
-        notes = [*taken_as(reading, slips, run.say), *([missing.text] if missing else [])]
+        notes = [*taken_as(reading, corrections, run.say), *([missing.text] if missing else [])]
         events = partial(self._agent.run, question, request=request)
         return Understood(events, notes, offered, subjects=subjects, inferred_scope=inferred)
 
@@ -153,12 +153,12 @@ class Understanding:
             yield AnswerEvent(conclude(run, scope, text))
 
 
-def taken_as(reading: Reading, slips: Mapping[str, str], say: Say) -> list[str]:
+def taken_as(reading: Reading, corrections: Mapping[str, str], say: Say) -> list[str]:
     """The names and words that misspelt ones were read as."""
     names = [(one.text, one.taken_as) for one in reading.about if one.taken_as]
-    taken = dict.fromkeys([*names, *slips.items()])
+    readings = dict.fromkeys([*names, *corrections.items()])
     text = "({name}: taken as {taken})"
-    return [say(text, name=escape_markdown(name), taken=meant) for name, meant in taken]
+    return [say(text, name=escape_markdown(name), taken=meant) for name, meant in readings]
 
 
 def library_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:

@@ -14,7 +14,7 @@ from ...domain import SECTION_SEPARATOR, Chunk, Delta, Passage, Prompt, Quotatio
 from ...domain.documents import word_scores
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ...language import WORD_PATTERN, analyzer_for, quotation_item, sentences
+from ...language import PROSE_SENTENCE, WORD_PATTERN, analyzer_for, quotation_item, sentences
 from ...language.words import speaking
 from ...questions import kinds
 from ...questions.reading import NAME, SHARE_WORDS
@@ -33,8 +33,6 @@ NEW_LINE = " · "
 """Between two lines of a quotation: an answer has each quotation on one line."""
 _BULLET = re.compile(r"^[-*•]\s+")
 _NOTE = re.compile(r"\W*notes?\s*:", re.IGNORECASE)
-_PROSE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
-"""A sentence, which is no label with its value."""
 _SOURCE_LINE = re.compile(
     r"\W*(?![^;]*;[^:;]+: )(?:(?:data |photo )?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)"
     r"|all rights reserved|page \d+$)[^.!?%]{0,200}\W*$",
@@ -164,7 +162,7 @@ def _in_order(passages: Sequence[Passage], names: Sequence[str], *, asks_for_pro
         first.setdefault((passage.hit.chunk.document_id, *_line(passage)), place)
     prose = set[tuple[object, ...]]()
     if asks_for_prose:
-        prose = {_line(one) for one in passages if _PROSE.search(one.hit.chunk.text)}
+        prose = {_line(one) for one in passages if PROSE_SENTENCE.search(one.hit.chunk.text)}
 
     def place_of(passage: Passage) -> tuple[bool, bool, int, int, int, bool]:
         line, chunk = _line(passage), passage.hit.chunk

@@ -13,6 +13,8 @@ from ...config.settings import Settings
 from ...domain import Embedder, EmbeddingError, Matrix, SettingsError, Vector
 from .providers import PROVIDERS
 
+MINILM_FOLDER = Path(__file__).parent / "models" / "all-minilm-l6-v2"
+
 
 class _Embedders(Registry[Embedder]):
     """Passes the name of the provider to the builder that several providers share."""

@@ -16,10 +16,10 @@ from tokenizers import Tokenizer
 
 from ...config.settings import Settings
 from ...domain import Matrix, RequestContext, SettingsError, Vector
-from . import average, check_file
+from . import MINILM_FOLDER, average, check_file
 
-MODEL = "all-minilm-l6-v2"
-FOLDER = Path(__file__).parent / "models" / MODEL
+MODEL = MINILM_FOLDER.name
+FOLDER = MINILM_FOLDER
 SHA256 = {
     "model-int8.onnx": "482f3a0d5b8792155effc596c7b99edc21227bef4554882ce6462237c4b43a40",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
